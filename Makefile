@@ -1,0 +1,65 @@
+# Every target sets up what it needs: only Python 3.11 (or newer) and pip are assumed.
+# Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools-installed
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench lock prices clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Fetch the embedded model and refine the example brief with it
+	@echo "▸ the embedded model"
+	@$(BIN)/autoreason models pull
+	@echo "▸ a tournament over examples/brief.md"
+	@$(BIN)/autoreason run examples/brief.md --passes 3
+
+test: lint ## Run every check: format, lint, types, tests
+	@echo "▸ tests"
+	@$(BIN)/pytest -q -n 2 --cov
+
+lint: $(READY) ## Check format, lint and types
+	@echo "▸ format"
+	@$(BIN)/ruff format --check --quiet --output-format concise .
+	@echo "▸ lint"
+	@$(BIN)/ruff check --quiet --output-format concise .
+	@echo "▸ types"
+	@$(BIN)/mypy --no-error-summary
+
+format: $(READY) ## Format the code and apply the safe fixes
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Run the benchmarks
+	@$(BIN)/python -m benchmarks
+
+lock: $(TOOLS) ## Pin the newest allowed versions in requirements/dev.lock (minutes)
+	@echo "▸ resolving; every file of every package gets its hash"
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
+		--allow-unsafe --strip-extras --no-emit-options --extra local \
+		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
+
+prices: $(READY) ## Take a new snapshot of model prices
+	@$(BIN)/python tools/prices.py
+
+clean: ## Remove everything these targets made
+	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A new lock starts from an empty environment, so that nothing unlisted lingers in it.
+$(TOOLS): requirements/dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	@echo "▸ making $(VENV) from requirements/dev.lock (a minute, the first time)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -qq --require-hashes -r requirements/dev.lock
+	@touch $@
+
+# The build backend is in the lock too; isolation would fetch another, unchecked.
+$(READY): $(TOOLS) pyproject.toml
+	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,161 @@
+"""The scope contract: limits that code, not a judge, holds every text to."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_MARKUP = re.compile(
+    r"^\s{0,3}#{1,6}\s|^\s*```|\*\*\S|^\s*[-*+]\s+\S|\[[^\]]+\]\([^)]+\)", re.MULTILINE
+)
+
+
+class Violation(Struct, frozen=True):
+    """One rule of the contract that a text breaks."""
+
+    rule: str
+    message: str
+
+
+class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a text must keep to, whatever a judge may think of it."""
+
+    min_words: int | None = None
+    max_words: int | None = None
+    sections: tuple[str, ...] = ()
+    """Headings that must exist."""
+    must_include: tuple[str, ...] = ()
+    """Literal text, or `/regex/`."""
+    must_not_include: tuple[str, ...] = ()
+    format: Literal["markdown", "plain", "json"] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("min_words", "max_words"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidInput(f"{name} is {value}; give a number of words of at least 1")
+        if self.min_words and self.max_words and self.min_words > self.max_words:
+            raise InvalidInput(
+                f"min_words ({self.min_words}) is over max_words ({self.max_words}); "
+                "no text can keep both, change one of them"
+            )
+        for name in ("sections", "must_include", "must_not_include"):
+            if any(not item.strip() for item in getattr(self, name)):
+                raise InvalidInput(
+                    f"{name} has an empty entry; remove it or write the text to look for"
+                )
+        if self.format == "json" and self.sections:
+            raise InvalidInput(
+                "format json has no headings; drop `sections` or choose format markdown"
+            )
+        both = set(self.must_include) & set(self.must_not_include)
+        if both:
+            raise InvalidInput(
+                f"{min(both)!r} is in must_include and in must_not_include; drop one"
+            )
+        for pattern in (*self.must_include, *self.must_not_include):
+            _compile(pattern)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to keep to."""
+        return self == Contract()
+
+    def rules(self) -> tuple[str, ...]:
+        """The contract in plain words, for prompts and for people."""
+        lines = []
+        if self.min_words:
+            lines.append(f"At least {self.min_words} words.")
+        if self.max_words:
+            lines.append(f"At most {self.max_words} words.")
+        lines += [f"Has a section headed “{heading}”." for heading in self.sections]
+        lines += [f"Contains {_say(item)}." for item in self.must_include]
+        lines += [f"Does not contain {_say(item)}." for item in self.must_not_include]
+        if self.format:
+            lines.append(
+                {
+                    "markdown": "Is written in Markdown.",
+                    "plain": "Is plain text without Markdown.",
+                    "json": "Is one valid JSON value and nothing else.",
+                }[self.format]
+            )
+        return tuple(lines)
+
+    def violations(self, text: str) -> tuple[Violation, ...]:
+        """Every rule that `text` breaks; empty when it keeps the contract."""
+        found = [*self._length(text), *self._contents(text), *self._layout(text)]
+        return tuple(found)
+
+    def _length(self, text: str) -> list[Violation]:
+        words = count_words(text)
+        if self.min_words and words < self.min_words:
+            return [Violation("min_words", f"{words} words, at least {self.min_words} needed")]
+        if self.max_words and words > self.max_words:
+            return [Violation("max_words", f"{words} words, at most {self.max_words} allowed")]
+        return []
+
+    def _contents(self, text: str) -> list[Violation]:
+        missing = [
+            Violation("must_include", f"{_say(item)} is missing")
+            for item in self.must_include
+            if not _compile(item).search(text)
+        ]
+        unwanted = [
+            Violation("must_not_include", f"{_say(item)} is there and must not be")
+            for item in self.must_not_include
+            if _compile(item).search(text)
+        ]
+        return missing + unwanted
+
+    def _layout(self, text: str) -> list[Violation]:
+        headings = {_plain_heading(h) for h in _HEADING.findall(text)}
+        found = [
+            Violation("sections", f"no heading “{wanted}”")
+            for wanted in self.sections
+            if _plain_heading(wanted) not in headings
+        ]
+        if self.format == "plain" and (markup := _MARKUP.search(text)):
+            found.append(
+                Violation("format", f"not plain text: {markup.group().strip()!r} is Markdown")
+            )
+        if self.format == "json":
+            try:
+                json.loads(text)
+            except ValueError as error:
+                found.append(Violation("format", f"not valid JSON: {error}"))
+        return found
+
+
+def count_words(text: str) -> int:
+    """Words as white space divides them."""
+    return len(text.split())
+
+
+def _plain_heading(heading: str) -> str:
+    """A heading without numbering, emphasis or closing punctuation, so that `## 2. **Risks:**` is Risks."""
+    bare = re.sub(r"[*_`#]", "", heading).strip()
+    bare = re.sub(r"^(\d+[.)]?|[ivxIVX]+[.)])\s+", "", bare)
+    return bare.rstrip(":. ").casefold()
+
+
+def _is_regex(item: str) -> bool:
+    return len(item) > 2 and item.startswith("/") and item.endswith("/")
+
+
+def _compile(item: str) -> re.Pattern[str]:
+    try:
+        return re.compile(item[1:-1] if _is_regex(item) else re.escape(item))
+    except re.error as error:
+        raise InvalidInput(
+            f"{item} is not a regular expression: {error}; mend it or drop the slashes"
+        ) from None
+
+
+def _say(item: str) -> str:
+    return f"a match of {item}" if _is_regex(item) else f"“{item}”"

@@ -1,0 +1,123 @@
+"""Everything that can go wrong, as one tree.
+
+AutoreasonError
+├── InvalidInput            your mistake: says what is wrong and how to mend it; nothing was written
+│   ├── UnknownRun
+│   └── RunHeld             somebody else is writing to this run right now
+├── JournalUnusable         the record is damaged, foreign or too new; it is never overwritten
+├── RecordDiverged          a re-run asks something else than the record answers
+├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
+└── Interruption            the run pauses here; what was paid for is kept and it can be resumed
+    ├── BudgetReached
+    ├── ProviderFailed
+    ├── PanelFailed
+    ├── Stopped
+    └── Accepted            a person took the incumbent as it stands; this one ends the run
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+
+class AutoreasonError(Exception):
+    """Anything this library raises on purpose."""
+
+
+class InvalidInput(AutoreasonError):
+    """Something given to us cannot be used; the message names it and the mend."""
+
+
+class UnknownRun(InvalidInput):
+    """No run of that name is in the journal."""
+
+
+class RunHeld(InvalidInput):
+    """Another process is writing to this run."""
+
+
+class JournalUnusable(AutoreasonError):
+    """The journal cannot be read or written as it is."""
+
+
+class RecordDiverged(AutoreasonError):
+    """Running the record again led somewhere else than the record says."""
+
+
+class Failure(StrEnum):
+    """Why a call gave no reply."""
+
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    BAD_KEY = "bad_key"
+    BAD_REQUEST = "bad_request"
+    NO_CREDIT = "no_credit"
+    BROKEN_REPLY = "broken_reply"
+
+    @property
+    def passing(self) -> bool:
+        """Whether asking again may help."""
+        return self not in (Failure.BAD_KEY, Failure.BAD_REQUEST, Failure.NO_CREDIT)
+
+
+class CallFailed(AutoreasonError):
+    """One call to a provider gave no reply."""
+
+    def __init__(
+        self,
+        failure: Failure,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.failure = failure
+        self.status = status
+        self.retry_after = retry_after
+
+
+class Interruption(AutoreasonError):
+    """The run cannot go on now."""
+
+    status: Literal["budget", "provider_failed", "panel_failed", "stopped", "accepted"]
+
+
+class BudgetReached(Interruption):
+    """The next call could cost more than the limit that was set."""
+
+    status = "budget"
+
+
+class ProviderFailed(Interruption):
+    """A provider is out of reach or refuses us."""
+
+    status = "provider_failed"
+
+
+class PanelFailed(Interruption):
+    """Panel after panel gave too few valid ballots to decide anything."""
+
+    status = "panel_failed"
+
+
+class Stopped(Interruption):
+    """A person asked the run to stop."""
+
+    status = "stopped"
+
+
+class Accepted(Interruption):
+    """A person accepted the incumbent as it stands."""
+
+    status = "accepted"
+
+
+def plainly(error: Exception) -> str:
+    """msgspec's `Expected int, got str - at $.max_words` as a sentence about the key."""
+    what, _, where = str(error).partition(" - at `$.")
+    key = where.rstrip("`")
+    return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what

@@ -1,0 +1,290 @@
+"""What happened in a run, as typed values. The journal keeps them in order; every view is a fold over them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from autoreason.contract import Violation
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+EVENTS_VERSION = 1
+"""Raised when the shape of an event changes; the journal migrates older ones step by step."""
+
+Slot = Literal["A", "B", "AB"]
+Status = Literal[
+    "running",
+    "converged",
+    "capped",
+    "accepted",
+    "budget",
+    "stopped",
+    "panel_failed",
+    "provider_failed",
+]
+FINISHED: frozenset[str] = frozenset({"converged", "capped", "accepted"})
+"""A text was delivered. Everything else that is not running can be resumed."""
+
+
+class Event(Struct, frozen=True, tag_field="type", tag=True):
+    """One thing that happened."""
+
+
+# The life of a run, told by whoever drives it.
+
+
+class RunStarted(Event, frozen=True, kw_only=True):
+    """A run was created."""
+
+    task: Task
+    settings: Settings
+    prompts: dict[str, str]
+    """Every prompt template the run uses, by name."""
+    version: str
+    forked_from: str | None = None
+
+
+class RunResumed(Event, frozen=True, kw_only=True):
+    """Somebody took the run up again, perhaps with other limits."""
+
+    settings: Settings
+
+
+class RunPaused(Event, frozen=True, kw_only=True):
+    """The run cannot go on now; nothing paid for is lost."""
+
+    status: Status
+    reason: str
+
+
+# The tournament's own story: the same seed and the same replies give the same events.
+
+
+class DraftReady(Event, frozen=True, kw_only=True):
+    """The first incumbent stands."""
+
+    text: str
+    words: int
+    given: bool
+    """Supplied by the user rather than written by the author."""
+    violations: tuple[Violation, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+
+class DraftFailed(Event, frozen=True, kw_only=True):
+    """The author gave no text that could stand as a first draft."""
+
+    attempt: int
+    reason: Literal["truncated", "refused", "empty"]
+    detail: str
+
+
+class PassStarted(Event, frozen=True, kw_only=True):
+    """A pass begins with the incumbent on the ballot."""
+
+    number: int
+    words: int
+
+
+class GuidanceTaken(Event, frozen=True, kw_only=True):
+    """A person's guidance reached the critic of this pass."""
+
+    number: int
+    text: str
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One problem a critic found."""
+
+    severity: Literal["critical", "major", "minor"]
+    kind: Literal["quote", "missing"]
+    problem: str
+    quote: str = ""
+
+
+class CritiqueMade(Event, frozen=True, kw_only=True):
+    """A critic answered."""
+
+    number: int
+    critic: int
+    """0 is the first critic of the pass, 1 the second opinion when the first found nothing."""
+    problems: tuple[Problem, ...] = ()
+    dropped: int = 0
+    """Problems whose quote is not in the text."""
+    prose: str = ""
+    """The whole critique where no quotes are asked for."""
+    readable: bool = True
+
+
+class CandidateReady(Event, frozen=True, kw_only=True):
+    """A challenger stands."""
+
+    number: int
+    slot: Slot
+    text: str
+    words: int
+    notes: str = ""
+    """What the author says of the changes; never shown to a judge."""
+    repaired: bool = False
+    """A breach of contract was sent back once."""
+    rewritten: bool = False
+    """A leak of its own making was sent back once."""
+    leaks: tuple[str, ...] = ()
+    """What still gives it away."""
+
+
+class CandidateDropped(Event, frozen=True, kw_only=True):
+    """A text that will not be on the ballot."""
+
+    number: int
+    slot: Slot
+    reason: Literal["truncated", "refused", "empty", "clone", "contract"]
+    detail: str = ""
+    violations: tuple[Violation, ...] = ()
+    text: str = ""
+
+
+class BallotCast(Event, frozen=True, kw_only=True):
+    """One seat of a panel has voted, or could not."""
+
+    stage: str
+    """`pass/3` or `playoff`."""
+    seat: int
+    model: str
+    order: tuple[str, ...]
+    """Candidates as this judge saw them, first to last."""
+    labels: tuple[str, ...]
+    """What they were called."""
+    ranking: tuple[str, ...] | None
+    """Candidates from best to worst; None is no ballot."""
+    reasoning: str = ""
+    asked: int = 1
+    """Requests this seat took, second tries and replacements included."""
+    lens: str = ""
+    """What a specialist was told to look at."""
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What a panel decided, and how much that is worth."""
+
+    winner: str
+    scores: dict[str, int]
+    margin: int
+    """Winner's points over the best of the others."""
+    chance: float
+    """Probability of at least this margin if judges ranked at random."""
+    tied: bool
+    ballots: int
+    invalid: int
+    agreement: float | None
+    """Mean Kendall tau between judges."""
+
+
+class PassDecided(Event, frozen=True, kw_only=True):
+    """A pass is over."""
+
+    number: int
+    outcome: Literal["decided", "unopposed", "inconclusive"]
+    winner: Slot | None
+    """None where the pass is inconclusive: A stays, the streak neither grows nor resets."""
+    streak: int
+    words: int
+    """Of the text that now stands."""
+    verdict: Verdict | None = None
+    survival_chance: float | None = None
+    """What A's chance was if judges ranked at random; None where no panel sat."""
+    reason: str = ""
+
+
+class Reigning(Struct, frozen=True, kw_only=True):
+    """A text that stood as incumbent."""
+
+    name: str
+    """`draft`, or where it won: `pass 3 AB`."""
+    since: int
+    text: str
+    keeps_contract: bool
+
+
+class PlayoffDecided(Event, frozen=True, kw_only=True):
+    """The final panel over texts that reigned chose what is delivered."""
+
+    texts: tuple[Reigning, ...]
+    winner: str | None
+    """None where too few ballots were valid: the last incumbent is delivered."""
+    verdict: Verdict | None
+    preferred: int | None
+    """Judges who put the delivered text above the first draft; None where it is the first draft."""
+
+
+class Survival(Struct, frozen=True, kw_only=True):
+    """How often A survived, against what chance alone gives."""
+
+    panels: int
+    survived: int
+    expected: float
+    chance: float
+    """Probability of at least as many survivals if judges ranked at random."""
+
+
+class Preference(Struct, frozen=True, kw_only=True):
+    """How many judges of the playoff prefer the delivered text to the first draft."""
+
+    judges: int
+    prefer: int
+    low: float
+    high: float
+    """95 % Wilson interval of the share."""
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """What the run can show for itself. None is unknown, never zero."""
+
+    survival: Survival | None
+    agreement: float | None
+    """Mean Kendall tau between judges over all panels."""
+    preference: Preference | None
+    ballots: int
+    invalid: int
+    first_places: tuple[int, ...]
+    """First places by the position a text stood in, first to last, over panels of three."""
+    ties: int
+    inconclusive: int
+    unopposed: int
+    dropped_quotes: int
+    leaks: int
+    """Candidates that went to a panel although something gave them away."""
+
+
+class Delivered(Event, frozen=True, kw_only=True):
+    """The run is over and this is its text."""
+
+    status: Status
+    reason: str
+    text: str
+    origin: str
+    words: int
+    violations: tuple[Violation, ...]
+    evidence: Evidence
+
+
+AnyEvent = (
+    RunStarted
+    | RunResumed
+    | RunPaused
+    | DraftReady
+    | DraftFailed
+    | PassStarted
+    | GuidanceTaken
+    | CritiqueMade
+    | CandidateReady
+    | CandidateDropped
+    | BallotCast
+    | PassDecided
+    | PlayoffDecided
+    | Delivered
+)
+LIFECYCLE = (RunStarted, RunResumed, RunPaused)
+"""Told by the driver; everything else follows from seed and replies and can be replayed."""

@@ -1,0 +1,204 @@
+"""What is said to a model and what comes back: requests, replies and their typed outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+Role = Literal["author", "critic", "reviser", "synthesizer", "judge", "person"]
+"""Who is asked. `person` is the human at the keyboard, answered by the journal, never by a model."""
+
+
+class Outcome(StrEnum):
+    """How a call ended. Only `ok` is a result; the last three leave no reply at all."""
+
+    OK = "ok"
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+    EMPTY = "empty"
+    TIMEOUT = "timeout"
+    PROVIDER_ERROR = "provider_error"
+    OVER_BUDGET = "over_budget"
+
+
+class Message(Struct, frozen=True):
+    """One thing said in a conversation."""
+
+    speaker: Literal["system", "user", "assistant"]
+    text: str
+    stable: bool = False
+    """The same in many requests of a run, so that a provider may cache it. Comes first."""
+
+
+class Schema(Struct, frozen=True):
+    """The shape an answer must have, and how to ask for it where no shape can be enforced."""
+
+    name: str
+    definition: dict[str, Any]
+    """A JSON Schema that uses only what every provider understands."""
+    plain: str
+    """What to add to the prompt for a model that cannot be held to a schema."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One question to one model, with a stable address."""
+
+    role: Role
+    key: str
+    """The address within the run, such as `pass/3/judge/2/try/0`. The journal files the reply under it."""
+    model: str
+    """`provider/model`."""
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float | None = None
+    schema: Schema | None = None
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """Tokens of one call; None where the provider does not say."""
+
+    input: int | None = None
+    """Everything read, cached tokens included."""
+    output: int | None = None
+    """Everything written, reasoning included."""
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+    @property
+    def total(self) -> int:
+        """Tokens that count against a budget."""
+        return (self.input or 0) + (self.output or 0)
+
+    @property
+    def metered(self) -> bool:
+        """Whether the provider said how much was read and written."""
+        return self.input is not None and self.output is not None
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What a model answered."""
+
+    outcome: Outcome
+    text: str
+    model: str
+    reasoning: str = ""
+    """The model's thinking where the provider shows it; never part of the text."""
+    finish: str = ""
+    """The provider's own word for why it ended."""
+    usage: Usage = Usage()
+    cost: Decimal | None = None
+    """US dollars; None where the price is not known."""
+    seconds: float = 0.0
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """What the calls of a run took; sums are of what is known, and say how much is not."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    unmetered: int = 0
+    """Calls whose provider did not say how many tokens they took."""
+    known_cost: Decimal = Decimal(0)
+    """US dollars, over the calls that have a price."""
+    unpriced: int = 0
+    """Calls whose price is not known."""
+    seconds: float = 0.0
+    """Waiting for models, calls side by side counted one by one."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that count against a budget."""
+        return self.input + self.output
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars; None where the price of any call is not known."""
+        return None if self.unpriced else self.known_cost
+
+    def plus(self, reply: Reply) -> Spent:
+        """With one reply more."""
+        usage = reply.usage
+        return Spent(
+            calls=self.calls + 1,
+            input=self.input + (usage.input or 0),
+            output=self.output + (usage.output or 0),
+            cache_read=self.cache_read + (usage.cache_read or 0),
+            cache_write=self.cache_write + (usage.cache_write or 0),
+            reasoning=self.reasoning + (usage.reasoning or 0),
+            unmetered=self.unmetered + (not usage.metered),
+            known_cost=self.known_cost + (reply.cost or 0),
+            unpriced=self.unpriced + (reply.cost is None),
+            seconds=self.seconds + reply.seconds,
+        )
+
+
+Ask = Callable[[Request], Awaitable[Reply]]
+"""The one thing the tournament is given. Raises an `Interruption` when the run cannot go on."""
+
+
+# Passing signs of life while a call is under way. Never journalled, never replayed.
+
+
+class CallStarted(Struct, frozen=True):
+    """A request is on its way."""
+
+    key: str
+    role: Role
+    model: str
+
+
+class TextArrived(Struct, frozen=True):
+    """More of a reply streamed in."""
+
+    key: str
+    text: str
+
+
+class CallRetried(Struct, frozen=True):
+    """A call failed and will be sent again after `wait` seconds."""
+
+    key: str
+    reason: str
+    wait: float
+
+
+class CallEnded(Struct, frozen=True):
+    """A call is over, with a reply or without."""
+
+    key: str
+    outcome: Outcome
+    seconds: float
+    usage: Usage = Usage()
+    cost: Decimal | None = None
+    replayed: bool = False
+    """Answered from the record; nothing was paid."""
+
+
+Signal = CallStarted | TextArrived | CallRetried | CallEnded
+OnSignal = Callable[[Signal], None]
+
+
+class Model(Protocol):
+    """Anything that answers a request."""
+
+    @property
+    def address(self) -> str:
+        """`provider/model`."""
+        ...
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request, or raise `CallFailed`; where somebody listens, text streams on the way."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and memory."""
+        ...

@@ -1,0 +1,169 @@
+"""How a run is held: protocol, models, panel, stopping, budget. Recorded whole with every run."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, plainly
+
+Protocol = Literal["robust", "paper"]
+Style = Literal["reasoned", "holistic", "specialists"]
+Voting = Literal["borda", "majority", "copeland"]
+
+DEFAULT_MODEL = "local/smollm2"
+"""Never one that costs money: a key in the environment does not change it."""
+USUAL_MOST_JUDGES = 9
+MOST_JUDGES = 99
+MOST_PASSES = 1000
+
+
+class Models(Struct, frozen=True, kw_only=True):
+    """Which model plays which role, as `provider/model`."""
+
+    author: str
+    critic: str
+    synthesizer: str
+    judges: tuple[str, ...]
+    """Taken in turn, seat by seat: a mixed panel."""
+
+    @classmethod
+    def everywhere(cls, address: str) -> Models:
+        """One model for all roles."""
+        return cls(author=address, critic=address, synthesizer=address, judges=(address,))
+
+    def all(self) -> tuple[str, ...]:
+        """Every address, once, in a stable order."""
+        return tuple(dict.fromkeys((self.author, self.critic, self.synthesizer, *self.judges)))
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """Hard limits over the whole run, resumes included; None is no limit."""
+
+    cost: Decimal | None = None
+    """US dollars."""
+    tokens: int | None = None
+    calls: int | None = None
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything about a run that is not its task."""
+
+    models: Models
+    seed: int
+    """All randomness of the run comes from it."""
+    protocol: Protocol = "robust"
+
+    k: int = 2
+    """Survivals of A in a row that end the run."""
+    passes: int = 15
+    """The most passes held."""
+    judges: int = 3
+    """Judges a panel starts with."""
+    more_judges: int = 3
+    """Judges added while the vote is close; 0 adds none."""
+    most_judges: int = USUAL_MOST_JUDGES
+    close: int = 2
+    """A vote is close when the best challenger is within this many points of A."""
+    spare_judges: bool = True
+    """Do not ask a judge whose vote can no longer change the outcome."""
+    balanced: bool = True
+    """Candidates stand in every position equally often; otherwise each judge's order is drawn at random."""
+    style: Style = "reasoned"
+    voting: Voting = "borda"
+    tie_order: tuple[str, ...] = ("A", "AB", "B")
+    """Who wins equal scores. A always first; then the synthesis, being the smaller step away from A."""
+    quoted_critique: bool = True
+    """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
+    playoff: int = 7
+    """Judges of the final panel over the texts that reigned; 0 holds none."""
+    playoff_texts: int = 5
+    inconclusive: int = 2
+    """Inconclusive passes in a row that end the run as failed."""
+    forgiven: int = 0
+    """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
+    redrafts: int = 0
+    """Times a run that ended without a first draft was resumed."""
+
+    output_limit: int = 4096
+    """Most tokens of one reply; a text that is cut off is asked for again with twice as much."""
+    author_temperature: float | None = 0.8
+    critic_temperature: float | None = 0.8
+    judge_temperature: float | None = 0.3
+    budget: Budget = Budget()
+    base_url: str | None = None
+    """The server to use instead of the provider's own."""
+
+    def __post_init__(self) -> None:
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InvalidInput(f"{name} is {value}; give a number from {low} to {high}")
+        if self.most_judges < self.judges:
+            raise InvalidInput(
+                f"most_judges ({self.most_judges}) is under judges ({self.judges}); raise it or lower judges"
+            )
+        if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
+            raise InvalidInput(
+                f"tie_order is {'>'.join(self.tie_order)}; it is A>AB>B or A>B>AB (A, the text as it stands, wins ties)"
+            )
+        for name in ("author_temperature", "critic_temperature", "judge_temperature"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 2:
+                raise InvalidInput(f"{name} is {value}; give a number from 0 to 2")
+        for name in ("cost", "tokens", "calls"):
+            value = getattr(self.budget, name)
+            if value is not None and value <= 0:
+                raise InvalidInput(
+                    f"the budget in {name} is {value}; give more than 0 or leave it out"
+                )
+
+
+_RANGES = (
+    ("k", 1, MOST_PASSES),
+    ("passes", 1, MOST_PASSES),
+    # One vote is not a panel: a quorum is at least two.
+    ("judges", 2, MOST_JUDGES),
+    ("more_judges", 0, MOST_JUDGES),
+    ("most_judges", 2, MOST_JUDGES),
+    ("close", 0, 1000),
+    ("playoff", 0, MOST_JUDGES),
+    ("playoff_texts", 2, 10),
+    ("inconclusive", 1, MOST_PASSES),
+    ("output_limit", 16, 1_000_000),
+)
+
+PAPER: dict[str, Any] = {
+    "more_judges": 0,
+    "spare_judges": False,
+    "balanced": False,
+    "quoted_critique": False,
+    "playoff": 0,
+    "tie_order": ("A", "B", "AB"),
+}
+"""Where the published procedure differs from our defaults. The safety rules hold under both."""
+
+
+def make_settings(
+    models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
+) -> Settings:
+    """Settings of a protocol with changes; anything out of range is one clear sentence."""
+    base = PAPER if protocol == "paper" else {}
+    chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
+    if "judges" in chosen and "most_judges" not in chosen:
+        chosen["most_judges"] = max(chosen["judges"], USUAL_MOST_JUDGES)
+    unknown = set(chosen) - set(Settings.__struct_fields__)
+    if unknown:
+        raise InvalidInput(
+            f"unknown setting `{min(unknown)}`; known are {', '.join(Settings.__struct_fields__)}"
+        )
+    fields = {"models": models, "seed": seed, "protocol": protocol, **chosen}
+    try:
+        return msgspec.convert(fields, Settings, from_attributes=True)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, InvalidInput):
+            raise error.__cause__ from None
+        raise InvalidInput(f"{plainly(error)}; change it") from None

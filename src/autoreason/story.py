@@ -1,0 +1,155 @@
+"""A run as a reader sees it: the fold over its events that every view shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from autoreason.events import (
+    AnyEvent,
+    BallotCast,
+    CandidateDropped,
+    CandidateReady,
+    CritiqueMade,
+    Delivered,
+    DraftFailed,
+    DraftReady,
+    GuidanceTaken,
+    PassDecided,
+    PassStarted,
+    PlayoffDecided,
+    Reigning,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    Slot,
+    Status,
+)
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+
+@dataclass
+class Pass:
+    """One pass, as far as it has come."""
+
+    number: int
+    incumbent: str
+    guidance: str = ""
+    critiques: list[CritiqueMade] = field(default_factory=list)
+    candidates: dict[Slot, CandidateReady] = field(default_factory=dict)
+    dropped: list[CandidateDropped] = field(default_factory=list)
+    ballots: list[BallotCast] = field(default_factory=list)
+    decided: PassDecided | None = None
+
+    def text(self, slot: Slot) -> str:
+        """The text that stood in a slot."""
+        return self.incumbent if slot == "A" else self.candidates[slot].text
+
+
+@dataclass
+class Story:
+    """Everything known of a run so far."""
+
+    task: Task | None = None
+    settings: Settings | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    forked_from: str | None = None
+    status: Status = "running"
+    reason: str = ""
+    failed_drafts: int = 0
+    draft: DraftReady | None = None
+    passes: list[Pass] = field(default_factory=list)
+    playoff_ballots: list[BallotCast] = field(default_factory=list)
+    playoff: PlayoffDecided | None = None
+    delivered: Delivered | None = None
+    reigns: list[Reigning] = field(default_factory=list)
+    """Every text that stood as incumbent, first draft first."""
+
+    @property
+    def incumbent(self) -> Reigning | None:
+        """The text that stands now."""
+        return self.reigns[-1] if self.reigns else None
+
+    @property
+    def text(self) -> str | None:
+        """The text delivered, or the one that stands now."""
+        if self.delivered:
+            return self.delivered.text
+        return self.incumbent.text if self.incumbent else None
+
+    @property
+    def streak(self) -> int:
+        """Survivals of A in a row."""
+        decided = [p.decided for p in self.passes if p.decided]
+        return decided[-1].streak if decided else 0
+
+    @property
+    def trajectory(self) -> tuple[str, ...]:
+        """Winners pass by pass; `?` where a pass was inconclusive."""
+        return tuple(p.decided.winner or "?" for p in self.passes if p.decided)
+
+    def tell(self, event: AnyEvent) -> None:
+        """Take one more event in."""
+        match event:
+            case RunStarted():
+                self.task, self.settings = event.task, event.settings
+                self.prompts, self.version = event.prompts, event.version
+                self.forked_from = event.forked_from
+            case RunResumed():
+                self.settings, self.status, self.reason = event.settings, "running", ""
+            case RunPaused():
+                self.status, self.reason = event.status, event.reason
+            case DraftReady():
+                self.draft = event
+                keeps = not event.violations
+                self.reigns.append(
+                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
+                )
+            case DraftFailed():
+                self.failed_drafts += 1
+            case PlayoffDecided():
+                self.playoff = event
+            case Delivered():
+                self.delivered, self.status, self.reason = event, event.status, event.reason
+            case BallotCast(stage="playoff"):
+                self.playoff_ballots.append(event)
+            case _:
+                self._tell_pass(event)
+
+    def _tell_pass(self, event: AnyEvent) -> None:
+        if isinstance(event, PassStarted):
+            assert self.incumbent is not None
+            self.passes.append(Pass(event.number, self.incumbent.text))
+            return
+        now = self.passes[-1]
+        match event:
+            case GuidanceTaken():
+                now.guidance = event.text
+            case CritiqueMade():
+                now.critiques.append(event)
+            case CandidateReady():
+                now.candidates[event.slot] = event
+            case CandidateDropped():
+                now.dropped.append(event)
+            case BallotCast():
+                now.ballots.append(event)
+            case PassDecided():
+                now.decided = event
+                if event.winner in ("B", "AB"):
+                    # A challenger that breaks the contract never reaches a ballot.
+                    won = Reigning(
+                        name=f"pass {event.number} {event.winner}",
+                        since=event.number,
+                        text=now.text(event.winner),
+                        keeps_contract=True,
+                    )
+                    self.reigns.append(won)
+
+
+def tell_all(events: list[AnyEvent]) -> Story:
+    """The story of a whole record."""
+    story = Story()
+    for event in events:
+        story.tell(event)
+    return story

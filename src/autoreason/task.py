@@ -1,0 +1,143 @@
+"""The task: a brief, perhaps a starting draft and facts, and the contract a text must keep."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput, plainly
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
+_LISTS = ("sections", "must_include", "must_not_include")
+_LONGEST_NAME = 255
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What is to be written and what it must keep to."""
+
+    brief: str
+    draft: str | None = None
+    """A text to start from; without one the author writes the first draft."""
+    facts: str | None = None
+    """Ground truth shown to critic, authors and judges."""
+    contract: Contract = Contract()
+
+    @property
+    def title(self) -> str:
+        """The first words of the brief, for lists."""
+        line = next((line for line in self.brief.splitlines() if line.strip()), "")
+        line = line.strip().lstrip("# ").strip()
+        return line if len(line) <= 60 else line[:59].rstrip() + "…"
+
+
+def read_task(
+    source: str,
+    *,
+    draft: Path | None = None,
+    facts: Path | None = None,
+    contract: dict[str, Any] | None = None,
+) -> Task:
+    """A task from a Markdown file, `-` for standard input, or literal text; `contract` overrides its front matter."""
+    name, text = _read_source(source)
+    keys, brief = _split_front_matter(name, text)
+    if not brief.strip():
+        raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
+    given_facts = keys.pop("facts", None)
+    if isinstance(given_facts, list):
+        given_facts = "\n".join(f"- {fact}" for fact in given_facts)
+    if given_facts is not None and not isinstance(given_facts, str):
+        raise InvalidInput(f"{name}: `facts` must be text or a list of texts")
+    overrides = {
+        key: value for key, value in (contract or {}).items() if value not in (None, (), [])
+    }
+    return Task(
+        brief=brief.strip(),
+        draft=read_text(draft, "draft") if draft else None,
+        facts=read_text(facts, "facts") if facts else given_facts,
+        contract=make_contract(keys | overrides, name),
+    )
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a file a person named; one clear sentence when it cannot be used."""
+    try:
+        data = path.expanduser().read_bytes()
+    except FileNotFoundError:
+        raise InvalidInput(f"no {what} at {path}; check the name") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot read {what} {path}: {error.strerror}") from None
+    text = _decode(data, f"{what} {path}")
+    if not text.strip():
+        raise InvalidInput(f"{what} {path} is empty; write something in it or leave it out")
+    return text
+
+
+def _read_source(source: str) -> tuple[str, str]:
+    if source == "-":
+        return "standard input", _decode(sys.stdin.buffer.read(), "standard input")
+    if not source.strip():
+        raise InvalidInput(
+            "the brief is empty; name a file, give the text itself, or - for standard input"
+        )
+    short = "\n" not in source and len(source) <= _LONGEST_NAME
+    if short and (Path(source).expanduser().exists() or _LOOKS_LIKE_A_FILE.search(source)):
+        return source, read_text(Path(source), "brief")
+    return "the brief", source
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save it as plain text or Markdown") from None
+    if "\0" in text:
+        raise InvalidInput(f"{name} is a binary file; a brief is plain text or Markdown")
+    return text.replace("\r\n", "\n")
+
+
+def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
+    found = _FRONT_MATTER.match(text)
+    if not found:
+        return {}, text
+    # YAML is only needed for a brief that has front matter.
+    import yaml
+
+    try:
+        keys = yaml.safe_load(found.group(1)) or {}
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f" at line {where.line + 2}" if where else ""
+        raise InvalidInput(
+            f"{name}: the front matter is not valid YAML{line}; mend it or remove it"
+        ) from None
+    if not isinstance(keys, dict):
+        raise InvalidInput(f"{name}: the front matter must be `key: value` lines between two ---")
+    return keys, text[found.end() :]
+
+
+def make_contract(keys: dict[str, Any], name: str) -> Contract:
+    """A contract from keys as they are written in front matter; `name` is where they stand."""
+    known = Contract.__struct_fields__
+    for key in keys:
+        if key not in known:
+            raise InvalidInput(
+                f"{name}: unknown key `{key}`; known are {', '.join(known)} and facts"
+            )
+    for key in _LISTS:
+        if isinstance(keys.get(key), str):
+            keys[key] = [keys[key]]
+    try:
+        return msgspec.convert(keys, Contract)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, InvalidInput):
+            raise error.__cause__ from None
+        raise InvalidInput(f"{name}: {plainly(error)}") from None

@@ -1,0 +1,78 @@
+"""What holds for every test: no network, no user's folders, no user's keys."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class NetworkReached(RuntimeError):
+    """A test tried to leave this machine. Not an OSError: code that retries must not swallow it."""
+
+
+def _refuse_unless_local(host: object) -> None:
+    name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
+    try:
+        address = ip_address(name.partition("%")[0])
+    except ValueError:
+        local = name == "localhost"
+    else:
+        local = address.is_loopback or address.is_unspecified
+    if not local:
+        raise NetworkReached(f"tests may not reach the network: {name}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Only loopback and Unix sockets can be reached."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+    getaddrinfo = socket.getaddrinfo
+
+    def check(sock: socket.socket, address: Any) -> None:
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            _refuse_unless_local(address[0])
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        check(self, address)
+        connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+        check(self, address)
+        return connect_ex(self, address)
+
+    def guarded_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        _refuse_unless_local(host)
+        return getaddrinfo(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of the test's own and no provider's key."""
+    # XDG_CACHE_HOME stays: the embedded model lives there and is too large to fetch again.
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name == "OLLAMA_HOST":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of recorded data beside the project; tests that need it are skipped without it."""
+    folder = Path(__file__).parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs the recorded data in ../shared, beside the project's root")
+    return folder

@@ -1,0 +1,271 @@
+"""The house keeps its shape: imports point downwards, the method is pure, no machine is named."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOUSE = ROOT / "src" / "autoreason"
+
+NOUNS = frozenset(
+    {
+        "contract",
+        "errors",
+        "events",
+        "exchange",
+        "places",
+        "prompts",
+        "settings",
+        "story",
+        "task",
+        "version",
+    }
+)
+FLOORS = (
+    frozenset({"__main__", "cli"}),
+    frozenset({"run"}),
+    frozenset({"tournament"}),
+    frozenset({"models"}),
+    frozenset({"journal"}),
+    NOUNS,
+)
+"""From top to bottom."""
+
+DEPTH = {room: depth for depth, floor in enumerate(FLOORS) for room in floor}
+
+FORBIDDEN = {
+    "models": ("autoreason.journal",),
+    "tournament": (
+        "autoreason.journal",
+        "autoreason.models",
+        "aiohttp",
+        "asyncio.create_subprocess_exec",
+        "asyncio.create_subprocess_shell",
+        "asyncio.subprocess",
+        "click",
+        "rich",
+        "sqlite3",
+        "time",
+    ),
+}
+"""What a room may not use although it lies below, or outside the house."""
+
+
+class Use(NamedTuple):
+    """A name from elsewhere, spelled out in full, and where it is used."""
+
+    line: int
+    name: str
+
+
+class Import(NamedTuple):
+    """One imported name, and what a local name means from then on."""
+
+    use: Use
+    bound: str
+    meaning: str
+
+
+def imports(tree: ast.Module, package: list[str]) -> Iterator[Import]:
+    """Every import in a module, wherever it stands: at the top, in a function, for types only."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                meaning = alias.name if alias.asname else first
+                yield Import(Use(node.lineno, alias.name), alias.asname or first, meaning)
+        elif isinstance(node, ast.ImportFrom):
+            origin = [node.module] if node.module else []
+            if node.level:
+                origin = package[: len(package) + 1 - node.level] + origin
+            for alias in node.names:
+                name = ".".join([*origin, alias.name])
+                yield Import(Use(node.lineno, name), alias.asname or alias.name, name)
+
+
+def dotted(node: ast.expr) -> list[str]:
+    """`a.b.c` as its parts; nothing for other expressions."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute) and (owner := dotted(node.value)):
+        return [*owner, node.attr]
+    return []
+
+
+def uses(path: Path, house: Path) -> Iterator[Use]:
+    """Every import of a module, and every attribute it takes from an imported name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported = list(imports(tree, [house.name, *path.relative_to(house).parent.parts]))
+    meanings = {each.bound: each.meaning for each in imported}
+    yield from (each.use for each in imported)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (parts := dotted(node)) and parts[0] in meanings:
+            yield Use(node.lineno, ".".join([meanings[parts[0]], *parts[1:]]))
+
+
+def room_of(path: Path, house: Path) -> str:
+    """The top-level package or module a file belongs to."""
+    return path.relative_to(house).parts[0].removesuffix(".py")
+
+
+def within(name: str, *places: str) -> bool:
+    """Whether a dotted name is one of `places` or inside one."""
+    return any(name == place or name.startswith(f"{place}.") for place in places)
+
+
+def target_of(name: str) -> str | None:
+    """The part of the house a dotted name points to; "" is the house itself, None is outside."""
+    return f"{name}.".split(".")[1] if within(name, "autoreason") else None
+
+
+def faults(room: str, name: str) -> Iterator[str]:
+    """What is wrong with `room` using `name`."""
+    target = target_of(name)
+    if within(name, *FORBIDDEN.get(room, ())):
+        yield f"{room} may not use {name}"
+    if room == "tournament" and name.startswith("random.") and not within(name, "random.Random"):
+        yield f"{name} is not seeded by the run: use random.Random"
+    if target is not None and target not in DEPTH:
+        yield f"{name} is the public surface: import from the module that defines it"
+    if target in DEPTH and DEPTH[target] < DEPTH[room]:
+        yield f"{room} may not use {name}: it lies above"
+
+
+def modules(house: Path) -> list[Path]:
+    """Every module but the public surface, which may name anything."""
+    return sorted(path for path in house.rglob("*.py") if path != house / "__init__.py")
+
+
+def complaints(house: Path) -> list[str]:
+    """Every import or use that breaks the rules of the house."""
+    found = []
+    for path in modules(house):
+        room = room_of(path, house)
+        if room not in DEPTH:
+            found.append(f"{path.relative_to(house)}: {room} has no floor in FLOORS")
+            continue
+        for use in uses(path, house):
+            place = f"{path.relative_to(house)}:{use.line}"
+            found.extend(f"{place}: {fault}" for fault in faults(room, use.name))
+    return found
+
+
+def noun_graph(house: Path) -> dict[str, set[str]]:
+    """Which shared noun imports which others."""
+    graph: dict[str, set[str]] = {noun: set() for noun in NOUNS}
+    for path in modules(house):
+        room = room_of(path, house)
+        if room in NOUNS:
+            targets = {target_of(use.name) for use in uses(path, house)}
+            graph[room] |= {noun for noun in NOUNS if noun in targets and noun != room}
+    return graph
+
+
+def machine_names(text: str) -> list[str]:
+    """Folders of one machine and package indexes that a text names."""
+    # Put together here, so that this file passes its own test.
+    folders = [f"/{name}/" for name in ("work", "root")]
+    options = [
+        "-".join(words) for words in (("index", "url"), ("find", "links"), ("trusted", "host"))
+    ]
+    return [name for name in folders + options if name in text]
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """What is, or is about to be, under version control and is text."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs git and a checkout")
+    for name in filter(None, listed.stdout.split("\0")):
+        try:
+            yield ROOT / name, (ROOT / name).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError):  # binary; deleted but still in the index
+            continue
+
+
+def test_imports_point_downwards_and_the_method_is_pure() -> None:
+    assert modules(HOUSE)
+    assert complaints(HOUSE) == []
+
+
+def test_the_shared_nouns_do_not_import_each_other_in_a_circle() -> None:
+    TopologicalSorter(noun_graph(HOUSE)).prepare()
+
+
+def test_no_file_names_a_machine_or_a_package_index() -> None:
+    named = {str(path.relative_to(ROOT)): machine_names(text) for path, text in text_files()}
+    assert named
+    assert {path: names for path, names in named.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("journal/store.py", "from autoreason.models import ask", "lies above"),
+        ("errors.py", "import autoreason.run.live", "lies above"),
+        ("task.py", "def f():\n    from autoreason import cli", "lies above"),
+        ("task.py", "if TYPE_CHECKING:\n    from .run import live", "lies above"),
+        ("models/wire/http.py", "from ...run import live", "lies above"),
+        ("models/layers.py", "from autoreason.journal import Journal", "may not use"),
+        ("tournament/loop.py", "from ..models import ask", "may not use"),
+        ("tournament/loop.py", "import sqlite3", "may not use"),
+        ("tournament/loop.py", "from time import monotonic", "may not use"),
+        ("tournament/loop.py", "from asyncio import subprocess", "may not use"),
+        ("tournament/loop.py", "import asyncio as a\na.subprocess.PIPE", "may not use"),
+        ("tournament/loop.py", "from random import shuffle", "not seeded"),
+        ("tournament/loop.py", "import random as r\nr.choice([1])", "not seeded"),
+        ("run/live.py", "from autoreason import Tournament", "public surface"),
+        ("run/live.py", "from .. import Tournament", "public surface"),
+        ("cli/show.py", "import autoreason", "public surface"),
+        ("utils.py", "", "has no floor"),
+    ],
+)
+def test_the_checker_sees_a_broken_rule(
+    tmp_path: Path, module: str, source: str, fault: str
+) -> None:
+    assert any(fault in each for each in complaints(build(tmp_path, {module: source})))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("__init__.py", "from autoreason.cli import main"),
+        ("cli/show.py", "import autoreason.errors\nautoreason.errors.Stop"),
+        ("run/live.py", "from autoreason import events\nfrom . import pause"),
+        ("tournament/orders.py", "import random\nrandom.Random(7).shuffle([])"),
+        ("tournament/loop.py", "import asyncio\nfrom random import Random\nasyncio.TaskGroup()"),
+        ("journal/store.py", "import sqlite3, time\nfrom autoreason.events import Event"),
+    ],
+)
+def test_the_checker_lets_a_kept_rule_pass(tmp_path: Path, module: str, source: str) -> None:
+    assert complaints(build(tmp_path, {module: source})) == []
+
+
+def test_the_checker_sees_a_circle_of_nouns(tmp_path: Path) -> None:
+    circle = {"task.py": "from .errors import E", "errors.py": "from autoreason.task import T"}
+    with pytest.raises(CycleError):
+        TopologicalSorter(noun_graph(build(tmp_path, circle))).prepare()
+
+
+def test_the_checker_sees_a_machine_named() -> None:
+    folder = "/".join(["", "root", ".cache"])
+    assert machine_names(f"cd {folder}")
+    assert machine_names("see https://pypi.org/project/autoreason for releases") == []
+
+
+def build(folder: Path, sources: dict[str, str]) -> Path:
+    """A made-up house with these modules in it."""
+    house = folder / "autoreason"
+    for name, source in sources.items():
+        (house / name).parent.mkdir(parents=True, exist_ok=True)
+        (house / name).write_text(source, encoding="utf-8")
+    return house

@@ -1,0 +1,71 @@
+"""The contract is kept by code, whatever a judge may think."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+
+
+def broken(contract: Contract, text: str) -> list[str]:
+    return [violation.rule for violation in contract.violations(text)]
+
+
+@pytest.mark.parametrize(
+    ("contract", "keeps", "breaks"),
+    [
+        (Contract(max_words=3), "one two three", "one two three four"),
+        (Contract(min_words=2), "one two", "one"),
+        (
+            Contract(sections=("Risks",)),
+            "# Plan\n\n## 2. **Risks:**\n\nNone.",
+            "# Plan\n\nRisks are none.",
+        ),
+        (Contract(must_include=("Lisbon",)), "In Lisbon.", "In Porto."),
+        (Contract(must_include=(r"/\d{4}-\d\d/",)), "By 2026-11.", "By winter."),
+        (Contract(must_not_include=("synergy",)), "Together.", "With synergy."),
+        (Contract(must_not_include=("/(?i)synergy/",)), "Together.", "Synergy!"),
+        (Contract(format="json"), '{"a": [1]}', '{"a": [1}'),
+        (Contract(format="plain"), "Just words.", "# A heading\n\nand **bold** words."),
+        (Contract(must_include=("a/b",)), "It is a/b here.", "It is a b here."),
+    ],
+)
+def test_a_text_keeps_a_rule_or_breaks_it(contract: Contract, keeps: str, breaks: str) -> None:
+    assert broken(contract, keeps) == []
+    assert len(broken(contract, breaks)) == 1
+
+
+def test_every_broken_rule_is_named_with_its_numbers() -> None:
+    contract = Contract(max_words=2, sections=("Risks",), must_include=("Lisbon",))
+    said = [v.message for v in contract.violations("far too many words")]
+    assert said == ["4 words, at most 2 allowed", "“Lisbon” is missing", "no heading “Risks”"]
+
+
+def test_the_rules_read_as_sentences() -> None:
+    contract = Contract(max_words=160, must_not_include=("/very/",), format="plain")
+    assert contract.rules() == (
+        "At most 160 words.",
+        "Does not contain a match of /very/.",
+        "Is plain text without Markdown.",
+    )
+    assert Contract().rules() == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"min_words": 5, "max_words": 2}, r"min_words \(5\) is over max_words \(2\)"),
+        ({"max_words": 0}, "max_words is 0"),
+        ({"must_include": ("/(/",)}, "not a regular expression"),
+        (
+            {"must_include": ("x",), "must_not_include": ("x",)},
+            "is in must_include and in must_not_include",
+        ),
+        ({"sections": (" ",)}, "sections has an empty entry"),
+        ({"format": "json", "sections": ("Risks",)}, "format json has no headings"),
+    ],
+)
+def test_a_contract_nobody_can_keep_is_refused(keys: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Contract(**keys)  # type: ignore[arg-type]

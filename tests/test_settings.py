@@ -1,0 +1,63 @@
+"""Settings out of range are refused with the range."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import Budget, Models, Settings, make_settings
+
+ONE = Models.everywhere("echo/echo")
+
+
+def test_one_model_plays_every_role_unless_told_otherwise() -> None:
+    assert ONE.all() == ("echo/echo",)
+    mixed = Models(author="a/x", critic="b/x", synthesizer="a/x", judges=("c/x", "b/x"))
+    assert mixed.all() == ("a/x", "b/x", "c/x")
+
+
+def test_the_defaults_are_the_robust_protocol() -> None:
+    settings = make_settings(ONE, 1)
+    assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 2, 15, 3)
+    assert (settings.more_judges, settings.most_judges, settings.playoff) == (3, 9, 7)
+
+
+def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None:
+    settings = make_settings(ONE, 1, "paper")
+    assert (settings.more_judges, settings.playoff, settings.balanced) == (0, 0, False)
+    assert settings.tie_order == ("A", "B", "AB")
+
+
+def test_a_larger_panel_raises_its_own_limit() -> None:
+    assert make_settings(ONE, 1, judges=12).most_judges == 12
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"k": 0}, "k is 0; give a number from 1"),
+        ({"judges": 1}, "judges is 1; give a number from 2"),
+        ({"passes": 0}, "passes is 0"),
+        ({"passes": 5000}, "passes is 5000"),
+        ({"judges": 5, "most_judges": 3}, r"most_judges \(3\) is under judges \(5\)"),
+        ({"tie_order": ("B", "A", "AB")}, "tie_order is B>A>AB"),
+        ({"judge_temperature": 3.0}, "judge_temperature is 3.0"),
+        ({"budget": Budget(cost=Decimal(0))}, "budget in cost is 0"),
+        ({"budget": Budget(calls=-1)}, "budget in calls is -1"),
+        ({"style": "grumpy"}, "style"),
+        ({"nonsense": 1}, "unknown setting `nonsense`"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        make_settings(ONE, 1, **changes)
+
+
+def test_settings_survive_the_journal() -> None:
+    import msgspec
+
+    settings = make_settings(ONE, 2**63, budget=Budget(cost=Decimal("0.10")))
+    assert msgspec.json.decode(msgspec.json.encode(settings), type=Settings) == settings

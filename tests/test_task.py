@@ -1,0 +1,95 @@
+"""A brief is a file, standard input or the words themselves."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.task import Task, read_task
+
+
+def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def test_literal_words_are_a_brief() -> None:
+    assert read_task("Write a haiku about rain.") == Task(brief="Write a haiku about rain.")
+
+
+def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
+    source = write(
+        tmp_path,
+        "---\nmax_words: 120\nsections: Risks\nmust_include: [Lisbon, /\\d+/]\n"
+        "facts:\n  - It rains.\n---\n\n# Plan\n\nWrite it.\n",
+    )
+    task = read_task(source)
+    assert task.brief == "# Plan\n\nWrite it."
+    assert task.contract == Contract(
+        max_words=120, sections=("Risks",), must_include=("Lisbon", r"/\d+/")
+    )
+    assert task.facts == "- It rains."
+    assert task.title == "Plan"
+
+
+def test_flags_override_front_matter(tmp_path: Path) -> None:
+    source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
+    task = read_task(source, contract={"max_words": 80, "sections": ()})
+    assert task.contract == Contract(min_words=20, max_words=80)
+
+
+def test_a_rule_of_dashes_in_a_brief_is_not_front_matter() -> None:
+    brief = "Write it.\n\n---\n\nAnd then more."
+    assert read_task(brief).brief == brief
+
+
+def test_standard_input_is_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Schreib über Köln.".encode())))
+    assert read_task("-").brief == "Schreib über Köln."
+
+
+def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
+    draft, facts = write(tmp_path, "A draft.", "draft.md"), write(tmp_path, "A fact.", "facts.md")
+    task = read_task("Write it.", draft=Path(draft), facts=Path(facts))
+    assert (task.draft, task.facts) == ("A draft.", "A fact.")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "is empty"),
+        ("   \n\n", "is empty"),
+        ("---\nmax_words: 3\n---\n", "is empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "not UTF-8 text"),
+        (b"text\x00text", "binary file"),
+        ("---\nmax_words: [\n---\nWrite.", "not valid YAML at line"),
+        ("---\n- a\n---\nWrite.", "must be `key: value` lines"),
+        ("---\nmax_word: 3\n---\nWrite.", "unknown key `max_word`"),
+        ("---\nmax_words: many\n---\nWrite.", "`max_words`: expected `int"),
+        ("---\nmax_words: 2\nmin_words: 3\n---\nWrite.", "min_words"),
+        ("---\nfacts: 3\n---\nWrite.", "`facts` must be text"),
+    ],
+)
+def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
+    tmp_path: Path, content: str | bytes, said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said) as raised:
+        read_task(write(tmp_path, content))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("source", ["missing.md", "./missing", "some/where.txt"])
+def test_a_file_that_is_not_there_is_no_literal_brief(source: str) -> None:
+    with pytest.raises(InvalidInput, match="no brief at"):
+        read_task(source)
+
+
+def test_a_folder_is_no_brief(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is a folder"):
+        read_task(str(tmp_path))
