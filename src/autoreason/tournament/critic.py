@@ -1,0 +1,75 @@
+"""The critics of a pass: one, and a second opinion where the first finds nothing."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from autoreason.events import CritiqueMade
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.tournament.critique import SCHEMA, describe, read_critique
+from autoreason.tournament.venue import Venue, again, follow_up
+
+CRITICS = 2
+
+
+class Findings(NamedTuple):
+    """What the critics of a pass came to."""
+
+    outcome: Literal["problems", "none", "unreadable"]
+    problems: str = ""
+    """As the reviser reads them."""
+
+
+async def criticise(venue: Venue, number: int, text: str, guidance: str) -> Findings:
+    """Ask until somebody finds a problem, two critics at most."""
+    told = []
+    for critic in range(CRITICS):
+        made = await _one_critic(venue, number, critic, text, guidance)
+        venue.tell(made)
+        told.append(made)
+        if made.prose or made.problems:
+            return Findings("problems", made.prose or describe(made.problems))
+    return Findings("none" if all(made.readable for made in told) else "unreadable")
+
+
+async def _one_critic(
+    venue: Venue, number: int, critic: int, text: str, guidance: str
+) -> CritiqueMade:
+    settings = venue.settings
+    key = f"pass/{number}/critic/{critic}"
+    quoted = settings.quoted_critique
+    prompt = venue.prompt(
+        "critic", key, (text, guidance), text=text, guidance=guidance, quoted=quoted
+    )
+    request = venue.request(
+        "critic",
+        f"{key}/try/0",
+        settings.models.critic,
+        prompt,
+        temperature=settings.critic_temperature,
+        schema=SCHEMA if quoted else None,
+    )
+    reply = await venue.ask(request)
+    made = _read(reply, number, critic, text, quoted=quoted)
+    if not made.readable:
+        reply = await venue.ask(_once_more(venue, request, f"{key}/try/1", reply))
+        made = _read(reply, number, critic, text, quoted=quoted)
+    return made
+
+
+def _once_more(venue: Venue, request: Request, key: str, reply: Reply) -> Request:
+    if reply.outcome is not Outcome.OK:
+        return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
+    return follow_up(request, key, reply.text, venue.prompts.render("critique_again"))
+
+
+def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) -> CritiqueMade:
+    unreadable = CritiqueMade(number=number, critic=critic, readable=False)
+    if reply.outcome is not Outcome.OK:
+        return unreadable
+    if not quoted:
+        return CritiqueMade(number=number, critic=critic, prose=reply.text.strip())
+    read = read_critique(reply.text, text)
+    if read is None:
+        return unreadable
+    return CritiqueMade(number=number, critic=critic, problems=read.problems, dropped=read.dropped)

@@ -1,0 +1,127 @@
+"""One seat of a panel: a fresh, blind judge, asked once more if need be, then replaced by another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import permutations
+from math import factorial
+from typing import Any
+
+from autoreason.events import BallotCast
+from autoreason.exchange import Outcome, Reply, Request, Schema
+from autoreason.tournament.ballots import read_ranking
+from autoreason.tournament.chance import draw
+from autoreason.tournament.orders import neutral_labels
+from autoreason.tournament.venue import Venue, again, follow_up
+
+LENSES = (
+    "is everything in it right, and does it do what the task asks, all of it and nothing else",
+    "can its reader use it: is it specific, sound and complete where it matters",
+    "is it clear: well ordered, to the point, not a word too many",
+)
+"""What specialists look at, seat by seat."""
+
+_MOST_SPELT_OUT = 120
+_JUDGES_A_SEAT = 2
+
+
+async def take_seat(
+    venue: Venue, stage: str, seat: int, order: tuple[str, ...], texts: Mapping[str, str]
+) -> BallotCast:
+    """The ballot of one seat; its ranking is None where two judges in turn gave none."""
+    lens = LENSES[seat % len(LENSES)] if venue.settings.style == "specialists" else ""
+    asked = 0
+    for judge in range(_JUDGES_A_SEAT):
+        key = f"{stage}/judge/{seat}" + (f"/fresh/{judge}" if judge else "")
+        labels = neutral_labels(len(order), draw(venue.settings.seed, f"{key}/labels"))
+        request = _question(
+            venue, key, seat, lens, dict(zip(labels, (texts[name] for name in order), strict=True))
+        )
+        reply = await venue.ask(request)
+        ranking = _read(reply, labels)
+        asked += 1
+        if ranking is None:
+            reply = await venue.ask(_once_more(venue, request, f"{key}/try/1", reply, labels))
+            ranking = _read(reply, labels)
+            asked += 1
+        if ranking is not None:
+            break
+    named = dict(zip(labels, order, strict=True))
+    return BallotCast(
+        stage=stage,
+        seat=seat,
+        model=reply.model,
+        order=order,
+        labels=labels,
+        ranking=tuple(named[label] for label in ranking) if ranking else None,
+        reasoning=_reasoning(reply.text),
+        asked=asked,
+        lens=lens,
+    )
+
+
+def ballot_schema(labels: tuple[str, ...]) -> Schema:
+    """The shape of a ballot. Where the rankings can be spelt out, only a full one can be given."""
+    ranking: dict[str, Any]
+    if factorial(len(labels)) <= _MOST_SPELT_OUT:
+        ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(sorted(labels))]}
+    else:
+        ranking = {"type": "array", "items": {"type": "string", "enum": sorted(labels)}}
+    return Schema(
+        name="ballot",
+        definition={
+            "type": "object",
+            "properties": {"reasoning": {"type": "string"}, "ranking": ranking},
+            "required": ["reasoning", "ranking"],
+            "additionalProperties": False,
+        },
+        plain=(
+            "End with one line that names all texts from best to worst, in this form:\n"
+            f"RANKING: {' > '.join('?' * len(labels))}"
+        ),
+    )
+
+
+def _question(venue: Venue, key: str, seat: int, lens: str, labelled: Mapping[str, str]) -> Request:
+    settings = venue.settings
+    prompt = venue.prompt(
+        "judge",
+        key,
+        tuple(labelled.values()),
+        candidates=[{"label": label, "text": text} for label, text in labelled.items()],
+        style=settings.style,
+        lens=lens,
+    )
+    return venue.request(
+        "judge",
+        f"{key}/try/0",
+        settings.models.judges[seat % len(settings.models.judges)],
+        prompt,
+        temperature=settings.judge_temperature,
+        schema=ballot_schema(tuple(labelled)),
+    )
+
+
+def _once_more(
+    venue: Venue, request: Request, key: str, reply: Reply, labels: tuple[str, ...]
+) -> Request:
+    """The judge is reminded of its answer, unless there is none to be reminded of."""
+    if reply.outcome is not Outcome.OK:
+        return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
+    return follow_up(
+        request, key, reply.text, venue.prompts.render("ballot_again", labels=sorted(labels))
+    )
+
+
+def _read(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+    return read_ranking(reply.text, labels) if reply.outcome is Outcome.OK else None
+
+
+def _reasoning(text: str) -> str:
+    """The argument of a structured ballot, or the whole answer."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text.strip()
+    return str(value.get("reasoning", "")).strip() if isinstance(value, dict) else text.strip()

@@ -1,0 +1,127 @@
+"""A panel: seats filled in waves, no more than the outcome needs, and what they decided together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from autoreason.errors import Interruption
+from autoreason.events import BallotCast, Verdict
+from autoreason.tournament.chance import draw
+from autoreason.tournament.evidence import agreement, chance_of_margin
+from autoreason.tournament.judging import take_seat
+from autoreason.tournament.orders import balanced_orders, random_orders
+from autoreason.tournament.venue import Venue
+from autoreason.tournament.voting import RULES, next_wave
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many judges a panel has."""
+
+    start: int
+    more: int = 0
+    most: int = 0
+    close: int = 0
+    spare: bool = False
+
+    @property
+    def limit(self) -> int:
+        """The most judges it can come to."""
+        return max(self.start, self.most) if self.more else self.start
+
+
+@dataclass
+class Panel:
+    """Judges over texts; `texts` in the order in which ties are decided."""
+
+    venue: Venue
+    stage: str
+    texts: Mapping[str, str]
+    size: Size
+    ballots: list[BallotCast] = field(default_factory=list)
+
+    @property
+    def rankings(self) -> list[tuple[str, ...]]:
+        """The valid ballots."""
+        return [ballot.ranking for ballot in self.ballots if ballot.ranking]
+
+    async def hold(self) -> Verdict | None:
+        """The verdict, or None where too few ballots are valid to speak of one."""
+        orders = self._orders()
+        while wave := self._wave():
+            seats = range(len(self.ballots), len(self.ballots) + wave)
+            voting = [
+                take_seat(self.venue, self.stage, seat, orders[seat], self.texts) for seat in seats
+            ]
+            async for ballot in in_order(voting):
+                self.ballots.append(ballot)
+                self.venue.tell(ballot)
+        return self._verdict() if len(self.rankings) >= quorum(len(self.ballots)) else None
+
+    def _orders(self) -> tuple[tuple[str, ...], ...]:
+        spread = balanced_orders if self.venue.settings.balanced else random_orders
+        seed = draw(self.venue.settings.seed, f"{self.stage}/orders").getrandbits(64)
+        # Sorted first, so that the schedule cannot depend on who is the incumbent.
+        return spread(sorted(self.texts), self.size.limit, seed)
+
+    def _wave(self) -> int:
+        size = self.size
+        return next_wave(
+            self.rankings,
+            tuple(self.texts),
+            self.venue.settings.voting,
+            start=size.start,
+            step=size.more,
+            close=size.close,
+            limit=size.limit,
+            seats_lost=len(self.ballots) - len(self.rankings),
+            spare=size.spare,
+        )
+
+    def _verdict(self) -> Verdict:
+        tally = RULES[self.venue.settings.voting](self.rankings, tuple(self.texts))
+        # The chance of a margin is a statement about Borda points, whatever rule decides.
+        points = RULES["borda"](self.rankings, tuple(self.texts))
+        return Verdict(
+            winner=tally.winner,
+            scores=tally.scores,
+            margin=tally.margin,
+            chance=chance_of_margin(len(self.rankings), points.margin, len(self.texts)),
+            tied=tally.tied,
+            ballots=len(self.rankings),
+            invalid=len(self.ballots) - len(self.rankings),
+            agreement=agreement(self.rankings),
+        )
+
+
+def quorum(judges: int) -> int:
+    """A majority of the panel, at least two."""
+    return max(2, judges // 2 + 1)
+
+
+async def in_order(work: list[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
+    """Results in the order of the work, as soon as those before are in; all of it ends before a failure is raised.
+
+    Calls beside the one that failed are paid for, so they are waited for and recorded.
+    """
+    tasks = [asyncio.ensure_future(item) for item in work]
+    failure: Interruption | None = None
+    try:
+        for task in tasks:
+            try:
+                result = await task
+            except Interruption as interruption:
+                failure = failure or interruption
+            else:
+                if not failure:
+                    yield result
+        if failure:
+            raise failure
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,56 @@
+"""The playoff: a larger, balanced panel over texts that reigned decides which of them is delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autoreason.events import PlayoffDecided, Reigning
+from autoreason.tournament.documents import same_text
+from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.venue import Venue
+
+
+async def hold_playoff(venue: Venue, reigns: Sequence[Reigning]) -> Reigning:
+    """The text to deliver; the last incumbent where there is nothing to decide."""
+    finalists = choose_finalists(reigns, venue.settings.playoff_texts)
+    if not venue.settings.playoff or len(finalists) < 2:
+        return reigns[-1]
+    by_name = {reign.name: reign for reign in finalists}
+    # Every judge counts towards the evidence, so none is spared. Ties go to the last incumbent.
+    panel = Panel(
+        venue,
+        "playoff",
+        {name: by_name[name].text for name in reversed(by_name)},
+        Size(start=venue.settings.playoff),
+    )
+    verdict = await panel.hold()
+    winner = by_name[verdict.winner] if verdict else reigns[-1]
+    first = reigns[0].name
+    compared = verdict is not None and first in by_name and winner.name != first
+    venue.tell(
+        PlayoffDecided(
+            texts=tuple(finalists),
+            winner=winner.name if verdict else None,
+            verdict=verdict,
+            preferred=(
+                sum(ranking.index(winner.name) < ranking.index(first) for ranking in panel.rankings)
+                if compared
+                else None
+            ),
+        )
+    )
+    return winner
+
+
+def choose_finalists(reigns: Sequence[Reigning], most: int) -> list[Reigning]:
+    """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
+    distinct: list[Reigning] = []
+    for reign in reversed(reigns):
+        if reign.keeps_contract and not any(
+            same_text(reign.text, other.text) for other in distinct
+        ):
+            distinct.insert(0, reign)
+    if len(distinct) <= most:
+        return distinct
+    last = len(distinct) - 1
+    return [distinct[round(step * last / (most - 1))] for step in range(most)]

@@ -1,0 +1,83 @@
+"""What every role of a run shares: the task, the settings, the prompts, and the two ways out of the tournament."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from msgspec.structs import replace
+
+from autoreason.events import AnyEvent
+from autoreason.exchange import Ask, Message, Request, Role, Schema
+from autoreason.prompts import PromptSet
+from autoreason.settings import Settings
+from autoreason.task import Task
+from autoreason.tournament.chance import boundary
+
+Tell = Callable[[AnyEvent], None]
+
+
+@dataclass(frozen=True)
+class Venue:
+    """Where a run is held."""
+
+    task: Task
+    settings: Settings
+    prompts: PromptSet
+    ask: Ask
+    tell: Tell
+
+    def request(
+        self,
+        role: Role,
+        key: str,
+        model: str,
+        prompt: str,
+        *,
+        temperature: float | None,
+        schema: Schema | None = None,
+    ) -> Request:
+        """A fresh conversation: the stable part first, then what this role is asked."""
+        return Request(
+            role=role,
+            key=key,
+            model=model,
+            messages=(*self._opening, Message("user", prompt)),
+            max_tokens=self.settings.output_limit,
+            temperature=temperature,
+            schema=schema,
+        )
+
+    def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:
+        """A rendered prompt, with a boundary around texts that none of them contains."""
+        mark = boundary(self.settings.seed, key, *fenced)
+        return self.prompts.render(name, boundary=mark, **variables)
+
+    @cached_property
+    def _opening(self) -> tuple[Message, ...]:
+        task = self.task
+        text = self.prompt(
+            "task",
+            "task",
+            (task.brief, task.facts or ""),
+            brief=task.brief,
+            facts=task.facts,
+            rules=task.contract.rules(),
+        )
+        return (
+            Message("system", self.prompts.render("system"), stable=True),
+            Message("user", text, stable=True),
+        )
+
+
+def follow_up(request: Request, key: str, said: str, prompt: str) -> Request:
+    """The same conversation, one turn further."""
+    turn = (Message("assistant", said), Message("user", prompt))
+    return replace(request, key=key, messages=(*request.messages, *turn))
+
+
+def again(request: Request, key: str, *, longer: bool) -> Request:
+    """The same question once more; with twice the room where the answer was cut off."""
+    return replace(request, key=key, max_tokens=request.max_tokens * (2 if longer else 1))

@@ -1,0 +1,227 @@
+"""How ballots become a winner, and how many judges it takes to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+Ranking = Sequence[str]
+"""Names, best first."""
+
+
+class Tally(NamedTuple):
+    """What a panel decided."""
+
+    winner: str
+    scores: dict[str, int]
+    margin: int
+    """The winner's score less the best other's; 0 where there is no other."""
+    tied: bool
+    """Somebody else has the winner's score."""
+
+
+def borda(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+    """Points by place: n for the best of n, down to 1 for the last."""
+    return _decide(_points_by_place, rankings, tie_order)
+
+
+def majority(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+    """A point for every first place."""
+    return _decide(_first_places, rankings, tie_order)
+
+
+def copeland(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+    """Two points for every rival most judges put lower, one for every rival they are split on."""
+    return _decide(_duels, rankings, tie_order)
+
+
+RULES: Mapping[str, Callable[[Sequence[Ranking], Sequence[str]], Tally]] = {
+    "borda": borda,
+    "majority": majority,
+    "copeland": copeland,
+}
+
+
+def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> Tally:
+    """The highest score wins; among equals, whoever stands first in `tie_order`."""
+    if not tie_order or sorted(scores) != sorted(tie_order):
+        raise ValueError(
+            f"scores for {_listed(scores)} cannot be decided in the tie order {_listed(tie_order)}"
+        )
+    winner = max(tie_order, key=scores.__getitem__)
+    others = [scores[name] for name in tie_order if name != winner]
+    margin = scores[winner] - max(others) if others else 0
+    in_order = {name: scores[name] for name in tie_order}
+    return Tally(winner, in_order, margin, tied=scores[winner] in others)
+
+
+def is_settled(
+    rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, remaining: int
+) -> bool:
+    """Whether `remaining` further judges could not change the winner, however they vote.
+
+    True is certain. False may be too careful under `copeland`: a judge's reach is only bounded.
+    """
+    _check(rankings, tie_order)
+    goal = _Goal(tie_order, lost=remaining * _SCORING[rule].reach(len(tie_order)))
+    scores = _SCORING[rule].score(rankings, tie_order)
+    return any(goal.reached_by(name, scores) for name in tie_order)
+
+
+def next_wave(
+    rankings: Sequence[Ranking],
+    tie_order: Sequence[str],
+    rule: str,
+    *,
+    start: int,
+    step: int,
+    close: int,
+    limit: int,
+    seats_lost: int = 0,
+    spare: bool = True,
+) -> int:
+    """How many further judges to ask now, side by side; 0 when the panel is complete.
+
+    A panel of `start` judges grows by `step`, up to `limit`, as long as the best challenger ends
+    within `close` points of the incumbent, `tie_order[0]`, either way. With `spare`, a judge whose
+    vote can no longer change the outcome is not asked: the wave is the smallest that could settle
+    it. `seats_lost` counts the judges who were asked and gave no valid ballot.
+    """
+    _check(rankings, tie_order)
+    limit = limit if step else min(start, limit)
+    asked = len(rankings) + seats_lost
+    scores = _SCORING[rule].score(rankings, tie_order)
+    batch = _batch_end(asked, start, step, limit, _is_close(scores, tie_order, close)) - asked
+    if batch <= 0 or not spare:
+        return max(batch, 0)
+    reach = _SCORING[rule].reach(len(tie_order))
+    for wave in range(batch):
+        # Either the panel cannot grow after this batch, or growing to the limit could not matter.
+        goals = (
+            _Goal(tie_order, (batch - wave) * reach, close),
+            _Goal(tie_order, (limit - asked - wave) * reach),
+        )
+        if any(_can_reach(goal, rankings, rule, wave) for goal in goals):
+            return wave
+    return batch
+
+
+class _Goal(NamedTuple):
+    """A lead that nobody can take away any more."""
+
+    tie_order: Sequence[str]
+    lost: int
+    """The most by which further judges could shorten it."""
+    close: int | None = None
+    """Given, the lead also keeps the panel from growing."""
+
+    def slack(self, leader: str, rival: str, scores: Mapping[str, int]) -> int:
+        """Points to spare over the lead that `leader` needs; negative where it falls short."""
+        needed = int(self.tie_order.index(rival) < self.tie_order.index(leader))
+        if self.close is not None and self.tie_order[0] in (leader, rival):
+            needed = self.close + 1
+        return scores[leader] - scores[rival] - self.lost - needed
+
+    def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
+        """Whether `leader` cannot fail to win."""
+        rivals = (name for name in self.tie_order if name != leader)
+        return all(self.slack(leader, rival, scores) >= 0 for rival in rivals)
+
+    def best_vote_for(self, leader: str, scores: Mapping[str, int]) -> Ranking:
+        """The ballot that helps `leader` most: whoever presses hardest goes last."""
+        rivals = [name for name in self.tie_order if name != leader]
+        rivals.sort(key=lambda rival: self.slack(leader, rival, scores), reverse=True)
+        return (leader, *rivals)
+
+
+def _can_reach(goal: _Goal, rankings: Sequence[Ranking], rule: str, wave: int) -> bool:
+    """Whether a wave of judges could vote so that somebody reaches the goal."""
+    score = _SCORING[rule].score
+    for leader in goal.tie_order:
+        votes = list(rankings)
+        for _ in range(wave):
+            votes.append(goal.best_vote_for(leader, score(votes, goal.tie_order)))
+        if goal.reached_by(leader, score(votes, goal.tie_order)):
+            return True
+    return False
+
+
+def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close: int) -> bool:
+    incumbent, *challengers = (scores[name] for name in tie_order)
+    return bool(challengers) and abs(max(challengers) - incumbent) <= close
+
+
+def _batch_end(asked: int, start: int, step: int, limit: int, grow: bool) -> int:
+    """How many judges will have been asked when the present batch is complete."""
+    if asked < start:
+        return min(start, limit)
+    into_batch = (asked - start) % step if step else 0
+    if into_batch or grow:
+        return min(asked + step - into_batch, limit)
+    return asked
+
+
+def _points_by_place(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    scores = dict.fromkeys(names, 0)
+    for ranking in rankings:
+        for place, name in enumerate(ranking):
+            scores[name] += len(names) - place
+    return scores
+
+
+def _first_places(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    scores = dict.fromkeys(names, 0)
+    for ranking in rankings:
+        scores[ranking[0]] += 1
+    return scores
+
+
+def _duels(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    scores = dict.fromkeys(names, 0)
+    places = [{name: place for place, name in enumerate(ranking)} for ranking in rankings]
+    for one, other in combinations(names, 2):
+        preferring = sum(place[one] < place[other] for place in places)
+        balance = 2 * preferring - len(places)
+        scores[one] += 1 + (balance > 0) - (balance < 0)
+        scores[other] += 1 + (balance < 0) - (balance > 0)
+    return scores
+
+
+_Score = Callable[[Sequence[Ranking], Sequence[str]], dict[str, int]]
+
+
+class _Scoring(NamedTuple):
+    score: _Score
+    reach: Callable[[int], int]
+    """The most by which one judge can move two of n candidates against each other."""
+
+
+_SCORING: Mapping[str, _Scoring] = {
+    "borda": _Scoring(_points_by_place, lambda n: n - 1),
+    "majority": _Scoring(_first_places, lambda _: 1),
+    # One vote moves a duel by at most a point for either side, and each has n - 1 of them.
+    "copeland": _Scoring(_duels, lambda n: 2 * (n - 1)),
+}
+
+
+def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+    if not rankings:
+        raise ValueError("an empty panel has no winner: there is not one ranking to count")
+    _check(rankings, tie_order)
+    return from_scores(score(rankings, tie_order), tie_order)
+
+
+def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:
+    candidates = sorted(tie_order)
+    if not candidates or len(set(candidates)) < len(candidates):
+        raise ValueError(f"candidates must be named once each, not {_listed(tie_order)}")
+    for ranking in rankings:
+        if sorted(ranking) != candidates:
+            raise ValueError(
+                f"a ballot must rank {_listed(tie_order)} once each, not {_listed(ranking)}"
+            )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "nobody"

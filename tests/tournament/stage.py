@@ -1,0 +1,124 @@
+"""A tournament on a stage of its own: scripted answers in, the whole story out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from autoreason.contract import Contract
+from autoreason.errors import Interruption
+from autoreason.events import AnyEvent, Delivered
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.prompts import built_in
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.venue import Venue
+
+E = TypeVar("E")
+Answer = str | Reply | Callable[[Request], str | Reply]
+
+_TEXT = re.compile(
+    r"^<<<TEXT (?:(\S+) )?([0-9a-f]{16})>>>\n(.*?)\n<<<END TEXT (?:\S+ )?\2>>>",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def shown_texts(request: Request) -> dict[str, str]:
+    """What a judge is shown: label to text, in order."""
+    return {label: text for label, _, text in _TEXT.findall(request.messages[-1].text)}
+
+
+def critique(*problems: str) -> str:
+    """A critic's answer with one `missing` problem for each given sentence."""
+    listed = [{"severity": "major", "kind": "missing", "quote": "", "problem": p} for p in problems]
+    return json.dumps({"problems": listed})
+
+
+def vote(*best_first: str) -> Callable[[Request], str]:
+    """A judge who ranks texts by which of the given words they contain."""
+
+    def ballot(request: Request) -> str:
+        shown = shown_texts(request)
+        labels = sorted(shown, key=lambda label: _place(shown[label], best_first))
+        return json.dumps({"reasoning": "so it is", "ranking": " > ".join(labels)})
+
+    return ballot
+
+
+def _place(text: str, best_first: tuple[str, ...]) -> int:
+    return next((i for i, word in enumerate(best_first) if word in text), len(best_first))
+
+
+def document(text: str, notes: str = "") -> str:
+    """An author's answer."""
+    return f"<document>\n{text}\n</document>\n<notes>\n{notes}\n</notes>"
+
+
+@dataclass
+class Played:
+    """What a run on stage told and asked."""
+
+    events: list[AnyEvent] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    delivered: Delivered | None = None
+    interruption: Interruption | None = None
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def asked(self, role: str) -> list[Request]:
+        """The requests to one role."""
+        return [request for request in self.requests if request.role == role]
+
+
+USUAL: dict[str, Answer] = {
+    "author": document("First text."),
+    "critic": critique("It lacks an example."),
+    "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
+    "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
+    "judge": vote("First", "Second", "Third"),
+    "person": Reply(outcome=Outcome.EMPTY, text="", model="person"),
+}
+
+
+async def play(
+    script: Mapping[str, Answer] | None = None,
+    *,
+    brief: str = "Write one sentence.",
+    draft: str | None = None,
+    facts: str | None = None,
+    contract: Contract | None = None,
+    seed: int = 7,
+    protocol: Any = "robust",
+    **changes: Any,
+) -> Played:
+    """Hold a run with scripted answers, by key or else by role."""
+    answers = {**USUAL, **(script or {})}
+    played = Played()
+
+    async def ask(request: Request) -> Reply:
+        played.requests.append(request)
+        answer = answers.get(request.key, answers[request.role])
+        said = answer(request) if callable(answer) else answer
+        if isinstance(said, Reply):
+            return said
+        return Reply(outcome=Outcome.OK, text=said, model=request.model)
+
+    settings = make_settings(Models.everywhere("scripted/x"), seed, protocol, **changes)
+    task = Task(brief=brief, draft=draft, facts=facts, contract=contract or Contract())
+    venue = Venue(task, settings, built_in(), ask, played.events.append)
+    try:
+        played.delivered = await Tournament(venue).run()
+    except Interruption as interruption:
+        played.interruption = interruption
+    return played
+
+
+def cut_off(text: str = "Half a") -> Reply:
+    """A reply that hit its limit."""
+    return Reply(outcome=Outcome.TRUNCATED, text=text, model="scripted/x", finish="length")
