@@ -1,0 +1,27 @@
+"""What happened: the durable record of every run, in one SQLite file."""
+
+from autoreason.journal.codec import fingerprint
+from autoreason.journal.journal import Journal
+from autoreason.journal.locks import Holder
+from autoreason.journal.records import (
+    Asked,
+    Call,
+    Command,
+    CommandKind,
+    Recorded,
+    RecordedReply,
+    RunRow,
+)
+
+__all__ = [
+    "Asked",
+    "Call",
+    "Command",
+    "CommandKind",
+    "Holder",
+    "Journal",
+    "Recorded",
+    "RecordedReply",
+    "RunRow",
+    "fingerprint",
+]

@@ -1,0 +1,135 @@
+"""What can be written to a journal, each as one change inside the writer's transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from autoreason.errors import InvalidInput, JournalUnusable, RecordDiverged, UnknownRun
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.journal import sql
+from autoreason.journal.codec import reply_row
+from autoreason.journal.records import Command, CommandKind
+from autoreason.journal.writer import Change
+
+Row = tuple[Any, ...]
+_GUIDE: tuple[CommandKind, ...] = ("guide",)
+
+
+def add_run(row: Row) -> Change[None]:
+    """A new run."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute(sql.INSERT_RUN, row)
+        except sqlite3.IntegrityError:
+            raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
+
+    return change
+
+
+def set_status(run: str, status: str) -> Change[None]:
+    """What has become of a run."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        connection.execute(sql.SET_STATUS, (status, run))
+
+    return change
+
+
+def add_event(row: Row) -> Change[None]:
+    """An event at its place in the run."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute(sql.INSERT_EVENT, row)
+        except sqlite3.IntegrityError as error:
+            _refuse_unknown_run(error, row[0])
+            raise JournalUnusable(
+                f"event {row[1]} of {row[0]} was written by another process; hold the run to write"
+            ) from None
+
+    return change
+
+
+def add_asked(row: Row) -> Change[None]:
+    """A request that was sent."""
+    return _insert(sql.INSERT_ASKED, row)
+
+
+def add_command(row: Row) -> Change[None]:
+    """Something typed in another terminal."""
+    return _insert(sql.INSERT_COMMAND, row)
+
+
+def add_reply(row: Row) -> Change[None]:
+    """A reply; a second one under the same key is refused."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute(sql.INSERT_REPLY, row)
+        except sqlite3.IntegrityError as error:
+            _refuse_unknown_run(error, row[0])
+            raise RecordDiverged(
+                f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
+            ) from None
+
+    return change
+
+
+def answer_with_guidance(run: str, request: Request) -> Change[Reply]:
+    """All guidance not yet taken, as the reply to a request; taken and recorded together."""
+
+    def change(connection: sqlite3.Connection) -> Reply:
+        guides = pending(connection, run, _GUIDE)
+        text = "\n\n".join(guide.text for guide in guides)
+        reply = Reply(outcome=Outcome.OK, text=text, model=request.model)
+        add_reply(reply_row(run, request, reply))(connection)
+        _mark(connection, guides, request.key)
+        return reply
+
+    return change
+
+
+def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
+    """Mark commands as taken; the last word counts."""
+
+    def change(connection: sqlite3.Connection) -> Command | None:
+        found = pending(connection, run, kinds)
+        _mark(connection, found, by)
+        return found[-1] if found else None
+
+    return change
+
+
+def pending(
+    connection: sqlite3.Connection, run: str, kinds: Collection[CommandKind]
+) -> list[Command]:
+    """Commands nobody has taken, oldest first."""
+    return [
+        Command(number, kind, text, datetime.fromisoformat(at))
+        for number, kind, text, at in connection.execute(sql.PENDING, (run,))
+        if kind in kinds
+    ]
+
+
+def _mark(connection: sqlite3.Connection, commands: list[Command], by: str) -> None:
+    connection.executemany(sql.TAKE, [(by, command.id) for command in commands])
+
+
+def _insert(statement: str, row: Row) -> Change[None]:
+    def change(connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute(statement, row)
+        except sqlite3.IntegrityError as error:
+            _refuse_unknown_run(error, row[0])
+            raise
+
+    return change
+
+
+def _refuse_unknown_run(error: sqlite3.IntegrityError, run: str) -> None:
+    if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+        raise UnknownRun(f"no run {run!r}; see `autoreason runs`") from None

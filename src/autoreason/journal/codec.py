@@ -1,0 +1,106 @@
+"""How events, requests and replies are written down, and how older ones are read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.events import EVENTS_VERSION, AnyEvent
+from autoreason.exchange import Reply, Request
+from autoreason.journal.records import now
+
+Step = Callable[[dict[str, Any]], dict[str, Any]]
+
+STEPS: tuple[Step, ...] = ()
+"""What leads an event from each version to the next; one for every version but the newest."""
+
+_encoder = msgspec.json.Encoder()
+_in_order = msgspec.json.Encoder(order="deterministic")
+_event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_request_decoder = msgspec.json.Decoder(Request)
+_reply_decoder = msgspec.json.Decoder(Reply)
+
+read_request = _request_decoder.decode
+read_reply = _reply_decoder.decode
+
+
+def write(value: msgspec.Struct) -> str:
+    """A value as JSON text."""
+    try:
+        return _encoder.encode(value).decode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"a {type(value).__name__} holds half of a character (a lone surrogate) and cannot be"
+            " written down; save its source as UTF-8"
+        ) from None
+
+
+def check_text(text: str) -> str:
+    """The same text, unless it cannot be written down: what a shell passes on need not be text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{text!r} is not UTF-8 text; type it again") from None
+    return text
+
+
+def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
+    """An event as `sql.INSERT_EVENT` takes it."""
+    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), write(event))
+
+
+def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> AnyEvent:
+    """An event as it is understood today, whatever version wrote it."""
+    newest = len(steps) + 1
+    if version == newest:
+        return _event_decoder.decode(payload)
+    if version > newest:
+        raise JournalUnusable(
+            f"an event was written by a newer autoreason (version {version}, this one knows"
+            f" {newest}); upgrade autoreason"
+        )
+    fields = msgspec.json.decode(payload)
+    for step in steps[version - 1 :]:
+        fields = step(fields)
+    event: AnyEvent = msgspec.convert(fields, AnyEvent)
+    return event
+
+
+def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
+    """A reply as `sql.INSERT_REPLY` takes it."""
+    usage = reply.usage
+    return (
+        run,
+        request.key,
+        request.role,
+        request.model,
+        reply.outcome.value,
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write,
+        usage.reasoning,
+        None if reply.cost is None else str(reply.cost),
+        reply.seconds,
+        now(),
+        fingerprint(request),
+        write(request),
+        write(reply),
+    )
+
+
+def fingerprint(request: Request) -> str:
+    """A stable hash of what is asked; who answers, how warmly and at what length is left out."""
+    parts: list[str] = [request.role, request.key]
+    for message in request.messages:
+        parts += (message.speaker, message.text)
+    if request.schema is not None:
+        parts.append(_in_order.encode(request.schema).decode())
+    # Lengths in front keep two parts from being read as one.
+    lengths = ",".join([str(len(part)) for part in parts])
+    whole = ";".join((lengths, *parts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(whole).hexdigest()[:32]

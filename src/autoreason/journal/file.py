@@ -1,0 +1,196 @@
+"""The journal's file: how it is made, opened and brought up to date."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.journal import sql
+from autoreason.journal.locks import exclusive, make_folder
+from autoreason.journal.place import locks_folder
+from autoreason.journal.trouble import NAME_ANOTHER, explain, plainly
+
+_WAIT_FOR_LOCK = 5.0
+_WAIT_FOR_MAKER = 30.0
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a journal; anything else in its place is refused without being touched."""
+    try:
+        if not path.exists():
+            return False
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "not a file"
+            raise InvalidInput(f"{path} is {what}; name a file for the journal")
+        size = path.stat().st_size
+    except OSError as error:
+        raise JournalUnusable(f"cannot read {path}: {error.strerror}; {NAME_ANOTHER}") from None
+    if size and _application(path) != sql.APPLICATION_ID:
+        raise JournalUnusable(f"{path} is not a journal but something else; {NAME_ANOTHER}")
+    return size > 0
+
+
+def _application(path: Path) -> int | None:
+    """Whose database a file is, read from its first page; None where it is no database."""
+    # Read by SQLite: closing a handle of our own would let go of every lock SQLite has on the file.
+    # And as immutable: otherwise it would finish what another program left half done.
+    try:
+        with closing(_connect(path, "mode=ro&immutable=1")) as connection:
+            # A kill in the middle of a checkpoint leaves the file shorter than it says.
+            connection.execute(sql.ALLOW_SHORTER)
+            (application,) = connection.execute(sql.GET_APPLICATION).fetchone()
+            return int(application)
+    except sqlite3.Error as error:
+        code = error.sqlite_errorcode & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            return None
+        if code == sqlite3.SQLITE_CANTOPEN:
+            raise JournalUnusable(f"cannot read {path}; allow it or {NAME_ANOTHER}") from None
+        raise explain(error, path) from None
+
+
+def make(path: Path) -> None:
+    """Make an empty journal where there is none; it appears whole or not at all."""
+    try:
+        make_folder(path.parent)
+        if not path.parent.is_dir():
+            raise InvalidInput(f"{path.parent} is not a folder; name another place")
+        with exclusive(locks_folder(path) / "making", _WAIT_FOR_MAKER) as lock:
+            if lock is None:
+                raise JournalUnusable(f"another process is still making {path}; try again")
+            if not exists(path):
+                _build(path)
+    except OSError as error:
+        raise JournalUnusable(
+            f"cannot make {path}: {error.strerror}; allow writing there or {NAME_ANOTHER}"
+        ) from None
+
+
+def _build(path: Path) -> None:
+    left_over = path.with_name(path.name + "-wal")
+    if left_over.exists() and left_over.stat().st_size:
+        raise JournalUnusable(
+            f"{path} is gone, but {left_over.name} beside it still holds a part of it;"
+            " put the file back, or move that away too"
+        )
+    new = path.with_name(path.name + ".new")
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        new.with_name(new.name + suffix).unlink(missing_ok=True)
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with plainly(path), closing(_connect(new)) as connection:
+        connection.execute(sql.SET_APPLICATION)
+        migrate(connection, path)
+        connection.execute(sql.USE_WAL)
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that only reads; an empty journal in memory where there is no file."""
+    with plainly(path):
+        if not exists(path):
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            migrate(connection, path)
+        else:
+            connection = _connect_checked(path)
+        for statement in sql.FOR_READING:
+            connection.execute(statement)
+        connection.create_aggregate("exact_sum", 1, _ExactSum)
+        return connection
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """A connection whose commits reach the disk."""
+    with plainly(path):
+        connection = _connect_checked(path)
+        try:
+            for statement in sql.FOR_WRITING:
+                connection.execute(statement)
+            # A place that cannot be written is found out now, not with the first reply.
+            connection.execute(sql.BEGIN)
+            connection.execute(sql.ROLLBACK)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    migrations: tuple[tuple[str, ...], ...] = sql.MIGRATIONS,
+) -> None:
+    """Bring an older schema up to date, all in one transaction."""
+    if _version(connection, path, len(migrations)) == len(migrations):
+        return
+    connection.execute(sql.BEGIN)
+    try:
+        # Somebody else may have done it while we waited for the lock.
+        version = _version(connection, path, len(migrations))
+        for migration in migrations[version:]:
+            for statement in migration:
+                connection.execute(statement)
+        connection.execute(sql.SET_VERSION.format(len(migrations)))
+        connection.execute(sql.COMMIT)
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute(sql.ROLLBACK)
+        raise
+
+
+def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
+    # Neither mode makes a file.
+    return sqlite3.connect(
+        f"{path.as_uri()}?{how}",
+        uri=True,
+        timeout=_WAIT_FOR_LOCK,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _connect_checked(path: Path) -> sqlite3.Connection:
+    connection = _connect(path)
+    try:
+        # A journal appears whole, so one without a version is somebody else's work.
+        if _version(connection, path, len(sql.MIGRATIONS)):
+            migrate(connection, path)
+        if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= sql.TABLES:
+            raise JournalUnusable(f"{path} does not hold a journal's tables; {NAME_ANOTHER}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:
+    (version,) = connection.execute(sql.GET_VERSION).fetchone()
+    if version > known:
+        raise JournalUnusable(
+            f"{path} was written by a newer autoreason (schema {version}, this one knows {known});"
+            f" upgrade autoreason or {NAME_ANOTHER}"
+        )
+    return int(version)
+
+
+class _ExactSum:
+    """Adds prices up as decimals; floating point would lose cents."""
+
+    def __init__(self) -> None:
+        self.total = Decimal(0)
+
+    def step(self, price: str | int | None, /) -> None:
+        if price is not None:
+            self.total += Decimal(price)
+
+    def finalize(self) -> Any:  # The type stubs foresee whole numbers only.
+        return str(self.total)

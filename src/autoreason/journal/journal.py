@@ -1,0 +1,248 @@
+"""The journal: one object to write a run down with, and to read any run from."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from autoreason.errors import InvalidInput
+from autoreason.events import AnyEvent, Status
+from autoreason.exchange import Reply, Request, Spent
+from autoreason.journal import changes, codec, file, locks, names, place, sql
+from autoreason.journal.records import (
+    Asked,
+    Call,
+    Command,
+    CommandKind,
+    Recorded,
+    RecordedReply,
+    RunRow,
+    now,
+    run_from,
+    spent_from,
+)
+from autoreason.journal.trouble import plainly
+from autoreason.journal.writer import Writer
+
+T = TypeVar("T")
+_ALL: tuple[CommandKind, ...] = ("stop", "accept", "guide")
+
+
+class Journal:
+    """What happened in every run. Reading shows what is committed; one process holds a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._locks = place.locks_folder(path)
+        self._reader = file.open_for_reading(path)
+        self._reading = threading.Lock()
+        self._writer: Writer | None = None
+        self._starting = threading.Lock()
+        self._last_seq: dict[str, int] = {}
+        self._numbering = threading.Lock()
+
+    @classmethod
+    def open(cls, url: str | None = None, *, create: bool) -> Self:
+        """Open a journal by URL, path or the usual place; an absent one is empty unless created."""
+        path = place.locate(url)
+        if create and not file.exists(path):
+            file.make(path)
+        journal = cls(path)
+        if create:
+            try:
+                journal._write()
+            except BaseException:
+                journal.close()
+                raise
+        return journal
+
+    def close(self) -> None:
+        """Write down what is queued and let go of the file; raises if anything was lost."""
+        try:
+            if self._writer:
+                self._writer.close()
+        finally:
+            with self._reading:
+                self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception:
+            # What already went wrong says more.
+            if error is None:
+                raise
+
+    async def flush(self) -> None:
+        """Wait until everything sent so far is on the disk."""
+        if self._writer:
+            await self._writer.commit("", lambda _: None)
+
+    # Runs.
+
+    def new_run_id(self) -> str:
+        """A name for a run that is free, short and sorts by day."""
+        return names.new_name(frozenset(self._ids()))
+
+    def create_run(
+        self, run: str, title: str, version: str, forked_from: str | None = None
+    ) -> None:
+        """Enter a new run, and wait until it is on the disk."""
+        names.check_name(run)
+        at = now()
+        row = (run, codec.check_text(title), at, at, version, forked_from)
+        self._write().commit_now(run, changes.add_run(row))
+
+    def find(self, given: str) -> RunRow:
+        """The run meant by its name, its beginning, its last words, `last` or `@2`."""
+        return self._run(names.match_name(given, self._ids()))
+
+    def runs(self, limit: int = 20, status: Status | None = None) -> list[RunRow]:
+        """The newest runs first."""
+        live = locks.held(self._locks)
+        rows = self._read(sql.RUNS, (status, limit))
+        with plainly(self.path):
+            return [run_from(row, live) for row in rows]
+
+    def set_status(self, run: str, status: Status) -> None:
+        """Say what has become of a run; written in order with what was sent before."""
+        self._write().send(run, changes.set_status(run, status))
+
+    def spent(self, run: str) -> Spent:
+        """What a run took so far; a person's guidance is no call."""
+        rows = self._read(sql.SPENT, (run,))
+        with plainly(self.path):
+            return spent_from(rows[0])
+
+    def hold(self, run: str) -> AbstractContextManager[None]:
+        """Be the only one who writes to a run; `RunHeld` names whoever is already."""
+        return locks.hold(self._locks, run)
+
+    def holder(self, run: str) -> locks.Holder | None:
+        """Who holds a run now, if anybody."""
+        return locks.holder(self._locks, run)
+
+    # Events.
+
+    def append(self, run: str, event: AnyEvent) -> int:
+        """Write an event after the others; returns its place."""
+        writer = self._write()
+        with self._numbering:
+            if run not in self._last_seq:
+                ((self._last_seq[run],),) = self._read(sql.LAST_SEQ, (run,))
+            seq = self._last_seq[run] + 1
+            writer.send(run, changes.add_event(codec.event_row(run, seq, event)))
+            self._last_seq[run] = seq
+        return seq
+
+    def events(self, run: str, after: int = 0) -> list[Recorded]:
+        """The events of a run in order, those after a place."""
+        rows = self._read(sql.EVENTS, (run, after))
+        with plainly(self.path):
+            return [
+                Recorded(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
+                for seq, at, version, payload in rows
+            ]
+
+    # Requests and replies.
+
+    def asked(self, run: str, request: Request) -> None:
+        """Note that a request is on its way."""
+        row = (run, request.key, request.role, request.model, now())
+        self._write().send(run, changes.add_asked(row))
+
+    def in_flight(self, run: str) -> list[Asked]:
+        """Requests on their way, or lost with whoever sent them."""
+        rows = self._read(sql.IN_FLIGHT, (run,))
+        with plainly(self.path):
+            return [
+                Asked(key, role, model, datetime.fromisoformat(at)) for key, role, model, at in rows
+            ]
+
+    async def record_reply(self, run: str, request: Request, reply: Reply) -> None:
+        """Write a reply down; it is on the disk when this returns."""
+        row = codec.reply_row(run, request, reply)
+        await self._write().commit(run, changes.add_reply(row))
+
+    def replies(self, run: str) -> dict[str, RecordedReply]:
+        """Every reply of a run by its key."""
+        rows = self._read(sql.REPLIES, (run,))
+        with plainly(self.path):
+            return {key: RecordedReply(codec.read_reply(reply), mark) for key, mark, reply in rows}
+
+    def calls(self, run: str, after: int = 0) -> list[Call]:
+        """Requests with their replies in the order they were recorded, those after a row."""
+        rows = self._read(sql.CALLS, (run, after))
+        with plainly(self.path):
+            return [
+                Call(
+                    number,
+                    datetime.fromisoformat(at),
+                    codec.read_request(request),
+                    codec.read_reply(reply),
+                )
+                for number, at, request, reply in rows
+            ]
+
+    # Commands from another terminal.
+
+    def command(self, run: str, kind: CommandKind, text: str = "") -> None:
+        """Leave a word for whoever holds a run, and wait until it is on the disk."""
+        row = (run, kind, codec.check_text(text), now())
+        self._write().commit_now(run, changes.add_command(row))
+
+    def pending_commands(self, run: str, kinds: Collection[CommandKind] = _ALL) -> list[Command]:
+        """Commands nobody has taken, oldest first."""
+        return self._reading_with(lambda connection: changes.pending(connection, run, kinds))
+
+    def take_command(
+        self, run: str, kinds: Collection[CommandKind] = ("stop", "accept"), by: str = "run"
+    ) -> Command | None:
+        """Take the last of these commands, once; earlier ones of these kinds are done with too."""
+        # Asked before every call: looking is cheap, and there is rarely anything to take.
+        if not self.pending_commands(run, kinds):
+            return None
+        return self._write().commit_now(run, changes.take(run, kinds, by))
+
+    async def record_guidance(self, run: str, request: Request) -> Reply:
+        """Answer a request with all guidance not yet taken; taken and recorded in one commit."""
+        return await self._write().commit(run, changes.answer_with_guidance(run, request))
+
+    def _ids(self) -> list[str]:
+        return [run for (run,) in self._read(sql.RUN_IDS)]
+
+    def _run(self, run: str) -> RunRow:
+        live = frozenset({run}) if self.holder(run) else frozenset()
+        (row,) = self._read(sql.RUN, (run,))
+        with plainly(self.path):
+            return run_from(row, live)
+
+    def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return self._reading_with(lambda c: c.execute(statement, values).fetchall())
+
+    def _reading_with(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        with self._reading, plainly(self.path):
+            return look(self._reader)
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            with self._starting:
+                if self._writer is None:
+                    if not file.exists(self.path):
+                        raise InvalidInput(f"there is no journal at {self.path} to write to yet")
+                    self._writer = Writer(file.open_for_writing(self.path), self.path)
+        return self._writer

@@ -1,0 +1,93 @@
+"""Names of runs: made to be typed, and found again by a part of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from datetime import datetime
+from random import SystemRandom
+
+from autoreason.errors import InvalidInput, UnknownRun
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_NEWEST = re.compile(r"@([1-9][0-9]{0,8})")
+_SHOWN = 5
+
+_ADJECTIVES = (
+    "agile amber azure bold brave bright brisk calm candid clear clever cool coral crisp dapper"
+    " deep eager early fair fleet fond frank fresh gentle glad golden grand green happy hardy"
+    " honest ivory jolly keen kind light lively loyal lucid lunar mellow merry mild misty modest"
+    " neat nimble noble opal patient plain proud quick quiet rapid ruby sage silver smooth snowy"
+    " solar spry steady sunny swift tidy vivid warm wise witty"
+)
+_ANIMALS = (
+    "ant badger bat bear beaver bee bison boar cat civet cod cow crab crane crow deer dingo dove"
+    " duck eagle eel egret elk emu falcon finch fox frog gecko gnu goat goose gull hare hawk heron"
+    " horse ibex ibis jay kite kiwi koala lark lemur lion llama lynx mole moose moth mouse newt"
+    " okapi orca oryx otter owl panda perch pika puma quail raven robin seal shrew sloth snail"
+    " stork swan tapir tern tiger toad trout vole wasp whale wolf wombat wren yak zebra"
+)
+
+
+def new_name(taken: Container[str]) -> str:
+    """A name such as `20261115-amber-fox` that is not taken."""
+    # Not from the run's seed: two runs of one seed need two names.
+    chance = SystemRandom()
+    today = datetime.now().astimezone().strftime("%Y%m%d")
+    for attempt in range(1000):
+        name = f"{today}-{chance.choice(_ADJECTIVES.split())}-{chance.choice(_ANIMALS.split())}"
+        if attempt >= 10:
+            name += str(chance.randrange(2, 10_000))
+        if name not in taken:
+            return name
+    raise InvalidInput("no free name for a run is left today; start it with another journal")
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot name a run; names become file names, so nothing else may pass."""
+    if not _ID.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} cannot name a run; use up to 80 letters, digits, hyphens and underscores"
+        )
+
+
+def match_name(given: str, newest_first: Sequence[str]) -> str:
+    """The one run meant by a whole name, its beginning, its last words, `last` or `@2`."""
+    if given in newest_first:
+        return given
+    back = _NEWEST.fullmatch("@1" if given == "last" else given)
+    if back:
+        return _by_age(given, int(back[1]), newest_first)
+    found = [
+        name
+        for name in newest_first
+        if given and (name.startswith(given) or name.endswith(f"-{given}"))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UnknownRun(f"no run {given!r}{_nearest(given, newest_first)}; see `autoreason runs`")
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    raise InvalidInput(
+        f"{given!r} could be {', '.join(found[:_SHOWN])}{more}; give more of the name"
+    )
+
+
+def _by_age(given: str, place: int, newest_first: Sequence[str]) -> str:
+    if place <= len(newest_first):
+        return newest_first[place - 1]
+    count = len(newest_first)
+    held = "is none" if count == 0 else f"{'is' if count == 1 else 'are'} only {count}"
+    raise UnknownRun(f"no run {given!r}, there {held}; see `autoreason runs`")
+
+
+def _nearest(given: str, names: Sequence[str]) -> str:
+    # Only a mistyped name needs it.
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, names, n=1)
+    if not near:
+        # People remember the words rather than the date.
+        words = {name.partition("-")[2]: name for name in reversed(names)}
+        near = [words[word] for word in get_close_matches(given, words, n=1)]
+    return f", the nearest is {near[0]}" if near else ""

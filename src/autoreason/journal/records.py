@@ -1,0 +1,106 @@
+"""What can be read from a journal, as typed values."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+from autoreason.events import AnyEvent, Status
+from autoreason.exchange import Reply, Request, Role, Spent
+
+CommandKind = Literal["stop", "accept", "guide"]
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """One run as a list shows it."""
+
+    id: str
+    title: str
+    status: Status
+    created: datetime
+    updated: datetime
+    version: str
+    forked_from: str | None
+    spent: Spent
+    live: bool
+    """Somebody holds it now; a `running` run that is not live was killed."""
+
+
+class Recorded(NamedTuple):
+    """An event and its place in the record."""
+
+    seq: int
+    at: datetime
+    event: AnyEvent
+
+
+class RecordedReply(NamedTuple):
+    """A reply, and the fingerprint of the request it answers."""
+
+    reply: Reply
+    fingerprint: str
+
+
+class Asked(NamedTuple):
+    """A request that was sent and has no reply."""
+
+    key: str
+    role: Role
+    model: str
+    at: datetime
+
+
+class Call(NamedTuple):
+    """A request and its reply, whole."""
+
+    rowid: int
+    at: datetime
+    request: Request
+    reply: Reply
+
+
+class Command(NamedTuple):
+    """What a person typed in another terminal."""
+
+    id: int
+    kind: CommandKind
+    text: str
+    at: datetime
+
+
+def now() -> str:
+    """The time as the journal writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def spent_from(row: tuple[Any, ...]) -> Spent:
+    """The sums as `sql.SPENT` gives them."""
+    calls, *tokens, unmetered, cost, unpriced, seconds = row
+    names = ("input", "output", "cache_read", "cache_write", "reasoning")
+    return Spent(
+        calls=calls,
+        **dict(zip(names, map(int, tokens), strict=True)),
+        unmetered=unmetered,
+        known_cost=Decimal(cost or 0),
+        unpriced=unpriced,
+        seconds=seconds,
+    )
+
+
+def run_from(row: tuple[Any, ...], live: frozenset[str]) -> RunRow:
+    """A run as `sql.RUNS` gives it."""
+    run, title, status, created, updated, version, forked_from, _place, *spent = row
+    return RunRow(
+        id=run,
+        title=title,
+        status=status,
+        created=datetime.fromisoformat(created),
+        updated=datetime.fromisoformat(updated),
+        version=version,
+        forked_from=forked_from,
+        spent=spent_from(tuple(spent)),
+        live=run in live,
+    )

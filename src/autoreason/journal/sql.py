@@ -1,0 +1,170 @@
+"""Every statement the journal sends to SQLite, and the schema it grows by."""
+
+from __future__ import annotations
+
+APPLICATION_ID = int.from_bytes(b"aure", "big")
+"""Stands in the header of every journal, so that no other database is mistaken for one."""
+
+TABLES = frozenset({"runs", "events", "asked", "replies", "commands"})
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE runs (
+            id TEXT PRIMARY KEY,
+            title TEXT NOT NULL,
+            status TEXT NOT NULL,
+            created TEXT NOT NULL,
+            updated TEXT NOT NULL,
+            version TEXT NOT NULL,
+            forked_from TEXT
+        )
+        """,
+        "CREATE INDEX runs_by_age ON runs (created)",
+        """
+        CREATE TABLE events (
+            run TEXT NOT NULL REFERENCES runs (id),
+            seq INTEGER NOT NULL,
+            type TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            at TEXT NOT NULL,
+            payload TEXT NOT NULL,
+            PRIMARY KEY (run, seq)
+        )
+        """,
+        """
+        CREATE TABLE asked (
+            id INTEGER PRIMARY KEY,
+            run TEXT NOT NULL REFERENCES runs (id),
+            key TEXT NOT NULL,
+            role TEXT NOT NULL,
+            model TEXT NOT NULL,
+            at TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX asked_by_key ON asked (run, key)",
+        # Small columns stand before the two large ones: SQLite then reads them without the rest.
+        """
+        CREATE TABLE replies (
+            id INTEGER PRIMARY KEY,
+            run TEXT NOT NULL REFERENCES runs (id),
+            key TEXT NOT NULL,
+            role TEXT NOT NULL,
+            model TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            input INTEGER,
+            output INTEGER,
+            cache_read INTEGER,
+            cache_write INTEGER,
+            reasoning INTEGER,
+            cost TEXT,
+            seconds REAL NOT NULL,
+            at TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            request TEXT NOT NULL,
+            reply TEXT NOT NULL,
+            UNIQUE (run, key)
+        )
+        """,
+        # Covers the sums, so that listing runs never reads a reply.
+        """
+        CREATE INDEX replies_spent ON replies (
+            run, role, input, output, cache_read, cache_write, reasoning, cost, seconds
+        )
+        """,
+        """
+        CREATE TABLE commands (
+            id INTEGER PRIMARY KEY,
+            run TEXT NOT NULL REFERENCES runs (id),
+            kind TEXT NOT NULL,
+            text TEXT NOT NULL,
+            at TEXT NOT NULL,
+            taken_by TEXT
+        )
+        """,
+        "CREATE INDEX commands_pending ON commands (run, kind) WHERE taken_by IS NULL",
+    ),
+)
+"""What leads from each schema version to the next; `user_version` counts how many were applied."""
+
+# The file itself.
+
+USE_WAL = "PRAGMA journal_mode = WAL"
+GET_VERSION = "PRAGMA user_version"
+SET_VERSION = "PRAGMA user_version = {}"
+GET_APPLICATION = "PRAGMA application_id"
+ALLOW_SHORTER = "PRAGMA writable_schema = ON"
+SET_APPLICATION = f"PRAGMA application_id = {APPLICATION_ID}"
+TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+FOR_READING = ("PRAGMA query_only = ON",)
+FOR_WRITING = (
+    "PRAGMA synchronous = FULL",
+    # On a Mac only this reaches the disk itself; elsewhere it does nothing.
+    "PRAGMA fullfsync = ON",
+    "PRAGMA foreign_keys = ON",
+)
+BEGIN = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+ROLLBACK = "ROLLBACK"
+
+# Runs.
+
+_SPENT = """
+    count(r.id), total(r.input), total(r.output), total(r.cache_read), total(r.cache_write),
+    total(r.reasoning), count(r.id) - count(r.input + r.output),
+    exact_sum(r.cost), count(r.id) - count(r.cost), total(r.seconds)
+"""
+_RUN_ROWS = f"""
+    SELECT run.*, {_SPENT}
+    FROM (SELECT runs.*, rowid AS place FROM runs {{which}}) AS run
+    LEFT JOIN replies AS r ON r.run = run.id AND r.role <> 'person'
+    GROUP BY run.id
+    ORDER BY run.created DESC, run.place DESC
+"""
+INSERT_RUN = "INSERT INTO runs VALUES (?, ?, 'running', ?, ?, ?, ?)"
+SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
+TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
+RUN = _RUN_ROWS.format(which="WHERE id = ?")
+RUNS = _RUN_ROWS.format(
+    which="WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
+)
+RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
+SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role <> 'person'"
+
+# Events.
+
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
+LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM events WHERE run = ?"
+EVENTS = "SELECT seq, at, version, payload FROM events WHERE run = ? AND seq > ? ORDER BY seq"
+
+# Requests and replies.
+
+INSERT_ASKED = "INSERT INTO asked (run, key, role, model, at) VALUES (?, ?, ?, ?, ?)"
+IN_FLIGHT = """
+    SELECT key, role, model, at FROM asked
+    WHERE id IN (
+        SELECT max(id) FROM asked AS a
+        WHERE a.run = ? AND NOT EXISTS (
+            SELECT 1 FROM replies AS r WHERE r.run = a.run AND r.key = a.key
+        )
+        GROUP BY a.key
+    )
+    ORDER BY id
+"""
+INSERT_REPLY = """
+    INSERT INTO replies (
+        run, key, role, model, outcome, input, output, cache_read, cache_write, reasoning,
+        cost, seconds, at, fingerprint, request, reply
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+REPLIES = "SELECT key, fingerprint, reply FROM replies WHERE run = ? ORDER BY id"
+CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
+
+# Commands from another terminal.
+
+INSERT_COMMAND = "INSERT INTO commands (run, kind, text, at) VALUES (?, ?, ?, ?)"
+PENDING = """
+    SELECT id, kind, text, at FROM commands
+    WHERE run = ? AND taken_by IS NULL ORDER BY id
+"""
+TAKE = "UPDATE commands SET taken_by = ? WHERE id = ?"

@@ -1,0 +1,210 @@
+"""The thread that writes: it takes everything queued, commits once, and wakes whoever waits."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from autoreason.errors import AutoreasonError, JournalUnusable
+from autoreason.journal import sql
+from autoreason.journal.records import now
+from autoreason.journal.trouble import explain
+
+if TYPE_CHECKING:
+    # Whoever awaits has it already; whoever only reads should not pay for it.
+    import asyncio
+
+T = TypeVar("T")
+Change = Callable[[sqlite3.Connection], T]
+"""Something to write, as a function of the connection inside the writer's transaction.
+
+It may raise an AutoreasonError if it has written nothing by then; the others are committed.
+"""
+
+_LINGER = 0.02
+"""Seconds that work nobody waits for gives other work to arrive."""
+_LARGEST_BATCH = 1000
+_PATIENCE = 60.0
+"""Seconds before another process that keeps the file locked is an error."""
+
+
+class _Work:
+    __slots__ = ("awaited", "change", "error", "ready", "result", "run", "waiter")
+
+    def __init__(
+        self,
+        run: str,
+        change: Change[Any],
+        waiter: asyncio.Future[Any] | None = None,
+        ready: threading.Event | None = None,
+    ) -> None:
+        self.run = run
+        self.change = change
+        self.waiter = waiter
+        self.ready = ready
+        self.awaited = waiter is not None or ready is not None
+        self.result: Any = None
+        self.error: AutoreasonError | None = None
+
+
+class Writer:
+    """Writes for any number of threads and event loops."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._failure: AutoreasonError | None = None
+        # A daemon: a program that dies of something else must not hang here.
+        self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
+        self._thread.start()
+
+    def send(self, run: str, change: Change[Any]) -> None:
+        """Write it soon, and no later than anything sent after it."""
+        self._put(_Work(run, change))
+
+    async def commit(self, run: str, change: Change[T]) -> T:
+        """Write it and wait, without blocking, until it is on the disk."""
+        import asyncio
+
+        waiter: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._put(_Work(run, change, waiter))
+        return await waiter
+
+    def commit_now(self, run: str, change: Change[T]) -> T:
+        """Write it and block until it is on the disk."""
+        work = _Work(run, change, ready=threading.Event())
+        self._put(work)
+        assert work.ready is not None
+        work.ready.wait()
+        if work.error:
+            raise work.error
+        result: T = work.result
+        return result
+
+    def close(self) -> None:
+        """Write what is queued and end; raises if anything that nobody waited for was lost."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+        if self._failure:
+            raise _again(self._failure)
+
+    def _put(self, work: _Work) -> None:
+        # The lock keeps work from slipping in behind the last word.
+        with self._lock:
+            if self._closed:
+                raise JournalUnusable(f"{self._path} was closed; open the journal again")
+            self._queue.put(work)
+
+    def _write(self) -> None:
+        going_on = True
+        while going_on:
+            batch, going_on = self._take()
+            if batch:
+                self._commit(batch)
+                self._wake(batch)
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _take(self) -> tuple[list[_Work], bool]:
+        """Everything queued, and whether more may come."""
+        batch: list[_Work] = []
+        deadline: float | None = None
+        hurry = False
+        while len(batch) < _LARGEST_BATCH:
+            try:
+                if hurry:
+                    work = self._queue.get_nowait()
+                elif deadline is None:
+                    work = self._queue.get()
+                    deadline = time.monotonic() + _LINGER
+                else:
+                    work = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+            except Empty:
+                break
+            if work is None:
+                return batch, False
+            batch.append(work)
+            hurry = hurry or work.awaited
+        return batch, True
+
+    def _commit(self, batch: list[_Work]) -> None:
+        connection = self._connection
+        try:
+            self._begin()
+            for work in batch:
+                try:
+                    work.result = work.change(connection)
+                except AutoreasonError as error:
+                    work.error = error
+            at = now()
+            for run in {work.run for work in batch if work.error is None}:
+                connection.execute(sql.TOUCH_RUN, (at, run))
+            connection.execute(sql.COMMIT)
+        except sqlite3.Error as error:
+            self._give_up(batch, explain(error, self._path))
+        except Exception as error:
+            # A fault of our own must reach the waiters too: they would wait for ever.
+            self._give_up(batch, JournalUnusable(f"cannot write to {self._path}: {error!r}"))
+
+    def _begin(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute(sql.BEGIN)
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise
+
+    def _give_up(self, batch: list[_Work], error: JournalUnusable) -> None:
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute(sql.ROLLBACK)
+        for work in batch:
+            work.error = _again(error)
+
+    def _wake(self, batch: list[_Work]) -> None:
+        loops: dict[asyncio.AbstractEventLoop, list[_Work]] = {}
+        for work in batch:
+            if not work.awaited:
+                self._failure = self._failure or work.error
+            elif self._failure and not work.error:
+                # It is written; but what came before it was lost, and somebody has to hear of it.
+                work.error = _again(self._failure)
+            if work.waiter is not None:
+                loops.setdefault(work.waiter.get_loop(), []).append(work)
+            elif work.ready is not None:
+                work.ready.set()
+        for loop, works in loops.items():
+            # A loop that was closed has nobody left to wake.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._settle, works)
+
+    def _settle(self, works: list[_Work]) -> None:
+        for work in works:
+            assert work.waiter is not None
+            if work.waiter.done():
+                # Cancelled meanwhile: if it was lost, somebody else has to hear of it.
+                self._failure = self._failure or work.error
+            elif work.error is not None:
+                work.waiter.set_exception(work.error)
+            else:
+                work.waiter.set_result(work.result)
+
+
+def _again(error: AutoreasonError) -> AutoreasonError:
+    """The same error for another listener: one exception cannot be raised in two places."""
+    return type(error)(*error.args)

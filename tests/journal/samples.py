@@ -1,0 +1,49 @@
+"""Requests, replies and journals for the journal's tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from decimal import Decimal
+from pathlib import Path
+
+from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
+
+SOURCE = Path(__file__).parents[2] / "src"
+PROJECT = Path(__file__).parents[2]
+
+
+def a_request(
+    key: str = "pass/1/judge/0/try/0", role: Role = "judge", text: str = "Rank."
+) -> Request:
+    """A request under a key."""
+    return Request(
+        role=role, key=key, model="fake/model", messages=(Message("user", text),), max_tokens=100
+    )
+
+
+def a_reply(text: str = "B, A", cost: str | None = "0.001", tokens: int | None = 10) -> Reply:
+    """A reply that cost something."""
+    return Reply(
+        outcome=Outcome.OK,
+        text=text,
+        model="fake/model",
+        usage=Usage(input=tokens, output=tokens),
+        cost=None if cost is None else Decimal(cost),
+        seconds=0.5,
+    )
+
+
+def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """A real process that runs `code` with the journal and these samples imported."""
+    header = (
+        "import sys\nfrom autoreason.journal import Journal\nfrom tests.journal.samples import *\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", header + textwrap.dedent(code), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{PROJECT}"},
+    )

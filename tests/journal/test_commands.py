@@ -1,0 +1,114 @@
+"""What a person types in another terminal is heard exactly once."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import a_process, a_reply, a_request
+
+from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
+from autoreason.journal import Journal, fingerprint
+
+RUN = "20261115-amber-fox"
+
+
+def guidance(number: int) -> str:
+    """The key of a pass's guidance."""
+    return f"pass/{number}/guidance"
+
+
+def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
+    with Journal.open(str(journal.path), create=False) as elsewhere:
+        elsewhere.command(RUN, "guide", "Shorter.")
+        elsewhere.command(RUN, "stop")
+    assert [(one.kind, one.text) for one in journal.pending_commands(RUN)] == [
+        ("guide", "Shorter."),
+        ("stop", ""),
+    ]
+    assert [one.kind for one in journal.pending_commands(RUN, ["stop"])] == ["stop"]
+    taken = journal.take_command(RUN)
+    assert taken is not None
+    assert taken.kind == "stop"
+    assert journal.take_command(RUN) is None
+    assert [one.kind for one in journal.pending_commands(RUN)] == ["guide"]
+
+
+def test_the_last_word_counts(journal: Journal) -> None:
+    journal.command(RUN, "stop")
+    journal.command(RUN, "accept")
+    taken = journal.take_command(RUN, ("stop", "accept"))
+    assert taken is not None
+    assert taken.kind == "accept"
+    assert journal.pending_commands(RUN) == []
+
+
+def test_a_command_is_for_one_run(journal: Journal) -> None:
+    journal.create_run("other", "Another", "0.1.0")
+    journal.command("other", "stop")
+    assert journal.take_command(RUN) is None
+    with pytest.raises(UnknownRun):
+        journal.command("nobody", "stop")
+
+
+def test_what_is_no_text_is_refused(journal: Journal) -> None:
+    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
+        journal.command(RUN, "guide", "\udcff")
+    assert journal.pending_commands(RUN) == []
+
+
+async def test_guidance_is_taken_once_and_kept_as_a_reply(journal: Journal) -> None:
+    journal.command(RUN, "guide", "Shorter.")
+    journal.command(RUN, "guide", "And warmer.")
+    first = a_request(guidance(1), role="person")
+    reply = await journal.record_guidance(RUN, first)
+    assert reply.text == "Shorter.\n\nAnd warmer."
+    assert journal.replies(RUN) == {guidance(1): (reply, fingerprint(first))}
+    assert journal.pending_commands(RUN) == []
+    again = await journal.record_guidance(RUN, a_request(guidance(2), role="person"))
+    assert again.text == ""
+    assert journal.spent(RUN).calls == 0
+
+
+async def test_guidance_that_could_not_be_recorded_is_not_lost(journal: Journal) -> None:
+    request = a_request(guidance(1), role="person")
+    await journal.record_reply(RUN, request, a_reply("Said before."))
+    journal.command(RUN, "guide", "Shorter.")
+    with pytest.raises(RecordDiverged):
+        await journal.record_guidance(RUN, request)
+    assert [one.text for one in journal.pending_commands(RUN)] == ["Shorter."]
+
+
+def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
+    code = """
+    import asyncio
+    journal = Journal.open(sys.argv[1], create=False)
+    async def main():
+        for number in range(100_000):
+            journal.command(sys.argv[2], "guide", f"<{number}>")
+            print(number, flush=True)
+            request = a_request(f"pass/{number}/guidance", role="person")
+            await journal.record_guidance(sys.argv[2], request)
+    asyncio.run(main())
+    """
+    process = a_process(code, journal.path, RUN)
+    assert process.stdout is not None
+    said = [process.stdout.readline() for _ in range(20)]
+    process.kill()
+    said += process.stdout.readlines()
+    process.stdout.close()
+    process.wait()
+    heard = "".join(reply.reply.text for reply in journal.replies(RUN).values())
+    waiting = "".join(command.text for command in journal.pending_commands(RUN))
+    for line in said:
+        assert (heard + waiting).count(f"<{line.strip()}>") == 1
+
+
+def test_a_taken_command_says_what_took_it(journal: Journal, path: Path) -> None:
+    journal.command(RUN, "stop")
+    journal.take_command(RUN, by="pass/3/critic/0")
+    connection = sqlite3.connect(path)
+    taken = connection.execute("SELECT kind, taken_by FROM commands").fetchall()
+    connection.close()
+    assert taken == [("stop", "pass/3/critic/0")]

@@ -1,0 +1,169 @@
+"""Events come back as they were told, in order, whatever version wrote them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from autoreason.contract import Contract
+from autoreason.errors import JournalUnusable
+from autoreason.events import EVENTS_VERSION, AnyEvent, GuidanceTaken, PassStarted, RunPaused
+from autoreason.journal import Journal
+from autoreason.journal.codec import STEPS, event_row, read_event
+from autoreason.settings import Budget, Models, make_settings
+
+RUN = "20261115-amber-fox"
+
+contracts = st.builds(
+    Contract,
+    min_words=st.none() | st.integers(1, 10),
+    max_words=st.none() | st.integers(10, 20),
+    sections=st.just(()) | st.just(("Risks",)),
+)
+settings = st.builds(
+    make_settings,
+    st.just(Models.everywhere("fake/model")),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from(["robust", "paper"]),
+    budget=st.builds(Budget, cost=st.none() | st.decimals(1, 100, places=6)),
+)
+SCALARS: dict[type, st.SearchStrategy[Any]] = {
+    inspect.StrType: st.text(),
+    inspect.IntType: st.integers(-(2**63), 2**63 - 1),
+    inspect.FloatType: st.floats(allow_nan=False, allow_infinity=False),
+    inspect.BoolType: st.booleans(),
+    inspect.NoneType: st.none(),
+    inspect.DecimalType: st.decimals(-1000, 1000, places=6),
+}
+
+
+def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
+    """Any value of a type."""
+    match kind:
+        case inspect.StructType(cls=cls) if cls.__name__ == "Settings":
+            return settings
+        case inspect.StructType(cls=cls) if cls is Contract:
+            return contracts
+        case inspect.StructType():
+            fields = {field.name: values(field.type) for field in kind.fields}
+            return st.builds(kind.cls, **fields)
+        case inspect.VarTupleType():
+            return st.lists(values(kind.item_type), max_size=3).map(tuple)
+        case inspect.DictType():
+            return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=3)
+        case inspect.UnionType():
+            return st.one_of([values(one) for one in kind.types])
+        case inspect.LiteralType():
+            return st.sampled_from(kind.values)
+        case _:
+            return SCALARS[type(kind)]
+
+
+@pytest.mark.parametrize("kind", get_args(AnyEvent), ids=lambda kind: str(kind.__name__))
+@examples(max_examples=40)
+@given(data=st.data())
+def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObject) -> None:
+    event = data.draw(values(inspect.type_info(kind)))
+    _, _, name, version, _, payload = event_row(RUN, 1, event)
+    assert name == kind.__name__
+    assert read_event(payload, version) == event
+
+
+def test_events_come_back_in_order_and_go_on_after_a_pause(path: Path) -> None:
+    with Journal.open(str(path), create=True) as journal:
+        journal.create_run(RUN, "A letter", "0.1.0")
+        journal.create_run("other", "Another", "0.1.0")
+        assert journal.append(RUN, PassStarted(number=1, words=5)) == 1
+        assert journal.append("other", PassStarted(number=1, words=5)) == 1
+        assert journal.append(RUN, RunPaused(status="stopped", reason="asked to")) == 2
+    with Journal.open(str(path), create=False) as journal:
+        assert journal.append(RUN, PassStarted(number=2, words=6)) == 3
+    with Journal.open(str(path), create=False) as journal:
+        recorded = journal.events(RUN)
+        assert [(one.seq, one.event) for one in recorded] == [
+            (1, PassStarted(number=1, words=5)),
+            (2, RunPaused(status="stopped", reason="asked to")),
+            (3, PassStarted(number=2, words=6)),
+        ]
+        assert journal.events(RUN, after=2) == recorded[2:]
+        assert recorded[0].at <= recorded[2].at
+
+
+async def test_two_who_write_to_one_run_are_found_out(path: Path) -> None:
+    journal, other = (Journal.open(str(path), create=True) for _ in range(2))
+    journal.create_run(RUN, "A letter", "0.1.0")
+    journal.append(RUN, PassStarted(number=1, words=5))
+    await journal.flush()
+    other.append(RUN, PassStarted(number=2, words=5))
+    await other.flush()
+    journal.append(RUN, PassStarted(number=3, words=5))
+    with pytest.raises(JournalUnusable, match=f"event 2 of {RUN} was written by another process"):
+        await journal.flush()
+    other.close()
+    with pytest.raises(JournalUnusable, match="event 2"):
+        journal.close()
+
+
+# Older and newer versions.
+
+
+def test_there_is_a_step_from_every_older_version() -> None:
+    assert len(STEPS) == EVENTS_VERSION - 1
+
+
+def rename_a_field(fields: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 called the text `words_of_advice`."""
+    if fields["type"] == "GuidanceTaken":
+        fields["text"] = fields.pop("words_of_advice")
+    return fields
+
+
+def rename_an_event(fields: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 called it `Advised`."""
+    return {**fields, "type": fields["type"].replace("Advised", "GuidanceTaken")}
+
+
+@pytest.mark.parametrize(
+    ("version", "fields"),
+    [
+        (1, {"type": "GuidanceTaken", "number": 3, "words_of_advice": "Shorter."}),
+        (2, {"type": "Advised", "number": 3, "text": "Shorter."}),
+        (3, {"type": "GuidanceTaken", "number": 3, "text": "Shorter."}),
+    ],
+)
+def test_an_older_event_is_led_step_by_step_to_today(version: int, fields: dict[str, Any]) -> None:
+    payload = msgspec.json.encode(fields).decode()
+    event = read_event(payload, version, steps=(rename_a_field, rename_an_event))
+    assert event == GuidanceTaken(number=3, text="Shorter.")
+
+
+def test_a_newer_event_asks_for_an_upgrade() -> None:
+    with pytest.raises(JournalUnusable, match=r"version 9, this one knows 1\); upgrade autoreason"):
+        read_event("{}", 9)
+
+
+@pytest.mark.parametrize("payload", ["{", '{"type": "NeverHeardOf"}', '{"type": "PassStarted"}'])
+def test_an_event_that_cannot_be_read_is_damage(journal: Journal, payload: str) -> None:
+    connection = sqlite3.connect(journal.path)
+    row = (RUN, 1, "PassStarted", EVENTS_VERSION, "2026-11-15T00:00:00+00:00", payload)
+    connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
+    connection.commit()
+    connection.close()
+    with pytest.raises(JournalUnusable, match=re.escape(f"{journal.path} is damaged (")):
+        journal.events(RUN)
+
+
+def test_money_in_settings_keeps_its_digits() -> None:
+    budget = Budget(cost=Decimal("0.10"))
+    chosen = make_settings(Models.everywhere("fake/model"), 1, budget=budget)
+    assert msgspec.json.decode(msgspec.json.encode(chosen), type=type(chosen)) == chosen

@@ -1,0 +1,283 @@
+"""Runs, replies and sums, kept in a real file."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import stat
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import a_reply, a_request
+
+from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
+from autoreason.exchange import Message, Outcome, Reply, Schema, Spent
+from autoreason.journal import Journal, fingerprint, sql
+from autoreason.journal.names import new_name
+from autoreason.journal.place import locate
+
+RUN = "20261115-amber-fox"
+
+
+# Where it is.
+
+
+def test_a_new_journal_is_for_its_owner_only(path: Path) -> None:
+    Journal.open(str(path), create=True).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert sorted(file.name for file in path.parent.iterdir()) == ["journal.db", "journal.db.locks"]
+
+
+def test_a_new_journal_carries_our_mark_and_writes_ahead(path: Path) -> None:
+    Journal.open(str(path), create=True).close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA application_id").fetchone() == (sql.APPLICATION_ID,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(sql.MIGRATIONS),)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    with Journal.open(str(tmp_path / "no" / "journal.db"), create=False) as journal:
+        assert journal.runs() == []
+        assert journal.spent(RUN) == Spent()
+        assert journal.events(RUN) == []
+        assert journal.holder(RUN) is None
+        with pytest.raises(
+            UnknownRun, match=r"no run 'last', there is none; see `autoreason runs`"
+        ):
+            journal.find("last")
+        with pytest.raises(InvalidInput, match="there is no journal"):
+            journal.command(RUN, "stop")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_is_a_journal_not_yet_made(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    with Journal.open(str(path), create=False) as journal:
+        assert journal.runs() == []
+    assert path.read_bytes() == b""
+    with Journal.open(str(path), create=True) as journal:
+        journal.create_run(RUN, "A letter", "0.1.0")
+        assert [run.id for run in journal.runs()] == [RUN]
+
+
+def test_the_usual_place_and_how_to_name_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("AUTOREASON_JOURNAL", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.chdir(tmp_path)
+    assert locate(None) == Path("/data/autoreason/journal.db")
+    monkeypatch.setenv("AUTOREASON_JOURNAL", "sqlite:///srv/team%20one.db")
+    assert locate(None) == Path("/srv/team one.db")
+    assert locate("sqlite:////srv/journal.db") == Path("/srv/journal.db")
+    assert locate("~/journal.db") == Path("/home/ada/journal.db")
+    assert locate("here.db") == tmp_path / "here.db"
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/name", "sqlite://host/x.db", "sqlite:x.db"])
+def test_only_sqlite_is_known(url: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{url}; only sqlite is known"):
+        locate(url)
+
+
+# Runs and their names.
+
+
+def test_a_run_name_is_a_day_and_two_words(journal: Journal) -> None:
+    assert re.fullmatch(r"20\d{6}-[a-z]+-[a-z]+", journal.new_run_id())
+
+
+def test_a_run_name_is_new_even_when_all_words_are_used_up() -> None:
+    class Everything:
+        def __contains__(self, name: object) -> bool:
+            return str(name)[-1].isalpha()
+
+    assert re.fullmatch(r"20\d{6}-[a-z]+-[a-z]+\d+", new_name(Everything()))
+
+
+def test_a_run_name_is_used_once(journal: Journal) -> None:
+    with pytest.raises(InvalidInput, match=f"run {RUN} exists already"):
+        journal.create_run(RUN, "Another", "0.1.0")
+    assert journal.find(RUN).title == "A letter"
+
+
+@pytest.mark.parametrize("name", ["", "../out", "a/b", "-x", "x" * 81, "a b", "ä"])
+def test_what_cannot_name_a_file_cannot_name_a_run(journal: Journal, name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot name a run"):
+        journal.create_run(name, "A letter", "0.1.0")
+
+
+@pytest.fixture
+def three(journal: Journal) -> Journal:
+    """A journal with three runs."""
+    journal.create_run("20261115-calm-fox", "A story", "0.1.0")
+    journal.create_run("20261116-keen-owl", "A poem", "0.1.0", forked_from=RUN)
+    return journal
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (RUN, RUN),
+        ("20261115-a", RUN),
+        ("20261116", "20261116-keen-owl"),
+        ("owl", "20261116-keen-owl"),
+        ("calm-fox", "20261115-calm-fox"),
+        ("last", "20261116-keen-owl"),
+        ("@1", "20261116-keen-owl"),
+        ("@3", RUN),
+    ],
+)
+def test_a_run_is_found_by_a_part_of_its_name(three: Journal, given: str, found: str) -> None:
+    assert three.find(given).id == found
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("kean-owl", "no run 'kean-owl', the nearest is 20261116-keen-owl; see `autoreason runs`"),
+        ("20261115-ambr-fox", f"no run '20261115-ambr-fox', the nearest is {RUN}; see"),
+        ("zzz", "no run 'zzz'; see `autoreason runs`"),
+        ("", "no run ''; see `autoreason runs`"),
+        ("@4", "no run '@4', there are only 3; see `autoreason runs`"),
+        ("%", "no run '%'; see"),
+    ],
+)
+def test_an_unknown_run_names_the_nearest(three: Journal, given: str, said: str) -> None:
+    with pytest.raises(UnknownRun, match=re.escape(said)):
+        three.find(given)
+
+
+def test_an_ambiguous_name_lists_what_it_could_be(three: Journal) -> None:
+    with pytest.raises(InvalidInput, match=f"'fox' could be 20261115-calm-fox, {RUN}; give more"):
+        three.find("fox")
+
+
+async def test_runs_are_listed_newest_first_with_what_they_took(three: Journal) -> None:
+    for number in range(3):
+        await three.record_reply(RUN, a_request(f"pass/{number}"), a_reply(cost="0.1"))
+    three.set_status(RUN, "converged")
+    await three.flush()
+    newest, middle, oldest = three.runs()
+    assert (newest.id, newest.forked_from) == ("20261116-keen-owl", RUN)
+    assert middle.spent == Spent()
+    assert middle.spent.cost == 0
+    assert (oldest.id, oldest.title, oldest.version) == (RUN, "A letter", "0.1.0")
+    assert oldest.spent.calls == 3
+    assert oldest.spent.tokens == 60
+    assert oldest.spent.cost == Decimal("0.3")
+    assert oldest.updated > oldest.created
+    assert [run.id for run in three.runs(limit=1)] == ["20261116-keen-owl"]
+    assert [run.id for run in three.runs(status="converged")] == [RUN]
+    assert three.find(RUN) == oldest
+
+
+def test_listing_runs_never_reads_a_reply(journal: Journal) -> None:
+    connection = sqlite3.connect(journal.path)
+    connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20)).fetchall())
+    connection.close()
+    assert "USING COVERING INDEX replies_spent" in plan
+
+
+# Replies.
+
+
+async def test_a_reply_comes_back_as_it_was(journal: Journal) -> None:
+    request, reply = a_request(text="“Ünïcode” \0 \U0001f98a"), a_reply(text="\0 ñ 🦊")
+    await journal.record_reply(RUN, request, reply)
+    assert journal.replies(RUN) == {request.key: (reply, fingerprint(request))}
+    (call,) = journal.calls(RUN)
+    assert (call.request, call.reply) == (request, reply)
+    assert journal.calls(RUN, after=call.rowid) == []
+
+
+async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
+    await journal.record_reply(RUN, a_request(), a_reply("first"))
+    with pytest.raises(RecordDiverged, match="has a reply to pass/1/judge/0/try/0 already"):
+        await journal.record_reply(RUN, a_request(), a_reply("second"))
+    assert journal.replies(RUN)[a_request().key].reply.text == "first"
+    assert journal.spent(RUN).calls == 1
+
+
+async def test_a_reply_needs_a_run(journal: Journal) -> None:
+    with pytest.raises(UnknownRun):
+        await journal.record_reply("20261115-no-run", a_request(), a_reply())
+
+
+async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Journal) -> None:
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        await journal.record_reply(RUN, a_request(), a_reply("\ud800"))
+    with pytest.raises(InvalidInput, match="not UTF-8"):
+        journal.create_run("20261115-x", "\udcff", "0.1.0")
+    assert journal.replies(RUN) == {}
+
+
+async def test_what_was_asked_and_not_answered_is_in_flight(journal: Journal) -> None:
+    for key in ("a", "b", "c", "b"):
+        journal.asked(RUN, a_request(key))
+    await journal.record_reply(RUN, a_request("a"), a_reply())
+    assert [(asked.key, asked.model) for asked in journal.in_flight(RUN)] == [
+        ("c", "fake/model"),
+        ("b", "fake/model"),
+    ]
+
+
+async def test_unknown_prices_and_tokens_stay_unknown(journal: Journal) -> None:
+    await journal.record_reply(RUN, a_request("a"), a_reply(cost="0.10"))
+    await journal.record_reply(RUN, a_request("b"), a_reply(cost=None, tokens=None))
+    spent = journal.spent(RUN)
+    assert spent.cost is None
+    assert (spent.known_cost, spent.unpriced, spent.unmetered) == (Decimal("0.10"), 1, 1)
+    assert (spent.calls, spent.tokens, spent.seconds) == (2, 20, 1.0)
+
+
+async def test_prices_add_up_to_the_last_digit(journal: Journal) -> None:
+    for number in range(10):
+        await journal.record_reply(RUN, a_request(str(number)), a_reply(cost="1E-7"))
+    assert journal.spent(RUN).cost == Decimal("0.000001")
+
+
+async def test_a_person_is_not_a_call(journal: Journal) -> None:
+    said = Reply(outcome=Outcome.OK, text="Shorter.", model="person")
+    await journal.record_reply(RUN, a_request("pass/1/guidance", role="person"), said)
+    assert journal.spent(RUN) == Spent()
+    assert journal.runs()[0].spent == Spent()
+
+
+# Fingerprints.
+
+
+def test_a_fingerprint_is_of_what_is_asked_not_of_who_answers() -> None:
+    request = a_request()
+    ballot = Schema("ballot", {"type": "object", "required": ["a"]}, "Say a.")
+    mixed = Schema("ballot", {"required": ["a"], "type": "object"}, "Say a.")
+    replace = request.__class__.__struct_fields__
+
+    def changed(**changes: object) -> str:
+        fields = {name: getattr(request, name) for name in replace} | changes
+        return fingerprint(type(request)(**fields))
+
+    same = fingerprint(request)
+    assert changed(model="other/model", temperature=1.0, max_tokens=5) == same
+    assert changed(messages=(Message("user", "Rank.", stable=True),)) == same
+    assert changed(schema=ballot) == changed(schema=mixed) != same
+    others = [
+        changed(role="critic"),
+        changed(key="pass/2/judge/0/try/0"),
+        changed(messages=(Message("user", "Rank!"),)),
+        changed(messages=(Message("system", "Rank."),)),
+        changed(messages=(Message("user", "Ra"), Message("user", "nk."))),
+        changed(schema=ballot),
+    ]
+    assert len({same, *others}) == len(others) + 1
+
+
+def test_a_fingerprint_is_the_same_in_every_version() -> None:
+    assert fingerprint(a_request()) == "cc629643b1b80d007bd441c8554a0fa2"

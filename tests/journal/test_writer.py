@@ -1,0 +1,322 @@
+"""What is awaited is on the disk; what is not awaited is there no later than what follows it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import a_process, a_reply, a_request
+
+from autoreason.errors import JournalUnusable, UnknownRun
+from autoreason.events import PassStarted
+from autoreason.journal import Journal
+from autoreason.journal.file import open_for_writing
+from autoreason.journal.writer import Writer
+
+RUN = "20261115-amber-fox"
+
+
+def committed(path: Path, table: str) -> int:
+    """Rows that another connection sees."""
+    connection = sqlite3.connect(path)
+    try:
+        (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(count)
+    finally:
+        connection.close()
+
+
+async def test_an_awaited_reply_is_committed(journal: Journal) -> None:
+    for number in range(5):
+        await journal.record_reply(RUN, a_request(str(number)), a_reply())
+        assert committed(journal.path, "replies") == number + 1
+
+
+async def test_many_writers_share_a_commit(journal: Journal) -> None:
+    connection = open_for_writing(journal.path)
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    writer = Writer(connection, journal.path)
+
+    def note(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "INSERT INTO commands (run, kind, text, at) VALUES (?, 'guide', '', '')", (RUN,)
+        )
+
+    async def many() -> None:
+        for _ in range(4):
+            await writer.commit(RUN, note)
+
+    await asyncio.gather(*(many() for _ in range(100)))
+    writer.close()
+    assert committed(journal.path, "commands") == 400
+    assert statements.count("COMMIT") <= 40
+
+
+async def test_what_nobody_awaits_is_there_no_later_than_the_next_reply(journal: Journal) -> None:
+    for number in range(20):
+        seq = journal.append(RUN, PassStarted(number=number, words=1))
+        journal.asked(RUN, a_request(str(number)))
+        await journal.record_reply(RUN, a_request(str(number)), a_reply())
+        assert committed(journal.path, "events") == seq == number + 1
+        assert committed(journal.path, "asked") == number + 1
+    assert [recorded.seq for recorded in journal.events(RUN)] == list(range(1, 21))
+
+
+def test_closing_writes_what_is_queued(path: Path) -> None:
+    with Journal.open(str(path), create=True) as journal:
+        journal.create_run(RUN, "A letter", "0.1.0")
+        for number in range(50):
+            journal.append(RUN, PassStarted(number=number, words=1))
+        journal.set_status(RUN, "stopped")
+    with Journal.open(str(path), create=False) as journal:
+        assert len(journal.events(RUN)) == 50
+        assert journal.find(RUN).status == "stopped"
+
+
+def test_what_nobody_awaits_is_soon_seen_by_others(journal: Journal) -> None:
+    journal.asked(RUN, a_request())
+    deadline = time.monotonic() + 5
+    while not journal.in_flight(RUN):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_threads_and_loops_share_one_journal(journal: Journal) -> None:
+    async def one_loop(thread: int) -> None:
+        async def one(number: int) -> None:
+            key = f"{thread}/{number}"
+            journal.append(RUN, PassStarted(number=number, words=thread))
+            await journal.record_reply(RUN, a_request(key), a_reply(key))
+            assert key in journal.replies(RUN)
+
+        await asyncio.gather(*(one(number) for number in range(20)))
+
+    threads = [threading.Thread(target=asyncio.run, args=(one_loop(n),)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {key: reply.reply.text for key, reply in journal.replies(RUN).items()} == {
+        f"{n}/{number}": f"{n}/{number}" for n in range(4) for number in range(20)
+    }
+    assert [recorded.seq for recorded in journal.events(RUN)] == list(range(1, 81))
+
+
+async def test_a_refused_reply_does_not_harm_its_neighbours(journal: Journal) -> None:
+    await journal.record_reply(RUN, a_request("5"), a_reply())
+    results = await asyncio.gather(
+        *(journal.record_reply(RUN, a_request(str(n)), a_reply()) for n in range(10)),
+        return_exceptions=True,
+    )
+    assert [n for n, result in enumerate(results) if result] == [5]
+    assert len(journal.replies(RUN)) == 10
+
+
+async def test_a_cancelled_wait_still_records_what_was_paid_for(journal: Journal) -> None:
+    recording = asyncio.create_task(journal.record_reply(RUN, a_request(), a_reply()))
+    await asyncio.sleep(0)
+    recording.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await recording
+    await journal.flush()
+    assert len(journal.replies(RUN)) == 1
+
+
+async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
+    journal = Journal.open(str(path), create=True)
+    journal.create_run(RUN, "A letter", "0.1.0")
+    journal.close()
+    journal.close()
+    with pytest.raises(JournalUnusable, match="was closed"):
+        await journal.record_reply(RUN, a_request(), a_reply())
+    with pytest.raises(JournalUnusable, match="was closed"):
+        journal.runs()
+
+
+# When something goes wrong.
+
+
+async def test_a_lost_event_is_heard_of_by_the_next_to_wait_and_on_closing(path: Path) -> None:
+    journal = Journal.open(str(path), create=True)
+    journal.create_run(RUN, "A letter", "0.1.0")
+    await journal.record_reply(RUN, a_request("before"), a_reply())
+    journal.append("20261115-no-run", PassStarted(number=1, words=1))
+    with pytest.raises(UnknownRun):
+        await journal.record_reply(RUN, a_request("after"), a_reply())
+    with pytest.raises(UnknownRun):
+        await journal.flush()
+    # It is paid for, so it is kept all the same.
+    assert set(journal.replies(RUN)) == {"before", "after"}
+    with pytest.raises(UnknownRun):
+        journal.close()
+
+
+def test_what_went_wrong_first_is_not_hidden_by_closing(path: Path) -> None:
+    journal = Journal.open(str(path), create=True)
+    journal.append("20261115-no-run", PassStarted(number=1, words=1))
+    with pytest.raises(ZeroDivisionError), journal:
+        raise ZeroDivisionError
+
+
+async def test_a_full_disk_reaches_everybody_who_waits(journal: Journal) -> None:
+    connection = open_for_writing(journal.path)
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    writer = Writer(connection, journal.path)
+
+    def much(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "INSERT INTO commands (run, kind, text, at) VALUES (?, 'guide', ?, '')",
+            (RUN, "x" * 100_000),
+        )
+
+    results = await asyncio.gather(
+        *(writer.commit(RUN, much) for _ in range(5)), return_exceptions=True
+    )
+    said = f"no space is left for {journal.path}; free some, then resume"
+    assert [(type(result), str(result)) for result in results] == [(JournalUnusable, said)] * 5
+    # Space was freed: it goes on.
+    await writer.commit(RUN, lambda connection: connection.execute("PRAGMA max_page_count = 0"))
+    writer.close()
+    assert committed(journal.path, "commands") == 0
+
+
+def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
+    process = a_process(
+        """
+        import asyncio, resource
+        from autoreason.errors import JournalUnusable
+        journal = Journal.open(sys.argv[1], create=True)
+        journal.create_run("r", "A letter", "0.1.0")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        async def main():
+            for number in range(100):
+                request = a_request(str(number), text="x" * 9999)
+                try:
+                    await journal.record_reply("r", request, a_reply())
+                except JournalUnusable as error:
+                    print(number, error)
+                    return
+        asyncio.run(main())
+        journal.close()
+        """,
+        path,
+    )
+    said, _ = process.communicate(timeout=20)
+    number, _, sentence = said.strip().partition(" ")
+    assert process.returncode == 0
+    assert f"the disk under {path} failed" in sentence or "no space is left" in sentence
+    with Journal.open(str(path), create=False) as journal:
+        assert len(journal.replies("r")) == int(number) > 0
+
+
+async def test_a_file_locked_by_another_process_is_waited_for(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # SQLite itself gives up at once, so that waiting is ours.
+    monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
+    with Journal.open(str(journal.path), create=True) as impatient:
+        other = sqlite3.connect(journal.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        recording = asyncio.create_task(impatient.record_reply(RUN, a_request(), a_reply()))
+        await asyncio.sleep(0.2)
+        assert not recording.done()
+        other.execute("ROLLBACK")
+        other.close()
+        await recording
+
+
+async def test_a_file_locked_for_too_long_is_one_sentence(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
+    monkeypatch.setattr("autoreason.journal.writer._PATIENCE", 0.05)
+    with Journal.open(str(journal.path), create=True) as impatient:
+        other = sqlite3.connect(journal.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(JournalUnusable, match="is locked by another program; close that"):
+            await impatient.record_reply(RUN, a_request(), a_reply())
+        other.close()
+
+
+# Several processes, and killed ones.
+
+WRITING = """
+import asyncio
+run = sys.argv[2]
+with Journal.open(sys.argv[1], create=True) as journal:
+    journal.create_run(run, "A letter", "0.1.0")
+    async def one(worker):
+        for number in range(int(sys.argv[3])):
+            key = f"{worker}/{number}"
+            journal.asked(run, a_request(key))
+            await journal.record_reply(run, a_request(key), a_reply(key * 500))
+            print(key, flush=True)
+    async def main():
+        await asyncio.gather(*(one(worker) for worker in range(8)))
+    asyncio.run(main())
+"""
+
+
+def test_two_processes_write_to_one_file(path: Path) -> None:
+    processes = [a_process(WRITING, path, f"run-{n}", 25) for n in range(2)]
+    for process in processes:
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+    with Journal.open(str(path), create=False) as journal:
+        assert [len(journal.replies(f"run-{n}")) for n in range(2)] == [200, 200]
+        assert [run.spent.calls for run in journal.runs()] == [200, 200]
+
+
+async def test_opening_a_journal_again_takes_no_lock_from_the_first(journal: Journal) -> None:
+    Journal.open(str(journal.path), create=True).close()
+    # Whoever believes to be the last to leave takes the write-ahead log away.
+    process = a_process(WRITING, journal.path, "elsewhere", 1)
+    process.communicate(timeout=30)
+    await journal.record_reply(RUN, a_request(), a_reply())
+    with Journal.open(str(journal.path), create=False) as reader:
+        assert len(reader.replies("elsewhere")) == 8
+        assert len(reader.replies(RUN)) == 1
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.03, 0.1])
+def test_a_kill_loses_nothing_that_was_awaited(path: Path, moment: float) -> None:
+    process = a_process(WRITING, path, "run-0", 100_000)
+    assert process.stdout is not None
+    printed = [process.stdout.readline()]
+    time.sleep(moment)
+    process.kill()
+    printed += process.stdout.readlines()
+    process.stdout.close()
+    process.wait()
+    awaited = {line.strip() for line in printed if line.endswith("\n")}
+    with Journal.open(str(path), create=False) as journal:
+        replies = journal.replies("run-0")
+        in_flight = {asked.key for asked in journal.in_flight("run-0")}
+        assert awaited <= set(replies)
+        assert all(reply.reply == a_reply(key * 500) for key, reply in replies.items())
+        assert in_flight.isdisjoint(replies)
+        assert len(in_flight) <= 8
+        assert journal.spent("run-0").calls == len(replies) == len(journal.calls("run-0"))
+        assert not journal.find("run-0").live
+
+
+def test_a_kill_in_the_middle_of_a_checkpoint_is_no_damage(path: Path) -> None:
+    process = a_process(WRITING, path, "run-0", 100_000)
+    assert process.stdout is not None
+    for _ in range(50):
+        process.stdout.readline()
+    process.kill()
+    process.stdout.close()
+    process.wait()
+    # As if the first page were already the newest, and the others not yet written.
+    data = bytearray(path.read_bytes())
+    data[28:32] = (100_000).to_bytes(4, "big")
+    path.write_bytes(data)
+    with Journal.open(str(path), create=True) as journal:
+        assert len(journal.replies("run-0")) >= 50
