@@ -146,6 +146,22 @@ PAPER: dict[str, Any] = {
 }
 """Where the published procedure differs from our defaults. The safety rules hold under both."""
 
+DEPARTURES: dict[Protocol, tuple[str, ...]] = {
+    "robust": (),
+    "paper": (
+        "a panel below its quorum decides nothing; the paper counted an empty panel as a win for A",
+        "a ballot is a full ranking, asked for once more and then from another judge; the paper took partial ones",
+        "labels are drawn for each judge; the paper's were the positions",
+        "authors send their notes apart from the text, and leaks are sent back; the paper judged both together",
+        "a text that was cut off is never judged; the paper did not look",
+        "a failed call pauses the run; the paper went on without it",
+        "critic, authors and judges all see the task; some of the paper's did not",
+        "texts that break the contract and clones of another text are not judged",
+        "the prompts are our own",
+    ),
+}
+"""Where a protocol goes another way than the publication, for the record."""
+
 
 def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any

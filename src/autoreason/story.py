@@ -55,6 +55,7 @@ class Story:
     prompts: dict[str, str] = field(default_factory=dict)
     version: str = ""
     forked_from: str | None = None
+    departures: tuple[str, ...] = ()
     status: Status = "running"
     reason: str = ""
     failed_drafts: int = 0
@@ -95,7 +96,7 @@ class Story:
             case RunStarted():
                 self.task, self.settings = event.task, event.settings
                 self.prompts, self.version = event.prompts, event.version
-                self.forked_from = event.forked_from
+                self.forked_from, self.departures = event.forked_from, event.departures
             case RunResumed():
                 self.settings, self.status, self.reason = event.settings, "running", ""
             case RunPaused():

@@ -1,0 +1,199 @@
+"""The purse of a run: hard limits that calls made side by side cannot overshoot together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from autoreason.errors import BudgetReached, InvalidInput
+from autoreason.exchange import Reply, Request, Spent
+from autoreason.settings import Budget
+
+_BYTES_A_TOKEN = 3
+_TOKENS_A_MESSAGE = 8
+_MILLION = Decimal(1_000_000)
+
+
+class Rates(Protocol):
+    """What a model costs, in US dollars for a million tokens; None where that is not known."""
+
+    @property
+    def input(self) -> Decimal | None:
+        """Of what it reads, at its dearest."""
+        ...
+
+    @property
+    def output(self) -> Decimal | None:
+        """Of what it writes."""
+        ...
+
+
+class Upper(NamedTuple):
+    """The most that one or more calls can take."""
+
+    calls: int
+    tokens: int
+    cost: Decimal | None
+    """US dollars; None where the price is not known."""
+
+
+def upper_bound(request: Request, rates: Rates | None) -> Upper:
+    """The most a request can take: its text at three bytes a token, and all it may write."""
+    said = [message.text for message in request.messages]
+    if request.schema:
+        said.append(request.schema.plain)
+        said.append(msgspec.json.encode(request.schema.definition).decode())
+    read = sum(-(-len(text.encode()) // _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE for text in said)
+    cost = None
+    if rates and rates.input is not None and rates.output is not None:
+        cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
+    return Upper(1, read + request.max_tokens, cost)
+
+
+def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
+    """Refuse a limit in money on models, by address, whose price is not known."""
+    if budget.cost is None:
+        return
+    for address, rate in rates.items():
+        if rate is None or rate.input is None or rate.output is None:
+            raise InvalidInput(
+                f"the price of {address} is not known, so the limit of {_dollars(budget.cost)} "
+                "cannot be kept; give its price, or limit tokens or calls instead"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Reservation:
+    """Money, tokens and a call set aside for one request."""
+
+    upper: Upper
+
+
+class Purse:
+    """What a run may still spend. Every call reserves its upper bound before it is sent."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._spent = Spent()
+        # Stands in for what providers did not say: the limits count it, nobody is shown it.
+        self._assumed = Upper(0, 0, Decimal(0))
+        self._out: set[Reservation] = set()
+        self._held = Upper(0, 0, Decimal(0))
+        self._queue: deque[tuple[asyncio.Future[Reservation], Upper]] = deque()
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent, without what is set aside."""
+        return self._spent
+
+    async def reserve(self, upper: Upper) -> Reservation:
+        """Set a call's upper bound aside; wait where it may fit once other calls are settled."""
+        self._check(upper)
+        if not self._queue and self._fits(upper):
+            return self._set_aside(upper)
+        turn: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
+        self._queue.append((turn, upper))
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._look_again()
+            elif not turn.exception():
+                # Granted and cancelled in the same moment.
+                self.release(turn.result())
+            raise
+
+    def settle(self, reservation: Reservation, reply: Reply) -> None:
+        """Pay for a reply and give back what it did not need."""
+        self.carry(reply, reservation.upper)
+        self.release(reservation)
+
+    def carry(self, reply: Reply, upper: Upper) -> None:
+        """Count a reply as spent; its upper bound stands in for what it does not say."""
+        self._spent = self._spent.plus(reply)
+        tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
+        cost = upper.cost if reply.cost is None else None
+        self._assumed = _sum(self._assumed, Upper(0, tokens, cost))
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back all of it: the call left no reply."""
+        self._out.remove(reservation)
+        self._held = _sum(self._held, reservation.upper, -1)
+        self._look_again()
+
+    @property
+    def taken(self) -> Upper:
+        """What counts against the limits."""
+        spent = Upper(self._spent.calls, self._spent.tokens, self._spent.known_cost)
+        return _sum(spent, self._assumed)
+
+    def _set_aside(self, upper: Upper) -> Reservation:
+        reservation = Reservation(upper)
+        self._out.add(reservation)
+        self._held = _sum(self._held, upper)
+        return reservation
+
+    def _look_again(self) -> None:
+        while self._queue:
+            turn, upper = self._queue[0]
+            if not turn.done():
+                try:
+                    self._check(upper)
+                except BudgetReached as reached:
+                    turn.set_exception(reached)
+                else:
+                    if not self._fits(upper):
+                        return
+                    turn.set_result(self._set_aside(upper))
+            self._queue.popleft()
+
+    def _check(self, upper: Upper) -> None:
+        """Refuse what would not fit even if every call under way cost nothing."""
+        budget, spent = self._budget, self.taken
+        if budget.calls is not None and spent.calls + upper.calls > budget.calls:
+            raise BudgetReached(
+                f"all {budget.calls:,} calls of the budget are made; raise the limit and resume"
+            )
+        if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
+            raise BudgetReached(
+                f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
+                f"take {upper.tokens:,}; raise the limit and resume"
+            )
+        if budget.cost is None:
+            return
+        if upper.cost is None:
+            raise InvalidInput("the price of a call is not known; limit tokens or calls instead")
+        taken = spent.cost or Decimal(0)
+        if taken + upper.cost > budget.cost:
+            raise BudgetReached(
+                f"{_dollars(taken)} of {_dollars(budget.cost)} are spent and the next call could "
+                f"cost {_dollars(upper.cost)}; raise the limit and resume"
+            )
+
+    def _fits(self, upper: Upper) -> bool:
+        budget, spent = self._budget, self.taken
+        wanted = _sum(self._held, upper)
+        if budget.calls is not None and spent.calls + wanted.calls > budget.calls:
+            return False
+        if budget.tokens is not None and spent.tokens + wanted.tokens > budget.tokens:
+            return False
+        if budget.cost is None:
+            return True
+        return (spent.cost or 0) + (wanted.cost or 0) <= budget.cost
+
+
+def _sum(held: Upper, more: Upper, sign: int = 1) -> Upper:
+    # A price that is not known gets here only where no limit in money stands.
+    cost = (held.cost or 0) + sign * (more.cost or Decimal(0))
+    return Upper(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
+
+
+def _dollars(amount: Decimal) -> str:
+    """To the cent; amounts under a dollar to three digits, where cents could hide them."""
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.3g}"

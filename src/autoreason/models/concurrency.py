@@ -1,0 +1,136 @@
+"""How many calls are under way at once: more while it goes well, half when the provider balks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from math import inf
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.exchange import Model, OnSignal, Reply, Request
+
+REMOTE = 32
+LOCAL = 4
+
+
+class Gate:
+    """The way to one provider: first come, first served, and as wide as the provider bears.
+
+    Belongs to the event loop it is used in.
+    """
+
+    def __init__(
+        self,
+        start: int = REMOTE,
+        *,
+        most: int | None = None,
+        window: float = 1.0,
+        longest_pause: float = 120.0,
+    ) -> None:
+        self._width = float(start)
+        self._most = float(most or 16 * start)
+        self._window = window
+        self._longest_pause = longest_pause
+        self._inside = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._narrowed_at = -inf
+        self._paused_until = -inf
+        self._reopening: asyncio.TimerHandle | None = None
+
+    @property
+    def limit(self) -> int:
+        """How many may be inside now."""
+        return int(self._width)
+
+    @property
+    def inside(self) -> int:
+        """How many are."""
+        return self._inside
+
+    async def enter(self) -> None:
+        """Wait for a place."""
+        # Nobody is overtaken here: there is a queue only while the gate is full or closed.
+        if self._inside < self.limit and not self._reopening:
+            self._inside += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # Given a place and cancelled in the same moment: the place goes to the next.
+            if not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self._inside -= 1
+        self._admit()
+
+    def widen(self) -> None:
+        """A call went well: a place more for every gateful of such calls, if places were short."""
+        if self._inside >= self.limit:
+            self._width = min(self._most, self._width + 1.0 / self._width)
+            self._admit()
+
+    def narrow(self, retry_after: float | None = None) -> None:
+        """The provider wants less: half the places, and nobody enters for as long as it says."""
+        now = asyncio.get_running_loop().time()
+        # Calls sent together are refused together: that is one sign, not many.
+        if now - self._narrowed_at >= self._window:
+            self._narrowed_at = now
+            self._width = max(1.0, self._width / 2)
+        # A call that is told to wait longer than this gives up; so must those in the queue.
+        if retry_after and retry_after <= self._longest_pause:
+            self._pause(now + retry_after)
+
+    def _pause(self, until: float) -> None:
+        if until <= self._paused_until:
+            return
+        self._paused_until = until
+        if self._reopening:
+            self._reopening.cancel()
+        self._reopening = asyncio.get_running_loop().call_at(until, self._reopen)
+
+    def _reopen(self) -> None:
+        self._reopening = None
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._queue and self._inside < self.limit and not self._reopening:
+            turn = self._queue.popleft()
+            if not turn.done():
+                self._inside += 1
+                turn.set_result(None)
+
+
+class Limited:
+    """A model whose calls go through a gate that others share."""
+
+    def __init__(self, model: Model, gate: Gate) -> None:
+        self._model = model
+        self._gate = gate
+
+    @property
+    def address(self) -> str:
+        """`provider/model`."""
+        return self._model.address
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request when there is a place for it."""
+        await self._gate.enter()
+        try:
+            reply = await self._model.ask(request, on_signal)
+            self._gate.widen()
+            return reply
+        except CallFailed as failed:
+            if failed.failure in (Failure.RATE_LIMIT, Failure.OVERLOADED):
+                self._gate.narrow(failed.retry_after)
+            raise
+        finally:
+            self._gate.leave()
+
+    async def close(self) -> None:
+        """Close the model within."""
+        await self._model.close()

@@ -1,0 +1,105 @@
+"""What every wire format offers, and the few rules they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from autoreason.exchange import Message, Outcome, Reply, Request
+from autoreason.models.keys import Secret
+from autoreason.models.quirks import Quirks
+
+Headers = dict[str, str | Secret]
+Kind = TypeVar("Kind")
+
+
+class Unreadable(Exception):
+    """A reply that is not what its format promises, or ends before its end."""
+
+
+class Reducer(Protocol):
+    """Puts a streamed reply together."""
+
+    def feed(self, payload: bytes) -> str:
+        """Take one event; give the text in it that can be shown."""
+        ...
+
+    def finish(self, address: str) -> Reply:
+        """The whole reply, or `Unreadable` if the stream ended early."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One wire format, as pure functions."""
+
+    path: Callable[[str, bool], str]
+    """Where to send a request, from the model's name and whether to stream."""
+    headers: Callable[[Secret | None], Headers]
+    body: Callable[[Request, str, Quirks, bool], dict[str, Any]]
+    """What to send, from the request, the model's name, its quirks and whether to stream."""
+    read: Callable[[bytes, str], Reply]
+    """A reply from a body and the address it came from."""
+    reducer: Callable[[], Reducer]
+    models_path: str
+    """Where the server lists its models."""
+    read_models: Callable[[bytes], list[str]]
+
+
+def outcome_of(text: str, *, cut: bool, refused: bool) -> Outcome:
+    """How a reply ended, the gravest first."""
+    if refused:
+        return Outcome.REFUSED
+    if cut:
+        return Outcome.TRUNCATED
+    return Outcome.OK if text.strip() else Outcome.EMPTY
+
+
+def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
+    """What to say; where no schema can be enforced, the last user message asks for the shape."""
+    messages = request.messages
+    if request.schema is None or not quirks.no_schema:
+        return messages
+    for place in reversed(range(len(messages))):
+        if messages[place].speaker == "user":
+            asked = f"{messages[place].text}\n\n{request.schema.plain}"
+            return (*messages[:place], Message("user", asked), *messages[place + 1 :])
+    return (*messages, Message("user", request.schema.plain))
+
+
+def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:
+    """Speaker and text by turns; what one speaker says in a row is joined with a blank line."""
+    joined: list[tuple[str, str]] = []
+    for message in messages:
+        if joined and joined[-1][0] == message.speaker:
+            joined[-1] = (message.speaker, f"{joined[-1][1]}\n\n{message.text}")
+        else:
+            joined.append((message.speaker, message.text))
+    return joined
+
+
+def decoder(kind: type[Kind]) -> Callable[[bytes], Kind]:
+    """Reads JSON into a type; half a character, where a server cut one in two, becomes a `?`."""
+    strict = msgspec.json.Decoder(kind).decode
+
+    def decode(payload: bytes) -> Kind:
+        try:
+            return strict(payload)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            return strict(_mended(payload))
+
+    return decode
+
+
+def _mended(payload: bytes) -> bytes:
+    try:
+        content = json.loads(payload)
+    except ValueError:
+        return payload
+    return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")

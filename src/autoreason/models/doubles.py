@@ -1,0 +1,232 @@
+"""Models that are none, for tests and trials: one follows a script, one makes its answers up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from typing import Any
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+
+Answer = str | Reply | Exception
+"""A text, a whole reply, or what to raise instead."""
+Answering = Callable[[Request], Answer]
+Script = Iterable[Answer] | Answering | Mapping[str, Answer | Answering]
+
+_PIECE = re.compile(r"\s*\S+\s*")
+_BYTES_A_TOKEN = 4
+
+
+class ScriptedModel:
+    """Answers from a script.
+
+    A script is a list of answers in order, a function from request to answer, or a mapping. A
+    mapping's names are keys (`pass/1/critic/0`), patterns of keys (`pass/*/judge/*`, the first
+    that fits) or roles (`judge`), looked up in this order; its values are answers or functions.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        address: str = "scripted/scripted",
+        latency: float = 0.0,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.address = address
+        self.requests: list[Request] = []
+        """Every request seen, in order."""
+        self._answer_to = _reader(script)
+        self._latency = latency
+        self._sleep = sleep
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer as the script says, or raise what it says."""
+        self.requests.append(request)
+        answer = self._answer_to(request)
+        if self._latency:
+            await self._sleep(self._latency)
+        if isinstance(answer, Exception):
+            raise answer
+        reply = answer if isinstance(answer, Reply) else _reply(request, answer, self._latency)
+        _stream(request, reply, on_signal)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class EchoModel:
+    """Makes an answer up from the request alone: the same request is always answered the same."""
+
+    address = "echo/echo"
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer with an instance of the schema asked for, or with a short document."""
+        if request.schema:
+            instance = _instance(request.schema.definition, _Echo(request), request.schema.name)
+            text = json.dumps(instance, ensure_ascii=False)
+        else:
+            text = _document(_Echo(request))
+        reply = _reply(request, text, seconds=0.0)
+        _stream(request, reply, on_signal)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _reader(script: Script) -> Answering:
+    if isinstance(script, Mapping):
+        return lambda request: _looked_up(script, request)
+    if callable(script):
+        return script
+    answers = iter(script)
+
+    def in_order(request: Request) -> Answer:
+        answer = next(answers, None)
+        if answer is None:
+            raise InvalidInput(f"no answer is left in the script for {request.role} {request.key}")
+        return answer
+
+    return in_order
+
+
+def _looked_up(script: Mapping[str, Answer | Answering], request: Request) -> Answer:
+    fitting = (name for name in script if fnmatchcase(request.key, name))
+    for name in (request.key, next(fitting, ""), request.role):
+        if name in script:
+            answer = script[name]
+            return answer(request) if callable(answer) else answer
+    raise InvalidInput(
+        f"the script has no answer to {request.role} {request.key}; it answers {', '.join(script)}"
+    )
+
+
+def _reply(request: Request, text: str, seconds: float) -> Reply:
+    said = sum(len(message.text.encode()) for message in request.messages)
+    return Reply(
+        outcome=Outcome.OK if text.strip() else Outcome.EMPTY,
+        text=text,
+        model=request.model,
+        finish="stop",
+        usage=Usage(input=said // _BYTES_A_TOKEN, output=len(text.encode()) // _BYTES_A_TOKEN),
+        cost=Decimal(0),
+        seconds=seconds,
+    )
+
+
+def _stream(request: Request, reply: Reply, on_signal: OnSignal | None) -> None:
+    if on_signal:
+        for piece in _PIECE.findall(reply.text):
+            on_signal(TextArrived(request.key, piece))
+
+
+# What the echo model says.
+
+_MATERIAL = re.compile(r"^<<<(?!END)([A-Z]+)[^\n]*>>>\n(.*?)\n<<<END \1", re.DOTALL | re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
+_OPENINGS = ("In short,", "First,", "In practice,", "For example,", "Most of all,", "In the end,")
+_VERBS = ("rests on", "needs", "leads to", "depends on", "comes before", "makes room for")
+
+
+class _Echo:
+    """A request as the echo model hears it: what it shows, and the luck that comes of it."""
+
+    def __init__(self, request: Request) -> None:
+        said = [message.text for message in request.messages if message.speaker == "user"]
+        self.said = [text for text in said if text.strip()] or [request.role]
+        # Not Python's own `hash`: that one differs from process to process.
+        self._luck = blake2b("\0".join((request.key, *said)).encode())
+
+    def draw(self, *about: object) -> bytes:
+        """Always the same for the same request and the same thing to be decided."""
+        luck = self._luck.copy()
+        luck.update(repr(about).encode())
+        return luck.digest()
+
+    def pick(self, options: Sequence[Any], *about: object) -> Any:
+        """One of them."""
+        return options[int.from_bytes(self.draw(*about)) % len(options)]
+
+    def shuffled(self, options: Iterable[Any], *about: object) -> list[Any]:
+        """All of them, in some order."""
+        return sorted(options, key=lambda option: self.draw(*about, option))
+
+    @property
+    def shown(self) -> str:
+        """The material in the last message; the whole message where it marks none."""
+        material = [found.group(2) for found in _MATERIAL.finditer(self.said[-1])]
+        return next((text for text in material if text.strip()), self.said[-1])
+
+    @property
+    def brief(self) -> str:
+        """The first material of all; the last paragraph said where there is none."""
+        material = _MATERIAL.search("\n".join(self.said))
+        return material.group(2) if material else self.said[-1].strip().rpartition("\n\n")[2]
+
+
+def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
+    """A valid instance of a JSON Schema made of objects, arrays, enums and plain values."""
+    if "enum" in schema:
+        return echo.pick(schema["enum"], path)
+    if "const" in schema:
+        return schema["const"]
+    kind = schema.get("type", "string")
+    match kind if isinstance(kind, str) else kind[0]:
+        case "object":
+            return _object(schema, echo, path)
+        case "array":
+            return _array(schema, echo, path)
+        case "integer" | "number":
+            return schema.get("minimum", schema.get("maximum", 1))
+        case "boolean":
+            return echo.pick((True, False), path)
+        case "null":
+            return None
+    return _phrase(echo, path)
+
+
+def _object(schema: Mapping[str, Any], echo: _Echo, path: str) -> dict[str, Any]:
+    parts = schema.get("properties", {})
+    return {name: _instance(part, echo, f"{path}/{name}") for name, part in parts.items()}
+
+
+def _array(schema: Mapping[str, Any], echo: _Echo, path: str) -> list[Any]:
+    items = schema.get("items", {})
+    if "enum" in items:
+        # A list of choices is a ranking: all of them, in some order.
+        return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
+    wanted = max(1, schema.get("minItems", 1))
+    return [_instance(items, echo, f"{path}/{number}") for number in range(wanted)]
+
+
+def _phrase(echo: _Echo, path: str) -> str:
+    """A few words that stand in what was shown, so that a quote can be found there."""
+    line = echo.pick([line for line in echo.shown.splitlines() if line.strip()], path)
+    return " ".join(line.lstrip("#-*> ").split()[:8]) or "nothing"
+
+
+def _document(echo: _Echo) -> str:
+    """A title and three short paragraphs on the brief, in its own words."""
+    words = list(dict.fromkeys(_WORD.findall(echo.brief))) or ["nothing"]
+    paragraphs = (
+        " ".join(_sentence(words, echo, paragraph, line) for line in range(4))
+        for paragraph in range(3)
+    )
+    text = "\n\n".join((f"# {' '.join(words[:6])}", *paragraphs))
+    marked = "<document>" in echo.said[-1]
+    return f"<document>\n{text}\n</document>" if marked else text
+
+
+def _sentence(words: list[str], echo: _Echo, *place: int) -> str:
+    opening = echo.pick(_OPENINGS, *place, "opening")
+    verb = echo.pick(_VERBS, *place, "verb")
+    subject, other = (echo.pick(words, *place, part).lower() for part in ("subject", "object"))
+    return f"{opening} {subject} {verb} {other}."

@@ -1,0 +1,204 @@
+"""Why a call failed: a provider's error, in whatever shape it comes, as one of our kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.models.retry_after import duration, retry_after
+
+Hide = Callable[[str], str]
+"""Takes the key out of a text before anybody sees it."""
+
+_LONGEST = 300
+
+_STATUS_OF_WORD = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Inside a stream the HTTP status was sent long ago; the error's own word has to stand for it."""
+
+_NO_CREDIT = frozenset(
+    {
+        "insufficient_quota",
+        "insufficient_credits",
+        "insufficient_balance",
+        "credit_limit",
+        "billing_error",
+        "billing_not_active",
+        "billing_hard_limit_reached",
+        "payment_required",
+    }
+)
+_BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "api_key_invalid"})
+_BAD_JSON = "json_validate_failed"
+"""The model did not keep to the schema: its doing, not ours, so asking again may help."""
+_REFUSED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt", "flagged"})
+
+_ANTHROPIC_NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
+"""Anthropic types this as an ordinary invalid request; its fixed first sentence is all there is."""
+
+_OF_STATUS = {
+    401: Failure.BAD_KEY,
+    402: Failure.NO_CREDIT,
+    403: Failure.BAD_KEY,
+    408: Failure.TIMEOUT,
+    409: Failure.OVERLOADED,
+    429: Failure.RATE_LIMIT,
+    504: Failure.TIMEOUT,
+}
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What a provider said went wrong, from the fields it said it in."""
+
+    message: str = ""
+    words: frozenset[str] = frozenset()
+    """Its own terms for the error: type, code, status and reasons, in lower case."""
+    param: str | None = None
+    """The parameter at fault, without what stands before it."""
+    status: int | None = None
+    """The HTTP status that an error within a reply claims for itself."""
+    wait: float | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the content was refused, rather than the call."""
+        return not self.words.isdisjoint(_REFUSED)
+
+
+class ErrorTold(Exception):
+    """An error that came where a reply should be, under a status that promised success."""
+
+    def __init__(self, told: Told) -> None:
+        super().__init__(told.message)
+        self.told = told
+
+
+class Refused(CallFailed):
+    """A provider answered, but with an error; what it said is kept to learn from."""
+
+    def __init__(self, failure: Failure, message: str, *, told: Told, **more: Any) -> None:
+        super().__init__(failure, message, **more)
+        self.told = told
+
+
+def refusal(who: str, status: int, headers: Mapping[str, str], told: Told, hide: Hide) -> Refused:
+    """The error to raise for a provider's answer."""
+    meant = status if status >= 300 else _meant(told)
+    said = _trimmed(hide(told.message)) or "no reason given"
+    return Refused(
+        _kind(meant, told),
+        f"{who} answered {meant}: {said}",
+        told=told,
+        status=meant,
+        retry_after=retry_after(meant, headers, told.wait),
+    )
+
+
+def read_error(body: bytes) -> Told:
+    """Understand an error body; anything at all is allowed to be in it."""
+    try:
+        content = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Told(message=body.decode("utf-8", "replace"))
+    return read_error_value(content)
+
+
+def read_error_value(content: Any) -> Told:
+    """The same for a body that is decoded already."""
+    if isinstance(content, list):
+        content = content[0] if content else {}
+    if not isinstance(content, dict):
+        return Told(message=str(content))
+    error = content.get("error")
+    fields: dict[str, Any] = {**content, **error} if isinstance(error, dict) else content
+    message = error if isinstance(error, str) else fields.get("message")
+    faults = list(_faults(fields))
+    if not isinstance(message, str):
+        message = "; ".join(f"{loc}: {msg}" for loc, msg, _ in faults)
+    param = fields.get("param") if isinstance(fields.get("param"), str) else None
+    code = fields.get("code")
+    details = [each for each in _list(fields.get("details")) if isinstance(each, dict)]
+    return Told(
+        message=message,
+        words=frozenset(_words(fields, faults, details)),
+        param=param or (faults[0][0] if faults else None),
+        status=code if isinstance(code, int) and 400 <= code < 600 else None,
+        wait=_retry_info(details),
+    )
+
+
+def _faults(fields: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The (place, message, kind) of each fault, where a server lists them as Pydantic does."""
+    message = fields.get("message")
+    nested = message.get("detail") if isinstance(message, dict) else message
+    for each in [*_list(fields.get("detail")), *_list(nested)]:
+        if isinstance(each, dict) and _list(each.get("loc")):
+            place = str(each["loc"][-1])
+            yield place, str(each.get("msg", "")), str(each.get("type", ""))
+
+
+def _words(
+    fields: dict[str, Any], faults: list[tuple[str, str, str]], details: list[dict[str, Any]]
+) -> Iterator[str]:
+    reasons = [each.get("reason") for each in details]
+    kinds = [kind for _, _, kind in faults]
+    for word in (fields.get("type"), fields.get("code"), fields.get("status"), *reasons, *kinds):
+        if isinstance(word, str) and word:
+            yield word.lower()
+    metadata = fields.get("metadata")
+    if isinstance(metadata, dict) and "flagged_input" in metadata:
+        yield "flagged"
+
+
+def _retry_info(details: Iterable[dict[str, Any]]) -> float | None:
+    for each in details:
+        if str(each.get("@type", "")).endswith("google.rpc.RetryInfo"):
+            return duration(str(each.get("retryDelay", "")))
+    return None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _meant(told: Told) -> int:
+    if told.status is not None:
+        return told.status
+    found = [_STATUS_OF_WORD[word] for word in told.words if word in _STATUS_OF_WORD]
+    return max(found, default=500)
+
+
+def _kind(status: int, told: Told) -> Failure:
+    words = told.words
+    if not words.isdisjoint(_NO_CREDIT) or told.message.startswith(_ANTHROPIC_NO_CREDIT):
+        return Failure.NO_CREDIT
+    if told.refused:
+        return Failure.BAD_REQUEST
+    if not words.isdisjoint(_BAD_KEY):
+        return Failure.BAD_KEY
+    if _BAD_JSON in words:
+        return Failure.BROKEN_REPLY
+    if status in _OF_STATUS:
+        return _OF_STATUS[status]
+    return Failure.OVERLOADED if status >= 500 else Failure.BAD_REQUEST
+
+
+def _trimmed(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,160 @@
+"""From an address such as `anthropic/claude-sonnet-4-5` to a model that answers."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import Model
+from autoreason.models.keys import find_key
+from autoreason.models.providers import PROVIDERS, Provider, custom
+from autoreason.models.transport import Call, Transport
+from autoreason.models.wire import WireModel
+
+_THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
+_INSIDE = ("local", "echo")
+_EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, ollama/llama3.2"
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What can be said about a model without spending a token; None where it cannot be told."""
+
+    address: str
+    reachable: bool | None = None
+    key_accepted: bool | None = None
+    model_known: bool | None = None
+    problem: str = ""
+    """One sentence, empty if all is well."""
+
+
+def open_model(
+    address: str, *, base_url: str | None = None, transport: Transport | None = None
+) -> Model:
+    """The model behind an address."""
+    name, _ = _parts(address)
+    if name == "local":
+        from autoreason.models.local import LocalModel
+
+        return LocalModel(address)
+    if name == "echo":
+        from autoreason.models.doubles import EchoModel
+
+        return EchoModel()
+    if name in _THROUGH_LITELLM:
+        from autoreason.models.litellm import LiteLLMModel
+
+        return LiteLLMModel(address)
+    provider = _provider(name, address, base_url)
+    base = provider.base(base_url)
+    needed = provider.needs_key and provider.at_home(base)
+    key = find_key(provider.name, provider.key_variables, needed=needed)
+    return WireModel(address, provider, base=base, key=key, transport=transport)
+
+
+async def list_models(
+    provider: str, *, base_url: str | None = None, transport: Transport | None = None
+) -> list[str]:
+    """The models a provider's server says it has."""
+    found = _provider(provider, provider, base_url)
+    base = found.base(base_url)
+    needed = found.needs_key and not found.open_list and found.at_home(base)
+    key = find_key(found.name, found.key_variables, needed=needed)
+    call = Call(
+        who=found.name,
+        url=base + found.dialect.models_path,
+        headers=found.dialect.headers(key),
+    )
+    used = transport or Transport()
+    try:
+        return found.dialect.read_models(await used.fetch(call))
+    except msgspec.DecodeError:
+        raise CallFailed(
+            Failure.BROKEN_REPLY, f"{found.name} sent a list of models that cannot be read"
+        ) from None
+    finally:
+        if transport is None:
+            await used.close()
+
+
+async def check(
+    address: str, *, base_url: str | None = None, transport: Transport | None = None
+) -> Check:
+    """Whether a model can be reached, takes our key and exists; asks it nothing."""
+    name, model = _parts(address)
+    if name in _INSIDE or name in _THROUGH_LITELLM:
+        return Check(address=address)
+    provider = _provider(name, address, base_url)
+    try:
+        offered = await list_models(name, base_url=base_url, transport=transport)
+    except InvalidInput as error:
+        return Check(address=address, key_accepted=False, problem=str(error))
+    except CallFailed as error:
+        return _failed_check(address, error)
+    accepted = None if provider.open_list else True
+    known = _is_known(provider, provider.base(base_url), model, offered)
+    problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}."
+    return Check(
+        address=address,
+        reachable=True,
+        key_accepted=accepted,
+        model_known=known,
+        problem=problem if known is False else "",
+    )
+
+
+def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> bool | None:
+    """Whether a model is among those listed; None where a server may have more than it lists."""
+    name = model.removeprefix("models/")
+    # A tag can be left out or added, and an alias stands for the dated name that is listed.
+    if not {name, f"{name}:latest", name.partition(":")[0]}.isdisjoint(offered):
+        return True
+    dated = f"{name.removesuffix('-0')}-2"
+    if any(each.startswith(dated) for each in offered):
+        return True
+    whole = provider.local or provider.at_home(base)
+    unlisted = provider.any_model or name.endswith("-latest")
+    return False if whole and not unlisted else None
+
+
+def _failed_check(address: str, error: CallFailed) -> Check:
+    # An answer of any kind shows that somebody is there.
+    reachable = error.status is not None or error.failure is Failure.BROKEN_REPLY
+    refused = error.failure is Failure.BAD_KEY
+    return Check(
+        address=address,
+        reachable=reachable,
+        key_accepted=False if refused else None,
+        problem=f"{error}.",
+    )
+
+
+def _parts(address: str) -> tuple[str, str]:
+    name, slash, model = address.partition("/")
+    if not (name and slash and model):
+        raise InvalidInput(
+            f"{address!r} is not the address of a model; write provider/model, such as {_EXAMPLES}."
+        )
+    return name, model
+
+
+def _provider(name: str, address: str, base_url: str | None) -> Provider:
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    if base_url:
+        return custom(name)
+    known = [*PROVIDERS, *_INSIDE, *_THROUGH_LITELLM]
+    meant = get_close_matches(name.lower(), known, n=1)
+    rest = address.partition("/")[2]
+    hint = f"did you mean {meant[0]}/{rest or '…'}? " if meant else ""
+    raise InvalidInput(
+        f"There is no provider {name!r}: {hint}Known are {', '.join(known)};"
+        " any other server with OpenAI's interface can be used by giving its address as base URL."
+    )
+
+
+def _nearest(model: str, offered: list[str]) -> str:
+    close = get_close_matches(model, offered, n=3)
+    return f"; close to it: {', '.join(close)}" if close else ""

@@ -1,0 +1,63 @@
+"""Every model a process talks to, opened once: runs that share a pool share connections and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autoreason.exchange import Model
+from autoreason.models.concurrency import Gate
+from autoreason.models.guard import Guard
+from autoreason.models.opening import Check, check, open_model
+from autoreason.models.providers import PROVIDERS
+from autoreason.models.stack import stack
+from autoreason.models.transport import Transport
+from autoreason.models.wire import WireModel
+
+_NO_LIMIT = 1000
+"""Models inside the process keep to their own limits."""
+
+
+class ModelPool:
+    """Models by address, each behind its layers."""
+
+    def __init__(self, base_url: str | None = None) -> None:
+        self.base_url = base_url
+        self._transport = Transport()
+        self._bare: dict[str, Model] = {}
+        self._layered: dict[str, Model] = {}
+        self._own: dict[str, Model] = {}
+        self._gates: dict[str, Gate] = {}
+        self._guards: dict[str, Guard] = {}
+
+    def add(self, models: Mapping[str, Model]) -> None:
+        """Lend these too; they keep the layers their owner gave them, and are the owner's to close."""
+        self._own.update(models)
+
+    def lend(self, address: str) -> Model:
+        """The model behind an address."""
+        model = self._own.get(address) or self._layered.get(address)
+        if model is None:
+            model = self._layered[address] = self._open(address)
+        return model
+
+    async def check(self, address: str) -> Check:
+        """Whether a model can be reached, takes our key and exists; asks it nothing."""
+        self.lend(address)
+        if not isinstance(self._bare.get(address), WireModel):
+            return Check(address=address)
+        return await check(address, base_url=self.base_url, transport=self._transport)
+
+    async def close(self) -> None:
+        """Let go of all of it."""
+        for model in self._layered.values():
+            await model.close()
+        await self._transport.close()
+
+    def _open(self, address: str) -> Model:
+        name = address.partition("/")[0]
+        model = open_model(address, base_url=self.base_url, transport=self._transport)
+        self._bare[address] = model
+        provider = PROVIDERS.get(name)
+        gate = self._gates.setdefault(name, Gate(provider.concurrency if provider else _NO_LIMIT))
+        guard = self._guards.setdefault(name, Guard(name))
+        return stack(model, gate=gate, guard=guard)

@@ -1,0 +1,228 @@
+"""The providers we know, as data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from autoreason.errors import InvalidInput
+from autoreason.models.dialects import anthropic, gemini, openai_chat
+from autoreason.models.dialects.base import Dialect
+from autoreason.models.quirks import Quirks
+
+_NONE = Quirks()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """One place where models can be asked."""
+
+    name: str
+    base_url: str
+    dialect: Dialect = openai_chat.DIALECT
+    base_variables: tuple[str, ...] = ()
+    key_variables: tuple[str, ...] = ()
+    needs_key: bool = True
+    """At its own address; what stands behind another one may be open."""
+    local: bool = False
+    """Runs on the user's own machines and costs nothing."""
+    concurrency: int = 16
+    """Calls at once to start with."""
+    quirks: Quirks = _NONE
+    own_quirks: Quirks | None = None
+    """At its own address, where these differ."""
+    no_temperature: tuple[str, ...] = ()
+    """How the names of models start that take no temperature."""
+    no_schema: tuple[str, ...] = ()
+    """How the names of models start that cannot be held to a schema."""
+    any_model: bool = False
+    """Answers with the one model it has, whatever name is asked for."""
+    open_list: bool = False
+    """Lists its models to anybody, so that listing says nothing about the key."""
+
+    def base(self, given: str | None = None) -> str:
+        """The address to use: the one given, else the environment's, else its own."""
+        for name in self.base_variables:
+            given = given or os.environ.get(name, "").strip()
+        return _normal(self, given) if given else self.base_url
+
+    def at_home(self, base: str) -> bool:
+        """Whether an address is the provider's own."""
+        home = urlsplit(self.base_url).hostname or ""
+        host = urlsplit(base).hostname or ""
+        return host == home or host.endswith("." + home)
+
+    def quirks_of(self, model: str, base: str) -> Quirks:
+        """What is known beforehand about a model."""
+        known = self.own_quirks if self.own_quirks and self.at_home(base) else self.quirks
+        # The chat variants within a reasoning family do not reason.
+        cold = model.startswith(self.no_temperature) and "-chat" not in model
+        return Quirks(
+            no_temperature=known.no_temperature or cold,
+            no_schema=known.no_schema or model.startswith(self.no_schema),
+            no_stream_options=known.no_stream_options,
+            completion_tokens=known.completion_tokens,
+            cache_key=known.cache_key,
+            require_schema=known.require_schema,
+        )
+
+
+def _normal(provider: Provider, given: str) -> str:
+    """An address as typed, made into the one requests are built on; path prefixes are kept."""
+    if "://" not in given:
+        given = f"http://{given}"
+    parts = urlsplit(given)
+    try:
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InvalidInput(
+            f"{given!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1."
+        )
+    if provider.name == "ollama":
+        return _ollama(given)
+    given = given.rstrip("/")
+    if provider.dialect is anthropic.DIALECT:
+        return given.removesuffix("/v1")
+    if provider.dialect is gemini.DIALECT and not given.endswith(("/v1beta", "/v1", "/v1alpha")):
+        return f"{given}/v1beta"
+    return given
+
+
+def _ollama(given: str) -> str:
+    """Ollama's own setting names where it listens, which is not always where it can be called."""
+    parts = urlsplit(given)
+    host = "127.0.0.1" if parts.hostname == "0.0.0.0" else parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    default = {"https": 443}.get(parts.scheme, 11434)
+    path = parts.path.rstrip("/")
+    path = path if path.endswith("/v1") else f"{path}/v1"
+    return f"{parts.scheme}://{host}:{parts.port or default}{path}"
+
+
+def custom(name: str) -> Provider:
+    """A server we do not know, reached at an address the user gives."""
+    variable = "".join(sign if sign.isalnum() else "_" for sign in name.upper())
+    return Provider(name=name, base_url="", key_variables=(f"{variable}_API_KEY",), needs_key=False)
+
+
+_KNOWN = (
+    Provider(
+        name="openai",
+        base_url="https://api.openai.com/v1",
+        base_variables=("OPENAI_BASE_URL",),
+        key_variables=("OPENAI_API_KEY",),
+        own_quirks=Quirks(completion_tokens=True, cache_key=True),
+        no_temperature=("o1", "o3", "o4", "gpt-5"),
+    ),
+    Provider(
+        name="anthropic",
+        base_url="https://api.anthropic.com",
+        dialect=anthropic.DIALECT,
+        base_variables=("ANTHROPIC_BASE_URL",),
+        key_variables=("ANTHROPIC_API_KEY",),
+        concurrency=8,
+        no_temperature=(
+            "claude-opus-4-7",
+            "claude-opus-4-8",
+            "claude-opus-5",
+            "claude-sonnet-5",
+            "claude-fable",
+        ),
+    ),
+    Provider(
+        name="gemini",
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        dialect=gemini.DIALECT,
+        base_variables=("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        concurrency=8,
+        no_schema=("gemma-",),
+    ),
+    Provider(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        base_variables=("OPENROUTER_BASE_URL",),
+        key_variables=("OPENROUTER_API_KEY",),
+        quirks=Quirks(require_schema=True),
+        open_list=True,
+    ),
+    Provider(
+        name="groq",
+        base_url="https://api.groq.com/openai/v1",
+        base_variables=("GROQ_BASE_URL",),
+        key_variables=("GROQ_API_KEY",),
+        concurrency=8,
+    ),
+    Provider(
+        name="together",
+        base_url="https://api.together.xyz/v1",
+        base_variables=("TOGETHER_BASE_URL",),
+        key_variables=("TOGETHER_API_KEY",),
+    ),
+    Provider(
+        name="mistral",
+        base_url="https://api.mistral.ai/v1",
+        base_variables=("MISTRAL_BASE_URL",),
+        key_variables=("MISTRAL_API_KEY",),
+        concurrency=4,
+        # Its streams report usage unasked, and it refuses fields it does not know.
+        quirks=Quirks(no_stream_options=True),
+    ),
+    Provider(
+        name="deepseek",
+        base_url="https://api.deepseek.com/v1",
+        base_variables=("DEEPSEEK_BASE_URL",),
+        key_variables=("DEEPSEEK_API_KEY",),
+        quirks=Quirks(no_schema=True),
+    ),
+    Provider(
+        name="xai",
+        base_url="https://api.x.ai/v1",
+        base_variables=("XAI_BASE_URL",),
+        key_variables=("XAI_API_KEY",),
+    ),
+    Provider(
+        name="ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        base_variables=("OLLAMA_HOST",),
+        key_variables=("OLLAMA_API_KEY",),
+        needs_key=False,
+        local=True,
+        concurrency=2,
+    ),
+    Provider(
+        name="vllm",
+        base_url="http://127.0.0.1:8000/v1",
+        base_variables=("VLLM_BASE_URL",),
+        key_variables=("VLLM_API_KEY",),
+        needs_key=False,
+        local=True,
+        concurrency=8,
+    ),
+    Provider(
+        name="lmstudio",
+        base_url="http://127.0.0.1:1234/v1",
+        base_variables=("LMSTUDIO_BASE_URL",),
+        key_variables=("LMSTUDIO_API_KEY",),
+        needs_key=False,
+        local=True,
+        concurrency=2,
+    ),
+    Provider(
+        name="llamacpp",
+        base_url="http://127.0.0.1:8080/v1",
+        base_variables=("LLAMACPP_BASE_URL",),
+        key_variables=("LLAMACPP_API_KEY",),
+        any_model=True,
+        needs_key=False,
+        local=True,
+        concurrency=2,
+    ),
+)
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType({each.name: each for each in _KNOWN})

@@ -1,0 +1,110 @@
+"""Retries: what failed in passing is sent again; what stays wrong is said once and clearly."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from random import Random
+
+from autoreason.errors import CallFailed, Failure, ProviderFailed
+from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
+from autoreason.models.guard import Guard, Sleep, said
+
+_MENDS = {
+    Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
+    "then `autoreason resume`",
+    Failure.NO_CREDIT: "{provider} gives no more credit ({why}); top up there, "
+    "then `autoreason resume`",
+    Failure.BAD_REQUEST: "{address} does not accept the request ({why}); check that the model "
+    "exists there and takes this much text, then `autoreason resume`",
+}
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long one call is tried. Waits are in seconds."""
+
+    tries: int = 5
+    busy_tries: int = 10
+    """For a provider that is up but wants us slower: limits per minute take a minute to pass."""
+    first_wait: float = 1.0
+    """Longest wait after the first failure; doubles with each further one."""
+    longest_wait: float = 30.0
+    longest_retry_after: float = 120.0
+    """Told to wait longer than this, we give up at once instead."""
+
+    def tries_for(self, failure: Failure) -> int:
+        """How often a call that fails like this is sent."""
+        busy = failure in (Failure.RATE_LIMIT, Failure.OVERLOADED)
+        return self.busy_tries if busy else self.tries
+
+    def wait(self, failures: int, retry_after: float | None, rng: Random) -> float:
+        """Seconds until the next try: as long as we were told, and never all at the same moment."""
+        # No more than 64 doublings: a float has no room for the powers beyond.
+        ceiling = min(self.longest_wait, self.first_wait * 2.0 ** min(failures - 1, 64))
+        return (retry_after or 0.0) + rng.uniform(0.0, ceiling)
+
+
+class Retrying:
+    """A model that is asked again when a call fails in passing."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        guard: Guard | None = None,
+        patience: Patience | None = None,
+        rng: Random | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._model = model
+        self._guard = guard or Guard(model.address.partition("/")[0])
+        self._patience = patience or Patience()
+        # Only spreads calls over time; nothing a run records depends on it.
+        self._rng = rng or Random()
+        self._sleep = sleep
+
+    @property
+    def address(self) -> str:
+        """`provider/model`."""
+        return self._model.address
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request, trying as often as patience allows, or raise `ProviderFailed`."""
+        self._guard.check()
+        failures = 0
+        while True:
+            try:
+                return await self._model.ask(request, on_signal)
+            except CallFailed as failed:
+                failures += 1
+                given_up = self._give_up(failed, failures)
+                if given_up:
+                    raise ProviderFailed(given_up) from failed
+                wait = self._patience.wait(failures, failed.retry_after, self._rng)
+                reason = said(failed)
+            # Outside the handler, so that what ends the wait is not chained to the failure.
+            if on_signal:
+                on_signal(CallRetried(request.key, reason, wait))
+            await self._guard.wait(wait, self._sleep)
+
+    async def close(self) -> None:
+        """Close the model within."""
+        await self._model.close()
+
+    def _give_up(self, failed: CallFailed, failures: int) -> str | None:
+        """Why there is no further try, as one sentence with the mend."""
+        why, address = said(failed), self.address
+        provider = address.partition("/")[0]
+        if failed.failure in _MENDS:
+            mend = _MENDS[failed.failure]
+            return mend.format(provider=provider, address=address, why=why)
+        if (failed.retry_after or 0.0) > self._patience.longest_retry_after:
+            return (
+                f"{provider} asks us to wait {failed.retry_after:.0f} seconds ({why}); "
+                "`autoreason resume` after that"
+            )
+        if failures >= self._patience.tries_for(failed.failure):
+            times = "once" if failures == 1 else f"{failures} times"
+            return f"{address} failed {times}, last: {why}; `autoreason resume` when it is back"
+        return None

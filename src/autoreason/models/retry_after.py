@@ -1,0 +1,73 @@
+"""How long a provider asks us to wait, in the several ways they say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_RESETS = (
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
+_DURATION = re.compile(rf"(?:{_PART.pattern})+")
+
+
+def retry_after(
+    status: int, headers: Mapping[str, str], told: float | None, now: datetime | None = None
+) -> float | None:
+    """Seconds to wait before asking again, or None where the provider does not say."""
+    wait = _milliseconds(headers.get("retry-after-ms"))
+    if wait is None:
+        wait = _seconds_or_date(headers.get("retry-after"), now)
+    if wait is None:
+        wait = told
+    if wait is None and status == 429:
+        wait = _until_reset(headers)
+    return wait
+
+
+def duration(text: str | None) -> float | None:
+    """`6m0s`, `1.5s`, `250ms` or `12` as seconds."""
+    text = (text or "").strip()
+    number = _number(text)
+    if number is not None:
+        return number
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """Until the limit that was hit is lifted; the longer of the two where it is not said which."""
+    given = [(headers.get(left), duration(headers.get(reset))) for left, reset in _RESETS]
+    waits = [(left, wait) for left, wait in given if wait is not None]
+    spent = [wait for left, wait in waits if left == "0"]
+    return max(spent or [wait for _, wait in waits], default=None)
+
+
+def _milliseconds(text: str | None) -> float | None:
+    number = _number(text)
+    return None if number is None else number / 1000
+
+
+def _seconds_or_date(text: str | None, now: datetime | None) -> float | None:
+    number = _number(text)
+    if number is not None or not text:
+        return number
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    """Digits only: `float` would also take `nan` and `inf`."""
+    text = (text or "").strip()
+    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) else None

@@ -1,0 +1,242 @@
+"""HTTP: one pool of connections, time-outs that fit language models, failures by kind."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.models.failures import read_error, refusal
+from autoreason.models.keys import Secret
+from autoreason.models.sse import Events
+
+if TYPE_CHECKING:
+    # Importing aiohttp takes a third of a second, so it waits for the first call.
+    from aiohttp import ClientResponse, ClientSession
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long to wait for what, in seconds."""
+
+    connect: float = 10.0
+    total: float = 600.0
+    """For a whole reply that is not streamed."""
+    first_byte: float = 300.0
+    """Until a stream begins: reasoning models are silent for minutes."""
+    stall: float = 60.0
+    """Between two signs of life of a stream that has begun."""
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """One HTTP request."""
+
+    who: str
+    """The provider, as errors name it."""
+    url: str
+    headers: Mapping[str, str | Secret] = {}
+    body: bytes | None = None
+    """JSON; without it the call is a GET."""
+
+    def hide(self, text: str) -> str:
+        """The text without the keys that this call carries."""
+        for value in self.headers.values():
+            if isinstance(value, Secret):
+                text = value.hide(text)
+        return text
+
+
+class Transport:
+    """Sends calls over shared connections; every failure is a `CallFailed`."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._session: ClientSession | None = None
+        self._proxies: dict[str, str | None] = {}
+
+    async def fetch(self, call: Call) -> bytes:
+        """The body of a successful answer."""
+        from aiohttp import ClientError
+
+        limit = self._limits.total
+        try:
+            async with asyncio.timeout(limit):
+                response = await self._send(call)
+                return await response.read()
+        except TimeoutError:
+            raise _late(call, f"no whole reply within {limit:g} seconds") from None
+        except ClientError as error:
+            raise _cut(call, error) from None
+
+    async def stream(self, call: Call) -> AsyncGenerator[bytes, None]:
+        """The data of each server-sent event of a successful answer."""
+        from aiohttp import ClientError
+
+        try:
+            async with asyncio.timeout(self._limits.first_byte):
+                response = await self._send(call)
+        except TimeoutError:
+            raise _late(call, f"no reply within {self._limits.first_byte:g} seconds") from None
+        watch = _Watch(response, self._limits)
+        events = Events()
+        try:
+            while received := await watch.next():
+                for data in events.feed(received):
+                    yield data
+        except ClientError as error:
+            if watch.silent:
+                raise _late(call, f"nothing came for {watch.limit:g} seconds") from None
+            raise _cut(call, error) from None
+        finally:
+            watch.stop()
+            # Gives the connection back after the last byte, and drops it before.
+            response.release() if response.content.is_eof() else response.close()
+        for data in events.end():
+            yield data
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _send(self, call: Call) -> ClientResponse:
+        """The answer, once its head is here and promises success."""
+        from aiohttp import ClientError
+
+        session = self._session or self._open()
+        headers = {
+            name: value.reveal() if isinstance(value, Secret) else value
+            for name, value in call.headers.items()
+        }
+        try:
+            response = await session.request(
+                "GET" if call.body is None else "POST",
+                call.url,
+                data=call.body,
+                headers=headers,
+                proxy=self._proxy(call.url),
+                # A key must not follow to wherever a server points.
+                allow_redirects=False,
+            )
+        except ClientError as error:
+            raise _unreachable(call, error) from None
+        if response.status >= 300:
+            raise refusal(
+                call.who,
+                response.status,
+                response.headers,
+                read_error(await _rest(response)),
+                call.hide,
+            )
+        return response
+
+    def _open(self) -> ClientSession:
+        from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+        self._session = ClientSession(
+            # How many calls run at once is decided elsewhere.
+            connector=TCPConnector(limit=0, keepalive_timeout=30),
+            timeout=ClientTimeout(total=None, connect=self._limits.connect),
+            cookie_jar=DummyCookieJar(),
+            headers={"content-type": "application/json", "user-agent": "autoreason"},
+        )
+        return self._session
+
+    def _proxy(self, url: str) -> str | None:
+        """The environment's proxy, looked up once: aiohttp's own way reads files on every call."""
+        if url not in self._proxies:
+            self._proxies[url] = _proxy_for(url)
+        return self._proxies[url]
+
+
+class _Watch:
+    """Reads a response, and closes it when it goes silent; costs next to nothing until then."""
+
+    def __init__(self, response: ClientResponse, limits: Limits) -> None:
+        self.silent = False
+        self.limit = limits.first_byte
+        self._stall = limits.stall
+        self._response = response
+        self._loop = asyncio.get_running_loop()
+        self._since = math.inf
+        """When the wait began; each piece ends it, for a slow reader is not a silent server."""
+        self._timer = self._loop.call_later(self.limit, self._look)
+
+    async def next(self) -> bytes:
+        """The next piece of the body; empty at the end."""
+        self._since = self._loop.time()
+        received = await self._response.content.readany()
+        self._since = math.inf
+        if self.limit != self._stall:
+            self.limit = self._stall
+            self._timer.cancel()
+            self._timer = self._loop.call_later(self.limit, self._look)
+        return received
+
+    def stop(self) -> None:
+        """It is over."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        due = min(self._since, now) + self.limit
+        if now < due:
+            self._timer = self._loop.call_at(due, self._look)
+            return
+        self.silent = True
+        self._response.close()
+
+
+async def _rest(response: ClientResponse) -> bytes:
+    """What an error says; the status alone has to do where that is lost on the way."""
+    from aiohttp import ClientError
+
+    try:
+        return await response.read()
+    except ClientError:
+        return b""
+
+
+def _proxy_for(url: str) -> str | None:
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if urlsplit(proxy).scheme not in ("http", "https"):
+        raise InvalidInput(
+            f"The environment asks for a {urlsplit(proxy).scheme} proxy; only HTTP proxies are"
+            " supported. Set HTTPS_PROXY to one, or add the provider to NO_PROXY."
+        )
+    return proxy
+
+
+def _late(call: Call, what: str) -> CallFailed:
+    return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {what}")
+
+
+def _cut(call: Call, error: Exception) -> CallFailed:
+    return CallFailed(
+        Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({_named(error)})"
+    )
+
+
+def _unreachable(call: Call, error: Exception) -> CallFailed:
+    host = urlsplit(call.url).netloc.rpartition("@")[2]
+    return CallFailed(
+        Failure.CONNECTION, f"{call.who} cannot be reached at {host} ({call.hide(_named(error))})"
+    )
+
+
+def _named(error: Exception) -> str:
+    """What happened, in the error's own words where it has some."""
+    return str(error).rstrip(". ") or type(error).__name__

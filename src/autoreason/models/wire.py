@@ -1,0 +1,116 @@
+"""A model reached over HTTP, in any of the wire formats."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+
+import msgspec
+from msgspec.structs import replace
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived
+from autoreason.models import prices
+from autoreason.models.dialects.base import Unreadable
+from autoreason.models.failures import ErrorTold, Refused, refusal
+from autoreason.models.keys import Secret
+from autoreason.models.providers import Provider
+from autoreason.models.quirks import Quirks, learn
+from autoreason.models.transport import Call, Transport
+
+
+class WireModel:
+    """One model of one provider."""
+
+    def __init__(
+        self,
+        address: str,
+        provider: Provider,
+        *,
+        base: str,
+        key: Secret | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self._address = address
+        self._model = address.partition("/")[2]
+        self._provider = provider
+        self._dialect = provider.dialect
+        self._base = base
+        self._headers = provider.dialect.headers(key)
+        self._owned = transport is None
+        self._transport = transport or Transport()
+        self.quirks = provider.quirks_of(self._model, base)
+
+    @property
+    def address(self) -> str:
+        """`provider/model`."""
+        return self._address
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request; text streams where somebody listens, except for judges."""
+        listener = None if request.role == "judge" else on_signal
+        started = time.perf_counter()
+        while True:
+            quirks = self.quirks
+            try:
+                reply = await self._ask_once(request, quirks, listener)
+                break
+            except Refused as refused:
+                if refused.told.refused:
+                    reply = Reply(
+                        outcome=Outcome.REFUSED, text="", model=self._address, finish=str(refused)
+                    )
+                    break
+                learned = learn(quirks, refused, request, listener is not None)
+                if not learned:
+                    raise
+                self.quirks = replace(self.quirks, **learned)
+        cost = reply.cost
+        if cost is None:
+            cost = prices.price(self._address, reply.usage)
+        return replace(reply, cost=cost, seconds=time.perf_counter() - started)
+
+    async def close(self) -> None:
+        """Let go of the connections, unless they are shared."""
+        if self._owned:
+            await self._transport.close()
+
+    async def _ask_once(
+        self, request: Request, quirks: Quirks, on_signal: OnSignal | None
+    ) -> Reply:
+        call = self._call(request, quirks, streamed=on_signal is not None)
+        try:
+            if on_signal is None:
+                return self._dialect.read(await self._transport.fetch(call), self._address)
+            return await self._stream(call, request.key, on_signal)
+        except ErrorTold as error:
+            raise refusal(call.who, 200, {}, error.told, call.hide) from None
+        except (Unreadable, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CallFailed(
+                Failure.BROKEN_REPLY,
+                f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",
+            ) from None
+
+    async def _stream(self, call: Call, key: str, on_signal: OnSignal) -> Reply:
+        reducer = self._dialect.reducer()
+        async with aclosing(self._transport.stream(call)) as payloads:
+            async for payload in payloads:
+                text = reducer.feed(payload)
+                if text:
+                    on_signal(TextArrived(key, text))
+        return reducer.finish(self._address)
+
+    def _call(self, request: Request, quirks: Quirks, *, streamed: bool) -> Call:
+        body = self._dialect.body(request, self._model, quirks, streamed)
+        try:
+            encoded = msgspec.json.encode(body)
+        except UnicodeEncodeError:
+            raise CallFailed(
+                Failure.BAD_REQUEST, "the text holds half a character, which cannot be sent"
+            ) from None
+        return Call(
+            who=self._provider.name,
+            url=self._base + self._dialect.path(self._model, streamed),
+            headers=self._headers,
+            body=encoded,
+        )

@@ -1,0 +1,323 @@
+"""The gate holds back no more than it must, lets in no more than it may, and forgets nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.exchange import Message, Request
+from autoreason.models.concurrency import Gate, Limited
+from autoreason.models.doubles import ScriptedModel
+
+REQUEST = Request(
+    role="judge",
+    key="pass/1/judge/0/try/0",
+    model="acme/large",
+    messages=(Message("user", "Which is best?"),),
+    max_tokens=100,
+)
+
+T = TypeVar("T")
+
+
+class _Leap(selectors.SelectSelector):
+    """Waits for no timer: the clock leaps to it. With no timer to wait for, all are stuck."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise RuntimeError("everybody waits and nobody will wake them")
+        self.now += timeout
+        return super().select(0)
+
+
+class LeapingLoop(asyncio.SelectorEventLoop):
+    """An event loop in which waiting takes no time."""
+
+    def __init__(self) -> None:
+        self._leap = _Leap()
+        super().__init__(self._leap)
+
+    def time(self) -> float:
+        return self._leap.now
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run without waiting."""
+    with asyncio.Runner(loop_factory=LeapingLoop) as runner:
+        return runner.run(work)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def pass_through(gate: Gate, seconds: float) -> None:
+    await gate.enter()
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        gate.leave()
+
+
+calls = st.lists(
+    st.tuples(
+        st.floats(0, 3),  # comes
+        st.floats(0, 3),  # takes
+        st.none() | st.floats(0, 5),  # is cancelled
+        st.sampled_from(["well", "busy", "pause", "broken"]),  # ends
+    ),
+    max_size=40,
+)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 6), calls)
+def test_never_too_many_inside_and_everybody_finishes(
+    start: int, plan: list[tuple[float, float, float | None, str]]
+) -> None:
+    gate = Gate(start, most=8)
+    entered: list[int] = []
+
+    async def call(comes: float, takes: float, ends: str) -> None:
+        await asyncio.sleep(comes)
+        await gate.enter()
+        entered.append(gate.inside)
+        try:
+            assert gate.inside <= max(8, start)
+            await asyncio.sleep(takes)
+            if ends == "well":
+                gate.widen()
+            elif ends != "broken":
+                gate.narrow(1.5 if ends == "pause" else None)
+        finally:
+            gate.leave()
+
+    async def all_calls() -> None:
+        tasks = []
+        for comes, takes, cancelled, ends in plan:
+            task = asyncio.ensure_future(call(comes, takes, ends))
+            tasks.append(task)
+            if cancelled is not None:
+                asyncio.get_running_loop().call_later(cancelled, task.cancel)
+        for end in await asyncio.gather(*tasks, return_exceptions=True):
+            assert end is None or isinstance(end, asyncio.CancelledError)
+        # Whatever happened, nothing is left inside and a newcomer gets in.
+        assert gate.inside == 0
+        assert 1 <= gate.limit <= 8
+        await gate.enter()
+
+    run(all_calls())
+    assert len(entered) >= sum(cancelled is None for _, _, cancelled, _ in plan)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5), st.integers(1, 30))
+def test_a_steady_gate_never_lets_in_more_than_its_limit(limit: int, count: int) -> None:
+    gate = Gate(limit)
+    most = 0
+
+    async def call() -> None:
+        nonlocal most
+        await gate.enter()
+        most = max(most, gate.inside)
+        await asyncio.sleep(1)
+        gate.leave()
+
+    async def all_calls() -> float:
+        await asyncio.gather(*(call() for _ in range(count)))
+        return now()
+
+    took = run(all_calls())
+    assert most == min(limit, count)
+    assert took == pytest.approx(-(-count // limit))
+
+
+def test_first_come_first_served() -> None:
+    gate = Gate(1)
+    order = []
+
+    async def call(number: int) -> None:
+        await gate.enter()
+        order.append(number)
+        await asyncio.sleep(1)
+        gate.leave()
+
+    async def all_calls() -> None:
+        await asyncio.gather(*(call(number) for number in range(10)))
+
+    run(all_calls())
+    assert order == list(range(10))
+
+
+def test_it_widens_while_it_is_full_and_all_goes_well() -> None:
+    async def work() -> list[int]:
+        gate = Gate(4)
+        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        seen = []
+        for _ in range(3):
+            await asyncio.gather(*(limited.ask(REQUEST) for _ in range(gate.limit + 10)))
+            seen.append(gate.limit)
+        return seen
+
+    first, second, third = run(work())
+    assert 4 < first < second < third < 20
+
+
+def test_it_stays_as_it_is_while_there_is_room() -> None:
+    async def work() -> int:
+        gate = Gate(4)
+        limited = Limited(ScriptedModel(lambda _: "fine"), gate)
+        for _ in range(100):
+            await limited.ask(REQUEST)
+        return gate.limit
+
+    assert run(work()) == 4
+
+
+def test_it_never_grows_beyond_its_most() -> None:
+    async def work() -> int:
+        gate = Gate(4, most=6)
+        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        await asyncio.gather(*(limited.ask(REQUEST) for _ in range(500)))
+        return gate.limit
+
+    assert run(work()) == 6
+
+
+@pytest.mark.parametrize("failure", [Failure.RATE_LIMIT, Failure.OVERLOADED])
+def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
+    async def work() -> list[int]:
+        gate = Gate(32)
+        limited = Limited(ScriptedModel(lambda _: CallFailed(failure, "slow down")), gate)
+        seen = []
+        for _ in range(7):
+            await asyncio.gather(*(limited.ask(REQUEST) for _ in range(32)), return_exceptions=True)
+            seen.append(gate.limit)
+            await asyncio.sleep(1)
+        return seen
+
+    assert run(work()) == [16, 8, 4, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BAD_REQUEST, Failure.CONNECTION])
+def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
+    async def work() -> tuple[int, int]:
+        gate = Gate(32)
+        limited = Limited(ScriptedModel(lambda _: CallFailed(failure, "no")), gate)
+        with pytest.raises(CallFailed):
+            await limited.ask(REQUEST)
+        return gate.limit, gate.inside
+
+    assert run(work()) == (32, 0)
+
+
+def test_it_recovers_by_itself() -> None:
+    async def work() -> int:
+        gate = Gate(32)
+        for _ in range(10):
+            gate.narrow()
+            await asyncio.sleep(1)
+        assert gate.limit == 1
+        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
+        return gate.limit
+
+    assert run(work()) >= 32
+
+
+@pytest.mark.parametrize("told", [(20,), (20, 10), (10, 20)])
+def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
+    async def work() -> None:
+        gate = Gate(4)
+        for seconds in told:
+            gate.narrow(retry_after=seconds)
+        tasks = [asyncio.ensure_future(pass_through(gate, 0)) for _ in range(10)]
+        await asyncio.sleep(19.9)
+        assert gate.inside == 0
+        assert not any(task.done() for task in tasks)
+        await asyncio.gather(*tasks)
+        assert now() == pytest.approx(20)
+
+    run(work())
+
+
+def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
+    async def work() -> None:
+        gate = Gate(4)
+        gate.narrow(retry_after=3600)
+        await pass_through(gate, 0)
+        assert now() == 0
+
+    run(work())
+
+
+def test_a_newcomer_gets_in_when_all_before_it_gave_up() -> None:
+    async def work() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        waiting = [asyncio.ensure_future(gate.enter()) for _ in range(3)]
+        await asyncio.sleep(0)
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting)
+        gate.leave()
+        await gate.enter()
+        assert gate.inside == 1
+
+    run(work())
+
+
+def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
+    async def work() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        waiting = asyncio.ensure_future(gate.enter())
+        await asyncio.sleep(0)
+        gate.widen()
+        late = asyncio.ensure_future(gate.enter())
+        await waiting
+        assert not late.done()
+        late.cancel()
+        await asyncio.wait((late,))
+
+    run(work())
+
+
+def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_next() -> None:
+    async def work() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        first = asyncio.ensure_future(gate.enter())
+        second = asyncio.ensure_future(gate.enter())
+        await asyncio.sleep(0)
+        gate.leave()
+        first.cancel()
+        await second
+        assert first.cancelled()
+        assert gate.inside == 1
+
+    run(work())
+
+
+def test_a_call_keeps_no_place_after_its_end() -> None:
+    async def work() -> None:
+        gate = Gate(2)
+        limited = Limited(ScriptedModel(lambda _: "fine", latency=10), gate)
+        tasks = [asyncio.ensure_future(limited.ask(REQUEST)) for _ in range(5)]
+        await asyncio.sleep(1)
+        assert gate.inside == 2
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert gate.inside == 0
+
+    run(work())

@@ -1,0 +1,186 @@
+"""When a provider is down, calls to it end at once; when it is back, they go through again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from autoreason.errors import CallFailed, Failure, ProviderFailed
+from autoreason.exchange import Message, Request
+from autoreason.models.doubles import ScriptedModel
+from autoreason.models.guard import Guard, Guarded
+
+REQUEST = Request(
+    role="judge",
+    key="pass/1/judge/0/try/0",
+    model="acme/large",
+    messages=(Message("user", "Which is best?"),),
+    max_tokens=100,
+)
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def guard(clock: Clock) -> Guard:
+    return Guard("acme", most=8, span=5, rest=60, clock=clock)
+
+
+def fail(guard: Guard, failure: Failure = Failure.CONNECTION, times: int = 1) -> None:
+    for _ in range(times):
+        with pytest.raises(CallFailed), guard.passage():
+            raise CallFailed(failure, "no route to host.")
+
+
+def succeed(guard: Guard) -> None:
+    with guard.passage():
+        pass
+
+
+def open_up(guard: Guard, clock: Clock) -> None:
+    fail(guard, times=7)
+    clock.now += 5
+    fail(guard)
+
+
+def test_eight_failures_in_a_row_open_it(guard: Guard, clock: Clock) -> None:
+    fail(guard, times=7)
+    clock.now += 5
+    guard.check()
+    fail(guard)
+    with pytest.raises(
+        ProviderFailed, match="acme has failed 8 times in a row, last: no route to host; the"
+    ):
+        guard.check()
+
+
+def test_a_success_in_between_starts_the_count_anew(guard: Guard, clock: Clock) -> None:
+    fail(guard, times=7)
+    clock.now += 5
+    succeed(guard)
+    fail(guard, times=7)
+    clock.now += 5
+    assert not guard.is_open
+
+
+def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(guard: Guard, clock: Clock) -> None:
+    fail(guard, times=32)
+    assert not guard.is_open
+    clock.now += 5
+    fail(guard)
+    assert guard.is_open
+
+
+@pytest.mark.parametrize(
+    "failure", [Failure.RATE_LIMIT, Failure.BAD_KEY, Failure.BAD_REQUEST, Failure.NO_CREDIT]
+)
+def test_a_provider_that_answers_no_is_not_down(
+    guard: Guard, clock: Clock, failure: Failure
+) -> None:
+    fail(guard, failure, times=100)
+    clock.now += 5
+    fail(guard, failure)
+    assert not guard.is_open
+
+
+async def test_no_call_is_sent_while_it_is_open(guard: Guard, clock: Clock) -> None:
+    open_up(guard, clock)
+    model = ScriptedModel(["never heard"], address="acme/large")
+    guarded = Guarded(model, guard)
+    with pytest.raises(ProviderFailed):
+        await guarded.ask(REQUEST)
+    assert model.requests == []
+    assert guarded.address == "acme/large"
+
+
+async def test_calls_in_back_off_are_woken_when_it_opens(guard: Guard, clock: Clock) -> None:
+    async def for_ever(_seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    waiting = [asyncio.ensure_future(guard.wait(30, for_ever)) for _ in range(5)]
+    await asyncio.sleep(0)
+    open_up(guard, clock)
+    ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 1)
+    assert [type(end) for end in ended] == [ProviderFailed] * 5
+
+
+async def test_back_off_ends_by_itself_while_it_is_closed(guard: Guard) -> None:
+    waits = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    await guard.wait(30, note)
+    assert waits == [30]
+
+
+async def test_a_broken_sleep_is_not_hidden(guard: Guard) -> None:
+    async def broken(_seconds: float) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await guard.wait(1, broken)
+
+
+def test_after_a_rest_one_call_probes_while_the_others_stay_out(guard: Guard, clock: Clock) -> None:
+    open_up(guard, clock)
+    clock.now += 59
+    assert guard.is_open
+    clock.now += 1
+    with guard.passage(), pytest.raises(ProviderFailed), guard.passage():
+        pass
+    succeed(guard)
+    assert not guard.is_open
+
+
+def test_a_probe_that_fails_means_another_rest(guard: Guard, clock: Clock) -> None:
+    open_up(guard, clock)
+    clock.now += 60
+    fail(guard)
+    assert guard.is_open
+    clock.now += 60
+    succeed(guard)
+    assert not guard.is_open
+
+
+def test_a_probe_that_is_cancelled_leaves_its_place_to_another(guard: Guard, clock: Clock) -> None:
+    open_up(guard, clock)
+    clock.now += 60
+    with pytest.raises(asyncio.CancelledError), guard.passage():
+        raise asyncio.CancelledError
+    succeed(guard)
+    assert not guard.is_open
+
+
+def test_a_call_sent_before_it_opened_closes_it_by_succeeding(guard: Guard, clock: Clock) -> None:
+    with guard.passage():
+        open_up(guard, clock)
+        assert guard.is_open
+    assert not guard.is_open
+
+
+def test_calls_sent_before_it_opened_do_not_lengthen_the_rest(guard: Guard, clock: Clock) -> None:
+    def time_out_late() -> None:
+        with guard.passage():
+            open_up(guard, clock)
+            clock.now += 59
+            raise CallFailed(Failure.TIMEOUT, "no answer")
+
+    with pytest.raises(CallFailed, match="no answer"):
+        time_out_late()
+    assert guard.is_open
+    clock.now += 1
+    assert not guard.is_open

@@ -1,0 +1,125 @@
+"""The table of providers: where they are, and what is known about their models."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoreason.errors import InvalidInput
+from autoreason.models.providers import PROVIDERS, custom
+from autoreason.models.quirks import Quirks
+
+
+def test_every_provider_is_listed_under_its_name_and_complete() -> None:
+    assert list(PROVIDERS) == [
+        "openai",
+        "anthropic",
+        "gemini",
+        "openrouter",
+        "groq",
+        "together",
+        "mistral",
+        "deepseek",
+        "xai",
+        "ollama",
+        "vllm",
+        "lmstudio",
+        "llamacpp",
+    ]
+    for name, provider in PROVIDERS.items():
+        assert provider.name == name
+        assert provider.key_variables
+        assert provider.base_variables
+        assert provider.base() == provider.base_url
+        assert provider.needs_key is not provider.local
+        assert provider.base_url.startswith("http://127." if provider.local else "https://")
+        assert 1 <= provider.concurrency <= 16
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "base"),
+    [
+        ("openai", "http://h:1/~latency=200,chunks=40/v1", "http://h:1/~latency=200,chunks=40/v1"),
+        ("openai", "http://h:1/v1/", "http://h:1/v1"),
+        ("openai", "h:1/v1", "http://h:1/v1"),
+        ("anthropic", "http://h:1/~latency=200", "http://h:1/~latency=200"),
+        ("anthropic", "http://h:1/proxy/v1", "http://h:1/proxy"),
+        ("gemini", "http://h:1", "http://h:1/v1beta"),
+        ("gemini", "http://h:1/~a=1/", "http://h:1/~a=1/v1beta"),
+        ("gemini", "http://h:1/v1beta", "http://h:1/v1beta"),
+        ("gemini", "http://h:1/v1", "http://h:1/v1"),
+        ("ollama", "h:1", "http://h:1/v1"),
+        ("ollama", "h", "http://h:11434/v1"),
+        ("ollama", "0.0.0.0:1", "http://127.0.0.1:1/v1"),
+        ("ollama", "[::1]:1", "http://[::1]:1/v1"),
+        ("ollama", "https://h", "https://h:443/v1"),
+        ("ollama", "http://h:1/v1/", "http://h:1/v1"),
+        ("vllm", "http://h:1/v1", "http://h:1/v1"),
+    ],
+)
+def test_an_address_is_used_as_the_format_needs_it(name: str, given: str, base: str) -> None:
+    assert PROVIDERS[name].base(given) == base
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("openai", "OPENAI_BASE_URL"),
+        ("gemini", "GEMINI_BASE_URL"),
+        ("gemini", "GOOGLE_GEMINI_BASE_URL"),
+        ("ollama", "OLLAMA_HOST"),
+    ],
+)
+def test_the_environment_can_name_the_address(
+    name: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://h:1/v1")
+    assert PROVIDERS[name].base() == "http://h:1/v1"
+    assert PROVIDERS[name].base("http://other:2/v1") == "http://other:2/v1"
+
+
+@pytest.mark.parametrize(
+    "given", ["ftp://h/v1", "http://", "http://h:port/v1", "http://h:99999/v1"]
+)
+def test_an_address_that_cannot_be_one_is_refused(given: str) -> None:
+    with pytest.raises(InvalidInput, match="is not an address for openai"):
+        PROVIDERS["openai"].base(given)
+
+
+def test_openai_has_its_own_names_only_at_its_own_address() -> None:
+    openai = PROVIDERS["openai"]
+    own = Quirks(completion_tokens=True, cache_key=True)
+    assert openai.quirks_of("gpt-4.1", openai.base_url) == own
+    assert openai.quirks_of("gpt-4.1", "https://eu.api.openai.com/v1") == own
+    assert openai.quirks_of("gpt-4.1", "http://localhost:8000/v1") == Quirks()
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "warm"),
+    [
+        ("openai", "gpt-4.1", True),
+        ("openai", "o3-mini", False),
+        ("openai", "gpt-5.2-mini", False),
+        ("openai", "gpt-5-chat-latest", True),
+        ("anthropic", "claude-sonnet-4-5", True),
+        ("anthropic", "claude-opus-4-7", False),
+        ("openrouter", "openai/gpt-5", True),
+    ],
+)
+def test_models_known_to_take_no_temperature_are_given_none(
+    name: str, model: str, warm: bool
+) -> None:
+    provider = PROVIDERS[name]
+    assert provider.quirks_of(model, provider.base_url).no_temperature is not warm
+
+
+def test_models_known_not_to_keep_to_a_schema_are_asked_in_words() -> None:
+    assert PROVIDERS["deepseek"].quirks_of("deepseek-chat", "").no_schema
+    assert PROVIDERS["gemini"].quirks_of("gemma-3-27b-it", "").no_schema
+    assert not PROVIDERS["gemini"].quirks_of("gemini-2.5-flash", "").no_schema
+
+
+def test_a_server_we_do_not_know_speaks_openais_format() -> None:
+    provider = custom("my-server")
+    assert provider.key_variables == ("MY_SERVER_API_KEY",)
+    assert not provider.needs_key
+    assert provider.base("http://h:1/v1") == "http://h:1/v1"

@@ -1,0 +1,156 @@
+"""The layers together: retried from outside, limited within, and stopped by an outage."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+
+from autoreason.errors import CallFailed, Failure, ProviderFailed
+from autoreason.exchange import CallRetried, Message, Request, Signal
+from autoreason.models.concurrency import Gate
+from autoreason.models.doubles import Answer, ScriptedModel
+from autoreason.models.guard import Guard
+from autoreason.models.retry import Patience
+from autoreason.models.stack import stack
+
+REQUEST = Request(
+    role="judge",
+    key="pass/1/judge/0/try/0",
+    model="acme/large",
+    messages=(Message("user", "Which is best?"),),
+    max_tokens=100,
+)
+
+
+class Clock:
+    """Time that passes with every nap, and only then."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+async def test_a_stacked_model_is_a_model() -> None:
+    model = stack(ScriptedModel(["hello"], address="acme/large"), gate=Gate(), guard=Guard("acme"))
+    assert model.address == "acme/large"
+    assert (await model.ask(REQUEST)).text == "hello"
+    await model.close()
+
+
+async def test_signals_come_through_all_layers() -> None:
+    refused = CallFailed(Failure.RATE_LIMIT, "slow down")
+    heard: list[Signal] = []
+    inner = ScriptedModel([refused, "well then"], address="acme/large")
+    model = stack(inner, gate=Gate(), guard=Guard("acme"), sleep=Clock().sleep)
+    await model.ask(REQUEST, heard.append)
+    assert [type(signal).__name__ for signal in heard] == ["CallRetried"] + ["TextArrived"] * 2
+
+
+async def test_a_call_in_back_off_holds_no_place() -> None:
+    gate = Gate(1)
+    held = []
+
+    async def look(_seconds: float) -> None:
+        held.append(gate.inside)
+
+    lost = CallFailed(Failure.CONNECTION, "lost")
+    inner = ScriptedModel([lost, "fine"], address="acme/large")
+    model = stack(inner, gate=gate, guard=Guard("acme"), sleep=look)
+    await model.ask(REQUEST)
+    assert held == [0]
+
+
+async def test_rate_limits_alone_never_look_like_an_outage() -> None:
+    clock = Clock()
+    under_way = 0
+
+    async def overlap(_seconds: float) -> None:
+        nonlocal under_way
+        await asyncio.sleep(0)
+        under_way -= 1
+
+    def one_at_a_time(_request: Request) -> Answer:
+        nonlocal under_way
+        under_way += 1
+        return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
+
+    guard = Guard("acme", clock=clock)
+    inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
+    patience = Patience(busy_tries=1000)
+    model = stack(inner, gate=Gate(window=0), guard=guard, patience=patience, sleep=clock.sleep)
+    replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
+    assert {reply.text for reply in replies} == {"fine"}
+    assert not guard.is_open
+
+
+async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> None:
+    clock = Clock()
+    sent = 0
+
+    def down(_request: Request) -> Answer:
+        nonlocal sent
+        sent += 1
+        return CallFailed(Failure.CONNECTION, "no route to host")
+
+    inner = ScriptedModel(down, address="acme/large")
+    guard = Guard("acme", clock=clock)
+    model = stack(inner, gate=Gate(32), guard=guard, rng=Random(3), sleep=clock.sleep)
+    heard: list[Signal] = []
+    ends = await asyncio.gather(
+        *(model.ask(REQUEST, heard.append) for _ in range(600)), return_exceptions=True
+    )
+    assert {type(end) for end in ends} == {ProviderFailed}
+    assert "in a row, last: no route to host" in str(ends[-1])
+    assert sent < 700, "600 calls of 5 tries would be 3000"
+    assert sum(isinstance(signal, CallRetried) for signal in heard) < 700
+    with pytest.raises(ProviderFailed):
+        await model.ask(REQUEST)
+    clock.now += 60
+    inner_again = ScriptedModel(["back"], address="acme/large")
+    model = stack(inner_again, gate=Gate(32), guard=guard)
+    assert (await model.ask(REQUEST)).text == "back"
+
+
+async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent() -> None:
+    clock = Clock()
+    guard = Guard("acme", most=2, span=0, clock=clock)
+    release = asyncio.Event()
+
+    async def wait_for_release(_seconds: float) -> None:
+        await release.wait()
+
+    lost = CallFailed(Failure.TIMEOUT, "no answer")
+    inner = ScriptedModel(lambda _: lost, address="acme/large", latency=1, sleep=wait_for_release)
+    model = stack(inner, gate=Gate(2), guard=guard, sleep=clock.sleep)
+    tasks = [asyncio.ensure_future(model.ask(REQUEST)) for _ in range(10)]
+    await asyncio.sleep(0)
+    release.set()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(end) for end in ends} == {ProviderFailed}
+    assert len(inner.requests) == 2
+
+
+async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
+    guard = Guard("acme", most=1, span=0, clock=Clock())
+
+    async def for_ever(_seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
+    gate = Gate(1)
+    model = stack(hanging, gate=gate, guard=guard)
+    stuck = asyncio.ensure_future(model.ask(REQUEST))
+    await asyncio.sleep(0)
+    with pytest.raises(CallFailed), guard.passage():
+        raise CallFailed(Failure.CONNECTION, "no route to host")
+    with pytest.raises(ProviderFailed):
+        await asyncio.wait_for(model.ask(REQUEST), 1)
+    stuck.cancel()
+    await asyncio.wait((stuck,))
+    assert gate.inside == 0

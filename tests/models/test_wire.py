@@ -1,0 +1,364 @@
+"""A model over the wire: asks, streams, learns what its server will not take, counts the cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from tests.models.fake_provider import Answer, FakeProvider, provider
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.exchange import Message, Outcome, Request, Role, Schema, Signal, TextArrived, Usage
+from autoreason.models.keys import Secret
+from autoreason.models.providers import PROVIDERS
+from autoreason.models.transport import Limits, Transport
+from autoreason.models.wire import WireModel
+
+__all__ = ["provider"]
+
+KEY = "sk-very-secret-0123456789"
+SHAPE = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+Opened = Callable[[str], WireModel]
+ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"]
+
+
+@pytest.fixture
+async def opened(provider: FakeProvider) -> AsyncIterator[Opened]:
+    """Opens models of the fake provider that share one transport with little patience."""
+    transport = Transport(Limits(total=2, first_byte=2, stall=0.3))
+
+    def opening(address: str) -> WireModel:
+        known = PROVIDERS[address.partition("/")[0]]
+        openai = known.name not in ("anthropic", "gemini")
+        base = known.base(provider.openai if openai else provider.url)
+        return WireModel(address, known, base=base, key=Secret(KEY), transport=transport)
+
+    yield opening
+    await transport.close()
+
+
+def request(address: str, role: Role = "author", *, schema: bool = False) -> Request:
+    return Request(
+        role=role,
+        key="draft/try/0",
+        model=address,
+        messages=(Message("system", "Be brief."), Message("user", "Write.")),
+        max_tokens=100,
+        temperature=0.7,
+        schema=Schema("ballot", SHAPE, "End with RANKING.") if schema else None,
+    )
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("listening", [False, True])
+async def test_every_format_answers_plainly_and_as_a_stream(
+    provider: FakeProvider, opened: Opened, address: str, listening: bool
+) -> None:
+    provider.will(Answer(text="Über 3 € — ein Text. 🙂", reasoning="Hmm."))
+    model = opened(address)
+    signals: list[Signal] = []
+    reply = await model.ask(request(address), signals.append if listening else None)
+    assert model.address == address
+    assert (reply.outcome, reply.text) == (Outcome.OK, "Über 3 € — ein Text. 🙂")
+    assert (reply.reasoning, reply.model) == ("Hmm.", address)
+    assert (reply.usage.input, reply.usage.output) == (10, 5)
+    assert reply.cost is not None
+    assert reply.cost > 0
+    assert 0 < reply.seconds < 2
+    texts = [each.text for each in signals if isinstance(each, TextArrived)]
+    assert "".join(texts) == (reply.text if listening else "")
+    assert len(texts) == len(signals) == (4 if listening else 0)
+
+
+async def test_a_judge_is_never_streamed(provider: FakeProvider, opened: Opened) -> None:
+    signals: list[Signal] = []
+    await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1", "judge"), signals.append)
+    assert signals == []
+    assert "stream" not in provider.bodies[0]
+
+
+async def test_the_key_is_sent_and_not_shown(provider: FakeProvider, opened: Opened) -> None:
+    provider.will(Answer(status=400, body={"error": {"message": f"bad {KEY}"}}))
+    with pytest.raises(CallFailed, match=r"openai answered 400: bad \[key\]"):
+        await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1"))
+    assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_the_price_comes_from_the_table_unless_the_router_sends_a_bill(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    assert (await opened("openai/no-such-model").ask(request("openai/x"))).cost is None
+    assert (await opened("ollama/llama3.2").ask(request("ollama/x"))).cost == Decimal(0)
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.5}
+    choice = {"message": {"content": "x"}, "finish_reason": "stop"}
+    provider.will(Answer(body={"choices": [choice], "usage": usage}))
+    reply = await opened("openrouter/openai/gpt-4.1").ask(request("openrouter/openai/gpt-4.1"))
+    assert reply.cost == Decimal("0.5")
+
+
+# Failures
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_stream_that_ends_early_is_a_broken_reply(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(cut_after=2))
+    with pytest.raises(CallFailed) as caught:
+        await opened(address).ask(request(address), lambda _: None)
+    assert caught.value.failure is Failure.BROKEN_REPLY
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_half_a_body_is_a_broken_reply(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(cut_after=0), Answer(body=b'{"choices":[{"mess'))
+    for said in ("broke off in the middle", "cannot be read"):
+        with pytest.raises(CallFailed, match=said) as caught:
+            await opened(address).ask(request(address))
+        assert caught.value.failure is Failure.BROKEN_REPLY
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_stream_that_goes_silent_is_a_timeout(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(stall_after=2))
+    with pytest.raises(CallFailed) as caught:
+        await opened(address).ask(request(address), lambda _: None)
+    assert caught.value.failure is Failure.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "failure", "status"),
+    [
+        ("openrouter/x", {"error": {"message": "m", "code": 429}}, Failure.RATE_LIMIT, 429),
+        ("openrouter/x", {"error": {"message": "m", "code": 502}}, Failure.OVERLOADED, 502),
+        ("openai/x", {"error": {"message": "m", "type": "server_error"}}, Failure.OVERLOADED, 500),
+        (
+            "anthropic/x",
+            {"type": "error", "error": {"type": "overloaded_error", "message": "m"}},
+            Failure.OVERLOADED,
+            529,
+        ),
+        ("gemini/x", {"error": {"code": 503, "message": "m"}}, Failure.OVERLOADED, 503),
+    ],
+)
+@pytest.mark.parametrize("listening", [False, True])
+async def test_an_error_under_a_good_status_is_still_an_error(
+    provider: FakeProvider,
+    opened: Opened,
+    address: str,
+    body: Any,
+    failure: Failure,
+    status: int,
+    listening: bool,
+) -> None:
+    said = b"data: " + msgspec.json.encode(body) + b"\n\n" if listening else body
+    provider.will(Answer(body=said))
+    with pytest.raises(CallFailed, match=f"answered {status}: m") as caught:
+        await opened(address).ask(request(address), (lambda _: None) if listening else None)
+    assert (caught.value.failure, caught.value.status) == (failure, status)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"code": "content_filter", "message": "filtered"}),
+        (400, {"code": "invalid_prompt", "message": "flagged"}),
+        (403, {"code": 403, "message": "flagged", "metadata": {"flagged_input": "…"}}),
+    ],
+)
+async def test_content_that_the_provider_will_not_take_is_a_refusal(
+    provider: FakeProvider, opened: Opened, status: int, error: Any
+) -> None:
+    provider.will(Answer(status=status, body={"error": error}))
+    reply = await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1"))
+    assert (reply.outcome, reply.text, reply.usage) == (Outcome.REFUSED, "", Usage())
+    assert reply.cost is None
+
+
+async def test_a_text_that_cannot_be_sent_is_said(opened: Opened) -> None:
+    messages = (Message("user", "half \ud83d a character"),)
+    asked = msgspec.structs.replace(request("openai/x"), messages=messages)
+    with pytest.raises(CallFailed, match="half a character") as caught:
+        await opened("openai/x").ask(asked)
+    assert caught.value.failure is Failure.BAD_REQUEST
+
+
+# Learning
+
+
+def complaint(message: str, *, status: int = 400, **fields: Any) -> Answer:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return Answer(status=status, body={"error": error | fields})
+
+
+TEMPERATURE = [
+    complaint(
+        "Unsupported value: 'temperature' does not support 0.7 with this model.",
+        param="temperature",
+        code="unsupported_value",
+    ),
+    complaint("Unsupported parameter: 'temperature' is not supported.", param="temperature"),
+    complaint("`temperature` is deprecated for this model."),
+    complaint("temperature is deprecated for this model.", code="invalid_request_error"),
+]
+SCHEMA = [
+    complaint("This model does not support response format `json_schema`. See the docs."),
+    complaint("Invalid parameter", param="response_format"),
+    complaint("Invalid schema for response_format 'ballot'", param="response_format.json_schema"),
+    complaint("output_config: Extra inputs are not permitted"),
+    complaint('Invalid JSON payload received. Unknown name "responseJsonSchema" at …'),
+]
+
+
+@pytest.mark.parametrize("said", TEMPERATURE)
+async def test_a_model_that_takes_no_temperature_is_asked_without(
+    provider: FakeProvider, opened: Opened, said: Answer
+) -> None:
+    provider.will(said)
+    model = opened("openai/new-model")
+    for _ in range(2):
+        assert (await model.ask(request("openai/new-model"))).outcome is Outcome.OK
+    assert ["temperature" in body for body in provider.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize("said", SCHEMA)
+async def test_a_model_that_takes_no_schema_is_asked_in_words(
+    provider: FakeProvider, opened: Opened, said: Answer
+) -> None:
+    provider.will(said)
+    model = opened("vllm/small")
+    for _ in range(2):
+        await model.ask(request("vllm/small", "judge", schema=True))
+    assert ["response_format" in body for body in provider.bodies] == [True, False, False]
+    assert provider.bodies[1]["messages"][-1]["content"] == "Write.\n\nEnd with RANKING."
+
+
+@pytest.mark.parametrize("address", ["anthropic/old-model", "gemini/old-model"])
+async def test_the_other_formats_learn_the_same(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    said = "output_config: Extra inputs" if "anthropic" in address else 'name "responseJsonSchema"'
+    provider.will(complaint(said), complaint("`temperature` may not be set"))
+    await opened(address).ask(request(address, schema=True))
+    first, second, third = (msgspec.json.encode(body) for body in provider.bodies)
+    assert b"additionalProperties" in first
+    assert b"additionalProperties" not in second
+    assert b"temperature" in second
+    assert b"temperature" not in third
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        complaint(
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            param="max_tokens",
+            code="unsupported_parameter",
+        ),
+        complaint("max_tokens is gone, use max_completion_tokens"),
+        Answer(
+            status=422,
+            body={"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"]}]},
+        ),
+    ],
+)
+async def test_the_limit_is_sent_under_the_name_the_server_wants(
+    provider: FakeProvider, opened: Opened, said: Answer
+) -> None:
+    provider.will(said)
+    model = opened("openai/new-model")
+    for _ in range(2):
+        await model.ask(request("openai/new-model"))
+    assert ["max_tokens" in body for body in provider.bodies] == [True, False, False]
+    assert provider.bodies[-1]["max_completion_tokens"] == 100
+
+
+async def test_a_stream_is_asked_without_options_the_server_refuses(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    provider.will(complaint("Unknown field: stream_options"))
+    reply = await opened("vllm/small").ask(request("vllm/small"), lambda _: None)
+    assert reply.outcome is Outcome.OK
+    assert ["stream_options" in body for body in provider.bodies] == [True, False]
+
+
+async def test_a_router_without_anybody_who_keeps_to_schemas_is_asked_in_words(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    provider.will(complaint("No endpoints found", status=404, code=404))
+    address = "openrouter/some/model"
+    await opened(address).ask(request(address, schema=True))
+    assert ["response_format" in body for body in provider.bodies] == [True, False]
+
+
+async def test_several_quirks_are_learned_one_after_another(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    provider.will(TEMPERATURE[0], SCHEMA[0])
+    reply = await opened("vllm/small").ask(request("vllm/small", schema=True))
+    assert reply.outcome is Outcome.OK
+    assert len(provider.requests) == 3
+
+
+async def test_each_quirk_is_tried_once_then_the_error_stands(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    provider.usual = TEMPERATURE[0]
+    with pytest.raises(CallFailed) as caught:
+        await opened("vllm/small").ask(request("vllm/small"))
+    assert caught.value.failure is Failure.BAD_REQUEST
+    assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        complaint("The temperature of the model is fine, but the prompt is too long."),
+        complaint("too high", param="temperature", code="decimal_above_max_value"),
+        complaint("max_tokens is too large: 100. At most 50 are supported.", param="max_tokens"),
+        complaint("max_tokens: 100 > 64, which is the maximum"),
+        complaint("`temperature` is not yours to set", status=403),
+    ],
+)
+async def test_other_complaints_teach_nothing(
+    provider: FakeProvider, opened: Opened, said: Answer
+) -> None:
+    provider.will(said)
+    with pytest.raises(CallFailed):
+        await opened("vllm/small").ask(request("vllm/small"))
+    assert len(provider.requests) == 1
+
+
+async def test_a_panel_learns_together(provider: FakeProvider, opened: Opened) -> None:
+    provider.will(*[SCHEMA[0]] * 5)
+    model = opened("vllm/small")
+    asked = [model.ask(request("vllm/small", "judge", schema=True)) for _ in range(5)]
+    replies = await asyncio.gather(*asked)
+    assert {reply.outcome for reply in replies} == {Outcome.OK}
+    assert len(provider.requests) == 10
+
+
+# Closing
+
+
+async def test_a_model_closes_only_connections_of_its_own(provider: FakeProvider) -> None:
+    shared = Transport()
+    known = PROVIDERS["vllm"]
+    one = WireModel("vllm/a", known, base=provider.openai, transport=shared)
+    two = WireModel("vllm/b", known, base=provider.openai, transport=shared)
+    await one.ask(request("vllm/a"))
+    await one.close()
+    assert (await two.ask(request("vllm/b"))).outcome is Outcome.OK
+    await shared.close()
+    alone = WireModel("vllm/a", known, base=provider.openai)
+    await alone.ask(request("vllm/a"))
+    await alone.close()
