@@ -1,0 +1,1 @@
+"""What autoreason costs, measured; `python -m benchmarks` runs all of it."""

@@ -1,0 +1,129 @@
+"""Runs killed with SIGKILL at random moments must end as the unbroken run does, and pay for nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from autoreason.events import LIFECYCLE, AnyEvent
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel
+from autoreason.models.pool import ModelPool
+from autoreason.prompts import built_in
+from autoreason.run import resume, start
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+
+_TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
+_LATENCY = 0.002
+_ASKED_TWICE = 70
+_ENDED_OTHERWISE = 71
+
+
+@dataclass(frozen=True)
+class Killing:
+    """What a series of kills came to."""
+
+    kills: int
+    runs: int
+    different: int
+    """Runs that ended in another text or other events than the unbroken run."""
+    asked_twice: int
+    """Times a call was made whose reply was already recorded."""
+    seconds: float
+
+
+class Careful:
+    """A model that answers at its leisure and refuses to be asked what is already on record."""
+
+    def __init__(self, recorded: frozenset[str]) -> None:
+        self._model = EchoModel()
+        self._recorded = recorded
+
+    @property
+    def address(self) -> str:
+        """The model it speaks for."""
+        return self._model.address
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer, unless this was answered before."""
+        if request.key in self._recorded:
+            os._exit(_ASKED_TWICE)
+        await asyncio.sleep(_LATENCY)
+        return await self._model.ask(request, on_signal)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> Killing:
+    """Hold runs and kill them `kills` times in all."""
+    started = time.monotonic()
+    chance = random.Random(seed)
+    done = runs = different = asked_twice = 0
+    with tempfile.TemporaryDirectory(prefix="autoreason-kills-") as folder:
+        while done < kills:
+            runs += 1
+            path = Path(folder, f"{runs}.db")
+            expected = _story(_hold(Path(folder, f"{runs}-unbroken.db"), runs, passes))
+            while True:
+                code, killed = _attempt(path, runs, passes, chance.uniform(0.0, 0.12))
+                done += killed
+                if not killed:
+                    break
+            asked_twice += code == _ASKED_TWICE
+            different += code != 0 or _story(path) != expected
+    return Killing(done, runs, different, asked_twice, time.monotonic() - started)
+
+
+def _attempt(path: Path, seed: int, passes: int, patience: float) -> tuple[int, bool]:
+    """Let a child go on with a run and kill it when patience ends; its exit code, and whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        code = _ENDED_OTHERWISE
+        try:
+            _hold(path, seed, passes)
+            code = 0
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status), False
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code, code == -signal.SIGKILL
+
+
+def _hold(path: Path, seed: int, passes: int) -> Path:
+    """Begin the one run of a journal, or go on with it."""
+    settings = make_settings(Models.everywhere("echo/echo"), seed, passes=passes)
+    with Journal.open(str(path), create=True) as journal:
+        rows = journal.runs()
+        run = rows[0].id if rows else None
+        begun = run is not None and bool(journal.events(run))
+        pool = ModelPool()
+        pool.add({"echo/echo": Careful(frozenset(journal.replies(run)) if run else frozenset())})
+        if run is not None and begun:
+            if rows[0].status == "running":
+                asyncio.run(resume(run, journal=journal, pool=pool))
+        else:
+            asyncio.run(start(_TASK, settings, journal=journal, prompts=built_in(), pool=pool))
+    return path
+
+
+def _story(path: Path) -> list[AnyEvent]:
+    """The events of the newest run, without how often it was taken up."""
+    with Journal.open(str(path), create=False) as journal:
+        events = [item.event for item in journal.events(journal.runs()[0].id)]
+    return [event for event in events if not isinstance(event, LIFECYCLE)]

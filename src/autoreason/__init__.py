@@ -1,0 +1,90 @@
+"""Autoreason makes a language model's draft as good as it can get, and knows when to stop."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autoreason.contract import Contract as Contract
+    from autoreason.contract import Violation as Violation
+    from autoreason.errors import AutoreasonError as AutoreasonError
+    from autoreason.errors import BudgetReached as BudgetReached
+    from autoreason.errors import CallFailed as CallFailed
+    from autoreason.errors import InvalidInput as InvalidInput
+    from autoreason.errors import JournalUnusable as JournalUnusable
+    from autoreason.errors import PanelFailed as PanelFailed
+    from autoreason.errors import ProviderFailed as ProviderFailed
+    from autoreason.exchange import Message as Message
+    from autoreason.exchange import Model as Model
+    from autoreason.exchange import Outcome as Outcome
+    from autoreason.exchange import Reply as Reply
+    from autoreason.exchange import Request as Request
+    from autoreason.exchange import Usage as Usage
+    from autoreason.journal import Journal as Journal
+    from autoreason.models.doubles import EchoModel as EchoModel
+    from autoreason.models.doubles import ScriptedModel as ScriptedModel
+    from autoreason.models.pool import ModelPool as ModelPool
+    from autoreason.run.refine import refine as refine
+    from autoreason.run.refine import refine_async as refine_async
+    from autoreason.run.result import Result as Result
+    from autoreason.settings import Budget as Budget
+    from autoreason.settings import Settings as Settings
+    from autoreason.task import Task as Task
+    from autoreason.task import read_task as read_task
+    from autoreason.tournament.ballots import read_ranking as read_ranking
+    from autoreason.tournament.evidence import chance_of_margin as chance_of_margin
+    from autoreason.tournament.orders import balanced_orders as balanced_orders
+    from autoreason.tournament.voting import borda as borda
+    from autoreason.version import __version__ as __version__
+
+# Imported when first named, so that `import autoreason` and the command line's help stay quick.
+_HOMES = {
+    "AutoreasonError": "errors",
+    "Budget": "settings",
+    "BudgetReached": "errors",
+    "CallFailed": "errors",
+    "Contract": "contract",
+    "EchoModel": "models.doubles",
+    "InvalidInput": "errors",
+    "Journal": "journal",
+    "JournalUnusable": "errors",
+    "Message": "exchange",
+    "Model": "exchange",
+    "ModelPool": "models.pool",
+    "Outcome": "exchange",
+    "PanelFailed": "errors",
+    "ProviderFailed": "errors",
+    "Reply": "exchange",
+    "Request": "exchange",
+    "Result": "run.result",
+    "ScriptedModel": "models.doubles",
+    "Settings": "settings",
+    "Task": "task",
+    "Usage": "exchange",
+    "Violation": "contract",
+    "__version__": "version",
+    "balanced_orders": "tournament.orders",
+    "borda": "tournament.voting",
+    "chance_of_margin": "tournament.evidence",
+    "read_ranking": "tournament.ballots",
+    "read_task": "task",
+    "refine": "run.refine",
+    "refine_async": "run.refine",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'autoreason' has no attribute {name!r}")
+    module = import_module(f"autoreason.{home}")
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

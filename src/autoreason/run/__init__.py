@@ -1,0 +1,24 @@
+"""One run from start to end."""
+
+from autoreason.run.driver import OnEvent, resume, start
+from autoreason.run.estimate import Estimate, estimate
+from autoreason.run.export import export
+from autoreason.run.fork import fork
+from autoreason.run.preflight import check
+from autoreason.run.replay import Replayed, replay
+from autoreason.run.result import Result, Switch
+
+__all__ = [
+    "Estimate",
+    "OnEvent",
+    "Replayed",
+    "Result",
+    "Switch",
+    "check",
+    "estimate",
+    "export",
+    "fork",
+    "replay",
+    "resume",
+    "start",
+]

@@ -1,0 +1,244 @@
+"""One run from start to end: created or taken up again, driven, and left in a state that can be resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from msgspec.structs import replace
+
+from autoreason.errors import Accepted, Interruption, InvalidInput, RecordDiverged, Stopped
+from autoreason.events import (
+    FINISHED,
+    LIFECYCLE,
+    AnyEvent,
+    Delivered,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+)
+from autoreason.exchange import OnSignal
+from autoreason.journal import CommandKind, Journal
+from autoreason.models.budget import Purse, upper_bound
+from autoreason.models.pool import ModelPool
+from autoreason.models.prices import rates
+from autoreason.prompts import PromptSet, built_in
+from autoreason.run.asking import Asker
+from autoreason.run.result import Result, Switch
+from autoreason.settings import DEPARTURES, Settings
+from autoreason.story import Story, tell_all
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.report import deliver
+from autoreason.tournament.venue import Venue
+from autoreason.version import __version__
+
+_LATE: tuple[CommandKind, ...] = ("stop",)
+OnEvent = Callable[[AnyEvent], None]
+
+
+async def start(
+    task: Task,
+    settings: Settings,
+    *,
+    journal: Journal,
+    prompts: PromptSet | None = None,
+    pool: ModelPool | None = None,
+    on_event: OnEvent | None = None,
+    on_signal: OnSignal | None = None,
+    switch: Switch | None = None,
+    forked_from: str | None = None,
+    on_started: Callable[[str], None] | None = None,
+) -> Result:
+    """Begin a run and drive it until it ends or pauses."""
+    run = journal.new_run_id()
+    journal.create_run(run, task.title, __version__, forked_from)
+    prompts = prompts or built_in()
+    with journal.hold(run):
+        started = RunStarted(
+            task=task,
+            settings=settings,
+            prompts=prompts.sources,
+            version=__version__,
+            forked_from=forked_from,
+            departures=DEPARTURES[settings.protocol],
+        )
+        journal.append(run, started)
+        if on_started:
+            on_started(run)
+        if on_event:
+            on_event(started)
+        return await _Drive(run, journal, task, settings, prompts, [], on_event).go(
+            pool, on_signal, switch
+        )
+
+
+async def resume(
+    run: str,
+    *,
+    journal: Journal,
+    changes: Mapping[str, Any] | None = None,
+    pool: ModelPool | None = None,
+    on_event: OnEvent | None = None,
+    on_signal: OnSignal | None = None,
+    switch: Switch | None = None,
+) -> Result:
+    """Take a run up where it was left; what is recorded is not asked again."""
+    with journal.hold(run):
+        recorded = [item.event for item in journal.events(run)]
+        story = tell_all(recorded)
+        if story.status in FINISHED:
+            raise InvalidInput(
+                f"run {run} is finished ({story.status}); `autoreason fork {run}` goes on from its text"
+            )
+        task, settings = story.task, story.settings
+        if task is None or settings is None:
+            raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
+        settings = replace(settings, **{**_second_chance(story, settings), **(changes or {})})
+        # A stop that came too late was meant for whoever held the run before.
+        journal.take_command(run, kinds=_LATE)
+        resumed = RunResumed(settings=settings)
+        journal.append(run, resumed)
+        journal.set_status(run, "running")
+        if on_event:
+            on_event(recorded[0])
+            on_event(resumed)
+        told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
+        drive = _Drive(run, journal, task, settings, PromptSet(story.prompts), told, on_event)
+        return await drive.go(pool, on_signal, switch)
+
+
+def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
+    """What must change so that a run that failed by its own rules does not fail again on the same record."""
+    if story.status == "panel_failed":
+        return {"forgiven": len(story.passes)}
+    if story.draft is None and story.failed_drafts > settings.redrafts:
+        return {"redrafts": story.failed_drafts}
+    return {}
+
+
+class Teller:
+    """Passes events on; those the record already holds must come again as they were."""
+
+    def __init__(
+        self,
+        recorded: Sequence[AnyEvent],
+        append: Callable[[AnyEvent], object],
+        on_event: OnEvent | None,
+    ) -> None:
+        self._recorded = recorded
+        self._append = append
+        self._on_event = on_event
+        self.told = 0
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Tell one event."""
+        if self.told < len(self._recorded):
+            if self._recorded[self.told] != event:
+                raise RecordDiverged(
+                    f"event {self.told + 1} is {type(event).__name__} now and differs from the record; "
+                    "the run was made by another version of autoreason or its record was changed"
+                )
+        else:
+            self._append(event)
+        self.told += 1
+        if self._on_event:
+            self._on_event(event)
+
+
+class _Drive:
+    """The tournament joined to journal and models."""
+
+    def __init__(
+        self,
+        run: str,
+        journal: Journal,
+        task: Task,
+        settings: Settings,
+        prompts: PromptSet,
+        recorded: Sequence[AnyEvent],
+        on_event: OnEvent | None,
+    ) -> None:
+        self._run = run
+        self._journal = journal
+        self._task = task
+        self._settings = settings
+        self._prompts = prompts
+        self._on_event = on_event
+        self._tell = Teller(recorded, lambda event: journal.append(run, event), on_event)
+
+    async def go(
+        self, pool: ModelPool | None, on_signal: OnSignal | None, switch: Switch | None
+    ) -> Result:
+        """Drive the run until it ends or pauses."""
+        purse = self._purse()
+        async with AsyncExitStack() as exits:
+            if pool is None:
+                pool = ModelPool(self._settings.base_url)
+                exits.push_async_callback(pool.close)
+            asker = Asker(self._run, self._journal, pool, purse, switch or Switch(), on_signal)
+            tournament = Tournament(
+                Venue(self._task, self._settings, self._prompts, asker, self._tell)
+            )
+            watcher = asyncio.create_task(asker.watch_for_commands())
+            try:
+                ended: Delivered | RunPaused = await self._hold(tournament)
+            finally:
+                watcher.cancel()
+                await self._journal.flush()
+        return self._result(tournament.story, ended, purse)
+
+    def _purse(self) -> Purse:
+        """What may still be spent; everything paid before, by whomever, counts."""
+        purse = Purse(self._settings.budget)
+        for call in self._journal.calls(self._run):
+            if call.request.role != "person":
+                purse.carry(call.reply, upper_bound(call.request, rates(call.request.model)))
+        return purse
+
+    async def _hold(self, tournament: Tournament) -> Delivered | RunPaused:
+        try:
+            ended: Delivered | RunPaused = await tournament.run()
+        except Accepted as accepted:
+            ended = self._accept(tournament, str(accepted))
+        except Interruption as interruption:
+            ended = RunPaused(status=interruption.status, reason=str(interruption))
+        if isinstance(ended, RunPaused):
+            self._journal.append(self._run, ended)
+            if self._on_event:
+                self._on_event(ended)
+        self._journal.set_status(self._run, ended.status)
+        return ended
+
+    def _accept(self, tournament: Tournament, reason: str) -> Delivered | RunPaused:
+        incumbent = tournament.story.incumbent
+        if incumbent is None:
+            return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
+        delivered = deliver(tournament.story, "accepted", reason, incumbent)
+        tournament.story.tell(delivered)
+        self._tell(delivered)
+        return delivered
+
+    def _result(self, story: Story, ended: Delivered | RunPaused, purse: Purse) -> Result:
+        incumbent = story.incumbent
+        spent = purse.spent
+        return Result(
+            run=self._run,
+            status=ended.status,
+            reason=ended.reason,
+            text=story.text,
+            origin=ended.origin
+            if isinstance(ended, Delivered)
+            else incumbent.name
+            if incumbent
+            else "",
+            passes=sum(p.decided is not None for p in story.passes),
+            calls=spent.calls,
+            tokens=spent.tokens,
+            cost=spent.cost,
+            seed=self._settings.seed,
+            evidence=ended.evidence if isinstance(ended, Delivered) else None,
+            story=story,
+        )

@@ -1,0 +1,150 @@
+"""Export: a run as a folder that a person can read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, CritiqueMade
+from autoreason.exchange import Message
+from autoreason.journal import Journal
+from autoreason.story import Pass, Story, tell_all
+
+
+def export(run: str, folder: Path, *, journal: Journal, force: bool = False) -> list[Path]:
+    """Write brief, settings, prompts, every text, critique and ballot by pass, `final.md` and `run.json`."""
+    story = tell_all([item.event for item in journal.events(run)])
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+        raise InvalidInput(
+            f"{folder} is not empty; name a new folder, or use --force to write into it"
+        )
+    files = _texts(story) | _calls(run, journal)
+    files["run.json"] = _run_json(run, story, journal)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
+    return [folder / name for name in files]
+
+
+def _texts(story: Story) -> dict[str, str]:
+    files: dict[str, str] = {}
+    if story.task:
+        files["brief.md"] = story.task.brief
+        if story.task.facts:
+            files["facts.md"] = story.task.facts
+        files["contract.json"] = _pretty(story.task.contract)
+    if story.settings:
+        files["settings.json"] = _pretty(story.settings)
+    files |= {f"prompts/{name}.md": source for name, source in story.prompts.items()}
+    if story.draft:
+        files["draft.md"] = story.draft.text
+    for held in story.passes:
+        files |= {f"passes/{held.number:02}/{name}": text for name, text in _pass(held).items()}
+    for ballot in story.playoff_ballots:
+        files[f"playoff/ballot_{ballot.seat + 1}.md"] = _ballot(ballot)
+    if story.playoff:
+        files["playoff/verdict.json"] = _pretty(story.playoff)
+        files |= {f"playoff/{_file_name(t.name)}.md": t.text for t in story.playoff.texts}
+    if story.text is not None:
+        files["final.md"] = story.text
+    return files
+
+
+def _pass(held: Pass) -> dict[str, str]:
+    files = {"A.md": held.incumbent}
+    if held.guidance:
+        files["guidance.md"] = held.guidance
+    files |= {f"critique_{made.critic + 1}.md": _critique(made) for made in held.critiques}
+    for slot, ready in held.candidates.items():
+        files[f"{slot}.md"] = ready.text
+        if ready.notes:
+            files[f"{slot}.notes.md"] = ready.notes
+    for dropped in held.dropped:
+        why = f"dropped: {dropped.reason}\n{dropped.detail}\n"
+        files[f"{dropped.slot}.dropped.md"] = f"{why}\n{dropped.text}" if dropped.text else why
+    files |= {f"ballot_{ballot.seat + 1}.md": _ballot(ballot) for ballot in held.ballots}
+    if held.decided:
+        files["verdict.json"] = _pretty(held.decided)
+    return files
+
+
+def _critique(made: CritiqueMade) -> str:
+    if made.prose:
+        return made.prose
+    if not made.readable:
+        return "The critic's answer could not be read."
+    lines = [
+        f"- **{p.severity}** " + (f"> {p.quote}\n  " if p.quote else "(missing) ") + p.problem
+        for p in made.problems
+    ]
+    if made.dropped:
+        lines.append(
+            f"\n{made.dropped} more quoted words that are not in the text and were dropped."
+        )
+    return "\n".join(lines) or "Nothing to mend."
+
+
+def _ballot(ballot: BallotCast) -> str:
+    shown = ", ".join(
+        f"{label} was {name}" for label, name in zip(ballot.labels, ballot.order, strict=True)
+    )
+    ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
+    return (
+        f"# {ranking}\n\nJudge: {ballot.model}. In order of showing: {shown}.\n\n{ballot.reasoning}"
+    )
+
+
+def _calls(run: str, journal: Journal) -> dict[str, str]:
+    """Every prompt as it was sent and what came back."""
+    files = {}
+    for call in journal.calls(run):
+        if call.request.role == "person":
+            continue
+        asked = "\n\n".join(_said(message) for message in call.request.messages)
+        reply = call.reply
+        head = (
+            f"{reply.model} · {reply.outcome} · {reply.usage.total} tokens · {reply.seconds:.1f} s"
+        )
+        files[f"calls/{_file_name(call.request.key)}.md"] = (
+            f"{head}\n\n{asked}\n\n## reply\n\n{reply.text}"
+        )
+    return files
+
+
+def _said(message: Message) -> str:
+    return f"## {message.speaker}\n\n{message.text}"
+
+
+def _run_json(run: str, story: Story, journal: Journal) -> str:
+    spent = journal.spent(run)
+    return _pretty(
+        {
+            "run": run,
+            "status": story.status,
+            "reason": story.reason,
+            "version": story.version,
+            "forked_from": story.forked_from,
+            "departures": story.departures,
+            "trajectory": story.trajectory,
+            "passes": len(story.trajectory),
+            "calls": spent.calls,
+            "tokens": spent.tokens,
+            "cost": spent.cost,
+            "seed": story.settings.seed if story.settings else None,
+            "origin": story.delivered.origin if story.delivered else None,
+            "evidence": story.delivered.evidence if story.delivered else None,
+            "text": story.text,
+        }
+    )
+
+
+def _pretty(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _file_name(key: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "_", key)

@@ -1,0 +1,31 @@
+"""Forks: a new run that starts from a text another run had reached."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.story import Story, tell_all
+from autoreason.task import Task
+
+
+def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
+    """The same task, starting from the text that stood after a pass; 0 is the first draft, None the text delivered."""
+    story = tell_all([item.event for item in journal.events(run)])
+    if story.task is None:
+        raise InvalidInput(
+            f"run {run} was killed before anything was recorded; there is nothing to fork"
+        )
+    return replace(story.task, draft=_text(story, run, at_pass))
+
+
+def _text(story: Story, run: str, at_pass: int | None) -> str:
+    held = sum(p.decided is not None for p in story.passes)
+    if not story.reigns or (at_pass is not None and not 0 <= at_pass <= held):
+        raise InvalidInput(
+            f"run {run} has no text after pass {at_pass or 0}; it has {held} decided passes"
+        )
+    if at_pass is None:
+        return story.text or ""
+    return [reign for reign in story.reigns if reign.since <= at_pass][-1].text

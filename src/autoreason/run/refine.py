@@ -1,0 +1,118 @@
+"""The front door of the library: a brief in, the refined text out."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model, OnSignal
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
+from autoreason.prompts import load
+from autoreason.run.driver import OnEvent, start
+from autoreason.run.preflight import check
+from autoreason.run.result import Result
+from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
+from autoreason.task import Task, make_contract
+
+
+def refine(brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any) -> Result:
+    """Refine a text and wait for it; takes what `refine_async` takes."""
+    return asyncio.run(refine_async(brief, model, **options))
+
+
+async def refine_async(
+    brief: str | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    draft: str | None = None,
+    facts: str | None = None,
+    contract: Contract | Mapping[str, Any] | None = None,
+    author_model: str | Model | None = None,
+    critic_model: str | Model | None = None,
+    synthesizer_model: str | Model | None = None,
+    judge_models: Sequence[str | Model] = (),
+    protocol: Protocol = "robust",
+    seed: int | None = None,
+    budget: Budget | None = None,
+    prompts: Path | None = None,
+    journal: Journal | str | Path | None = None,
+    pool: ModelPool | None = None,
+    on_event: OnEvent | None = None,
+    on_signal: OnSignal | None = None,
+    **settings: Any,
+) -> Result:
+    """Refine a text.
+
+    `brief` is what you want, in words; a `Task` says more. `model` plays every role that is not given its
+    own; each is a `provider/model` address or a model object. `journal` is where the record goes.
+    `on_event` follows the run step by step, `on_signal` sees calls and streaming text. Runs that share a
+    `pool` share connections and limits. Everything else is a field of `Settings`: `k`, `passes`, `judges`.
+    """
+    cast = _Cast()
+    models = Models(
+        author=cast.address(author_model or model),
+        critic=cast.address(critic_model or model),
+        synthesizer=cast.address(synthesizer_model or model),
+        judges=tuple(cast.address(judge) for judge in judge_models) or (cast.address(model),),
+    )
+    task = _task(brief, draft, facts, contract)
+    chosen_seed = secrets.randbits(32) if seed is None else seed
+    chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
+    prompt_set = load(prompts)
+    async with AsyncExitStack() as exits:
+        if pool is None:
+            pool = ModelPool(chosen.base_url)
+            exits.push_async_callback(pool.close)
+        pool.add(cast.objects)
+        await check(task, chosen, pool, prompt_set)
+        if not isinstance(journal, Journal):
+            journal = exits.enter_context(
+                Journal.open(str(journal) if journal else None, create=True)
+            )
+        return await start(
+            task,
+            chosen,
+            journal=journal,
+            prompts=prompt_set,
+            pool=pool,
+            on_event=on_event,
+            on_signal=on_signal,
+        )
+
+
+class _Cast:
+    """Who plays: addresses as they are, model objects under theirs."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Model] = {}
+
+    def address(self, model: str | Model) -> str:
+        if isinstance(model, str):
+            return model
+        self.objects[model.address] = model
+        return model.address
+
+
+def _task(
+    brief: str | Task,
+    draft: str | None,
+    facts: str | None,
+    contract: Contract | Mapping[str, Any] | None,
+) -> Task:
+    if isinstance(brief, Task):
+        return brief
+    if not brief.strip():
+        raise InvalidInput("the brief is empty; say what you want, in a sentence or a page")
+    limits = (
+        contract
+        if isinstance(contract, Contract)
+        else make_contract(dict(contract or {}), "contract")
+    )
+    return Task(brief=brief.strip(), draft=draft, facts=facts, contract=limits)

@@ -1,0 +1,57 @@
+"""Whole runs on a journal of their own, for the tests of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.tournament.stage import USUAL
+
+from autoreason.exchange import Model
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.models.pool import ModelPool
+from autoreason.run import Result, resume, start
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.task import Task
+
+TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
+
+
+def settings(address: str = "scripted/scripted", seed: int = 7, **changes: Any) -> Settings:
+    """Settings with one model for all roles."""
+    return make_settings(Models.everywhere(address), seed, **changes)
+
+
+def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:
+    """The usual short run (A survives twice), with some answers of its own."""
+    usual: dict[str, Any] = {role: said for role, said in USUAL.items() if role != "person"}
+    usual.update(script or {})
+    return ScriptedModel(usual, **options)
+
+
+def lend(model: Model) -> ModelPool:
+    """A pool that lends one model."""
+    pool = ModelPool()
+    pool.add({model.address: model})
+    return pool
+
+
+async def hold(journal: Journal, model: Model | None = None, **options: Any) -> Result:
+    """A run from the start, on the echo model unless another is given."""
+    model = model or EchoModel()
+    chosen = options.pop("settings", None) or settings(model.address, **options.pop("changes", {}))
+    return await start(
+        options.pop("task", TASK), chosen, journal=journal, pool=lend(model), **options
+    )
+
+
+async def go_on(journal: Journal, run: str, model: Model | None = None, **options: Any) -> Result:
+    """The same run taken up again."""
+    return await resume(run, journal=journal, pool=lend(model or EchoModel()), **options)
+
+
+def open_journal(folder: Path) -> Journal:
+    """A journal in a test's own folder."""
+    return Journal.open(str(folder / "journal.db"), create=True)

@@ -1,0 +1,303 @@
+"""A run can be left at any moment and taken up again; nothing paid for is asked twice."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.run.runs import go_on, hold, scripted
+from tests.tournament.stage import cut_off, vote
+
+from autoreason.errors import CallFailed, Failure, InvalidInput, RecordDiverged, RunHeld
+from autoreason.events import (
+    LIFECYCLE,
+    AnyEvent,
+    Delivered,
+    GuidanceTaken,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+)
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Outcome,
+    Reply,
+    Request,
+    Signal,
+    TextArrived,
+    Usage,
+)
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.run import Switch
+from autoreason.settings import Budget
+
+
+def told(journal: Journal, run: str) -> list[AnyEvent]:
+    """The tournament's own story of a run."""
+    return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
+
+
+async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -> None:
+    model = EchoModel()
+    result = await hold(journal, model)
+    assert result.status in ("converged", "capped")
+    assert result.text
+    assert result.evidence is not None
+    assert journal.find(result.run).status == result.status
+    spent = journal.spent(result.run)
+    assert (result.calls, result.tokens, result.cost) == (spent.calls, spent.tokens, Decimal(0))
+
+
+async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_is_missing(
+    journal: Journal,
+) -> None:
+    down = CallFailed(Failure.CONNECTION, "nobody answers")
+    broken = scripted({"pass/2/reviser/try/0": down})
+    paused = await hold(journal, broken)
+    assert paused.status == "provider_failed"
+    assert "nobody answers" in paused.reason
+    assert paused.text == "First text."
+
+    mended = scripted()
+    result = await go_on(journal, paused.run, mended)
+    assert result.status == "converged"
+    before = {request.key for request in broken.requests} - {"pass/2/reviser/try/0"}
+    assert not before & {request.key for request in mended.requests}
+    assert mended.requests[0].key == "pass/2/reviser/try/0"
+
+    whole = await hold(journal, scripted())
+    assert told(journal, result.run) == told(journal, whole.run)
+
+
+async def test_judges_beside_the_one_that_fails_are_still_recorded(journal: Journal) -> None:
+    broken = scripted({"pass/1/judge/0/try/0": CallFailed(Failure.CONNECTION, "gone")})
+    paused = await hold(journal, broken)
+    kept = set(journal.replies(paused.run))
+    assert {"pass/1/judge/1/try/0", "pass/1/judge/2/try/0"} <= kept
+
+
+async def test_a_budget_in_calls_is_never_overshot_and_is_carried_across_resume(
+    journal: Journal,
+) -> None:
+    model = scripted()
+    paused = await hold(journal, model, changes={"budget": Budget(calls=6)})
+    assert (paused.status, paused.calls, len(model.requests)) == ("budget", 6, 6)
+    again = scripted()
+    still = await go_on(journal, paused.run, again)
+    assert (still.status, len(again.requests)) == ("budget", 0)
+    result = await go_on(journal, paused.run, again, changes={"budget": Budget(calls=50)})
+    assert result.status == "converged"
+    assert result.calls == 6 + len(again.requests)
+
+
+async def test_a_budget_in_money_counts_what_was_really_charged(journal: Journal) -> None:
+    def dear(request: Request) -> Reply:
+        return Reply(
+            outcome=Outcome.OK,
+            text="<document>\nFirst text.\n</document>",
+            model=request.model,
+            usage=Usage(input=1000, output=1000),
+            cost=Decimal("0.04"),
+        )
+
+    model = ScriptedModel(dear, address="openai/gpt-4.1")
+    paused = await hold(journal, model, changes={"budget": Budget(cost=Decimal("0.10"))})
+    assert paused.status == "budget"
+    assert paused.cost is not None
+    assert paused.cost <= Decimal("0.10")
+
+
+async def test_an_unknown_price_is_none_not_zero(journal: Journal) -> None:
+    def unpriced(request: Request) -> Reply:
+        return Reply(
+            outcome=Outcome.OK,
+            text="<document>\nSame text.\n</document>",
+            model=request.model,
+            usage=Usage(input=1, output=1),
+        )
+
+    critic = '{"problems": []}'
+    model = ScriptedModel({"author": unpriced, "critic": critic}, address="acme/one")
+    result = await hold(journal, model)
+    assert result.cost is None
+
+
+async def test_a_person_in_another_terminal_can_stop_a_run(journal: Journal) -> None:
+    switch = Switch()
+
+    def stop(request: Request) -> str:
+        switch.stop()
+        return vote("First", "Second", "Third")(request)
+
+    paused = await hold(
+        journal, scripted({"pass/1/judge/2/try/0": stop}, latency=0.01), switch=switch
+    )
+    assert paused.status == "stopped"
+    # The panel was on its way and is taken in whole; nothing new is asked.
+    assert {f"pass/1/judge/{seat}/try/0" for seat in range(3)} <= set(journal.replies(paused.run))
+    assert not any(key.startswith("pass/2/critic") for key in journal.replies(paused.run))
+    assert (await go_on(journal, paused.run, scripted())).status == "converged"
+
+
+@pytest.mark.parametrize(("kind", "status"), [("stop", "stopped"), ("accept", "accepted")])
+async def test_commands_left_in_the_journal_reach_a_live_run(
+    journal: Journal, kind: Any, status: str
+) -> None:
+    run = ""
+
+    def remember(name: str) -> None:
+        nonlocal run
+        run = name
+
+    def command(_: Request) -> str:
+        journal.command(run, kind)
+        return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
+
+    slow = scripted({"pass/1/critic/0/try/0": command}, latency=0.35)
+    result = await hold(journal, slow, on_started=remember)
+    assert result.status == status
+    assert result.text == "First text."
+    if status == "accepted":
+        assert isinstance(told(journal, run)[-1], Delivered)
+        with pytest.raises(InvalidInput, match="is finished"):
+            await go_on(journal, run, scripted())
+
+
+async def test_a_stop_that_came_too_late_does_not_stop_the_resumed_run(journal: Journal) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=4)})
+    journal.command(paused.run, "stop")
+    slow = scripted(latency=0.2)
+    result = await go_on(journal, paused.run, slow, changes={"budget": Budget()})
+    assert result.status == "converged"
+
+
+async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Journal) -> None:
+    paused = await hold(
+        journal, scripted({"pass/1/reviser/try/0": CallFailed(Failure.CONNECTION, "gone")})
+    )
+    journal.command(paused.run, "guide", "Mention Lisbon.")
+    model = scripted()
+    await go_on(journal, paused.run, model)
+    told_to = [
+        r.key
+        for r in model.requests
+        if r.role == "critic" and "Mention Lisbon." in r.messages[-1].text
+    ]
+    assert told_to == ["pass/2/critic/0/try/0"]
+    taken = [e for e in told(journal, paused.run) if isinstance(e, GuidanceTaken)]
+    assert [(t.number, t.text) for t in taken] == [(2, "Mention Lisbon.")]
+
+
+async def test_a_run_whose_panels_failed_can_be_resumed_with_other_judges(journal: Journal) -> None:
+    failed = await hold(journal, scripted({"judge": "no comment"}))
+    assert failed.status == "panel_failed"
+    result = await go_on(journal, failed.run, scripted())
+    assert result.status == "converged"
+    assert result.story.trajectory == ("?", "?", "A", "A")
+
+
+async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
+    journal: Journal,
+) -> None:
+    failed = await hold(journal, scripted({"author": cut_off()}))
+    assert failed.status == "provider_failed"
+    assert failed.text is None
+    result = await go_on(journal, failed.run, scripted())
+    assert result.status == "converged"
+
+
+async def test_a_live_run_cannot_be_resumed_by_another(journal: Journal) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
+    with journal.hold(paused.run), pytest.raises(RunHeld, match="held by process"):
+        await go_on(journal, paused.run, scripted())
+
+
+async def test_a_finished_run_is_not_resumed(journal: Journal) -> None:
+    result = await hold(journal, scripted())
+    with pytest.raises(InvalidInput, match="fork"):
+        await go_on(journal, result.run, scripted())
+
+
+async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=3)})
+    with pytest.raises(RecordDiverged, match="asks something else"):
+        await go_on(journal, paused.run, scripted(), changes={"seed": 8})
+
+
+async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
+    events: list[AnyEvent] = []
+    signals: list[Signal] = []
+    result = await hold(journal, scripted(), on_event=events.append, on_signal=signals.append)
+    assert events == [item.event for item in journal.events(result.run)]
+    started = [s.key for s in signals if isinstance(s, CallStarted)]
+    ended = [s.key for s in signals if isinstance(s, CallEnded)]
+    assert sorted(started) == sorted(ended)
+    assert len(started) == result.calls
+    streamed = "".join(
+        s.text for s in signals if isinstance(s, TextArrived) and s.key == "draft/try/0"
+    )
+    assert "First text." in streamed
+
+
+async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=7)})
+    events: list[AnyEvent] = []
+    signals: list[Signal] = []
+    limits = {"budget": Budget()}
+    result = await go_on(
+        journal,
+        paused.run,
+        scripted(),
+        changes=limits,
+        on_event=events.append,
+        on_signal=signals.append,
+    )
+    assert [e for e in events if not isinstance(e, LIFECYCLE)] == told(journal, result.run)
+    assert sum(isinstance(s, CallEnded) and s.replayed for s in signals) == 7
+    kinds = [
+        type(item.event) for item in journal.events(result.run) if isinstance(item.event, LIFECYCLE)
+    ]
+    assert kinds[1:] == [RunPaused, RunResumed]
+
+
+async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journal) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
+    await go_on(journal, paused.run, scripted(), changes={"budget": Budget(calls=4)})
+    third = await go_on(journal, paused.run, scripted())
+    assert third.calls == 4
+
+
+async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Journal) -> None:
+    from tests.run.runs import TASK, settings
+
+    from autoreason.models.pool import ModelPool
+    from autoreason.run import start
+    from autoreason.settings import Models
+
+    one, two = scripted(), scripted()
+    two.address = "scripted/other"
+    pool = ModelPool()
+    pool.add({one.address: one, two.address: two})
+    models = Models(
+        author=one.address,
+        critic=one.address,
+        synthesizer=one.address,
+        judges=(one.address, two.address),
+    )
+    chosen = replace(settings(), models=models)
+    result = await start(TASK, chosen, journal=journal, pool=pool)
+    assert result.status == "converged"
+    assert {r.key for r in two.requests} == {f"pass/{n}/judge/1/try/0" for n in (1, 2)}
+
+
+async def test_a_run_by_the_paper_records_where_it_departs_from_it(journal: Journal) -> None:
+    model = scripted({"critic": "It is dull."})
+    result = await hold(journal, model, changes={"protocol": "paper"})
+    started = journal.events(result.run)[0].event
+    assert isinstance(started, RunStarted)
+    assert any("quorum" in departure for departure in started.departures)
+    assert any("cut off" in departure for departure in started.departures)

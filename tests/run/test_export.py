@@ -1,0 +1,70 @@
+"""An exported run is a folder a person can read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.run.runs import hold, scripted
+from tests.tournament.stage import document
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.run import export
+from autoreason.task import Task
+
+
+async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> None:
+    model = scripted({"pass/1/reviser/try/0": document("Second text.", "I cut the middle.")})
+    result = await hold(journal, model)
+    folder = tmp_path / "out"
+    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    assert {
+        "brief.md",
+        "settings.json",
+        "prompts/judge.md",
+        "draft.md",
+        "passes/01/A.md",
+        "passes/01/B.md",
+        "passes/01/B.notes.md",
+        "passes/01/AB.md",
+        "passes/01/critique_1.md",
+        "passes/01/ballot_1.md",
+        "passes/02/verdict.json",
+        "calls/pass_1_judge_0_try_0.md",
+        "final.md",
+        "run.json",
+    } <= files
+    assert (folder / "final.md").read_text() == "First text.\n"
+    assert "I cut the middle." in (folder / "passes/01/B.notes.md").read_text()
+    summary = json.loads((folder / "run.json").read_text())
+    assert (summary["status"], summary["trajectory"], summary["calls"]) == (
+        "converged",
+        ["A", "A"],
+        result.calls,
+    )
+    assert "coffee machine" in (folder / "calls/pass_1_judge_0_try_0.md").read_text()
+
+
+async def test_a_barred_candidate_is_kept_with_the_reason(journal: Journal, tmp_path: Path) -> None:
+    task = Task(brief="Write.", contract=Contract(max_words=4))
+    result = await hold(
+        journal, scripted({"reviser": document("Second text of very many words.")}), task=task
+    )
+    export(result.run, tmp_path / "out", journal=journal)
+    said = (tmp_path / "out" / "passes" / "01" / "B.dropped.md").read_text()
+    assert "dropped: contract" in said
+    assert "Second text of very many words." in said
+
+
+async def test_a_folder_with_something_in_it_is_left_alone(
+    journal: Journal, tmp_path: Path
+) -> None:
+    result = await hold(journal, scripted())
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        export(result.run, tmp_path, journal=journal)
+    export(result.run, tmp_path, journal=journal, force=True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"

@@ -1,0 +1,11 @@
+"""`kill -9` at any moment: the same text and verdicts, and nothing already paid for is asked again."""
+
+from __future__ import annotations
+
+from benchmarks.kills import kill_runs
+
+
+def test_killed_runs_end_like_the_unbroken_one() -> None:
+    killing = kill_runs(40, seed=11)
+    assert killing.kills >= 40
+    assert (killing.different, killing.asked_twice) == (0, 0)

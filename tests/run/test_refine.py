@@ -1,0 +1,89 @@
+"""The library's front door."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.run.runs import scripted
+
+import autoreason
+from autoreason import EchoModel, InvalidInput, ScriptedModel, refine, refine_async
+from autoreason.events import AnyEvent, Delivered
+from autoreason.journal import Journal
+
+
+def test_one_call_from_brief_to_text() -> None:
+    result = refine("Write one sentence about rain.", model="echo/echo", seed=1, passes=3)
+    assert result.text
+    assert result.status in ("converged", "capped")
+
+
+async def test_it_can_be_awaited_and_followed() -> None:
+    events: list[AnyEvent] = []
+    result = await refine_async("Write.", model=scripted(), on_event=events.append)
+    assert isinstance(events[-1], Delivered)
+    assert events[-1].text == result.text
+
+
+async def test_many_runs_share_a_journal_and_a_pool(tmp_path: Path) -> None:
+    pool = autoreason.ModelPool()
+    with Journal.open(str(tmp_path / "many.db"), create=True) as journal:
+        runs = [
+            refine_async(
+                "Write.", model="echo/echo", seed=seed, passes=2, journal=journal, pool=pool
+            )
+            for seed in range(20)
+        ]
+        results = await asyncio.gather(*runs)
+        assert len({result.run for result in results}) == 20
+        assert len(journal.runs(limit=50)) == 20
+    await pool.close()
+
+
+async def test_a_contract_draft_and_facts_can_be_given_as_they_are() -> None:
+    model = scripted()
+    result = await refine_async(
+        "Write.",
+        model=model,
+        draft="First text.",
+        facts="It rains.",
+        contract={"max_words": 9, "must_include": "text"},
+    )
+    assert result.text == "First text."
+    assert not [r for r in model.requests if r.role == "author"]
+    assert "It rains." in model.requests[0].messages[1].text
+    assert "At most 9 words." in model.requests[0].messages[1].text
+
+
+async def test_roles_can_have_models_of_their_own() -> None:
+    author, judge = scripted(), ScriptedModel(lambda _: "no comment", address="scripted/judge")
+    result = await refine_async("Write.", model=author, judge_models=[judge, judge])
+    assert result.status == "panel_failed"
+    assert {r.role for r in judge.requests} == {"judge"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "acme"}, "is not the address of a model"),
+        ({"model": "antropic/claude"}, "did you mean anthropic/claude"),
+        ({"model": "openai/gpt-4.1"}, "OPENAI_API_KEY"),
+        ({"model": "echo/echo", "k": 0}, "k is 0"),
+        ({"model": "echo/echo", "contract": {"max_word": 3}}, "unknown key `max_word`"),
+        ({"model": "acme/x", "base_url": "http://127.0.0.1:9/v1"}, "127.0.0.1"),
+        ({"model": "echo/echo", "prompts": Path("nowhere")}, "no prompt folder"),
+    ],
+)
+async def test_bad_input_is_refused_before_anything_is_written(
+    tmp_path: Path, options: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        await refine_async("Write.", journal=tmp_path / "none.db", **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "none.db").exists()
+
+
+async def test_an_empty_brief_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="brief is empty"):
+        await refine_async("  ", model=EchoModel())
