@@ -66,7 +66,8 @@ def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
 def _head(line: str) -> re.Match[str] | None:
     """How a line opens that speaks of the ranking, or leads up to it: "Overall, C > A > B"."""
     head = _HEAD.match(line)
-    return head if head and (head["core"] or (head[0] and ">" in line)) else None
+    leads_up = head and head["lead"] and ">" in line[head.end() :]
+    return head if head and (head["core"] or leads_up) else None
 
 
 def _declared(head: re.Match[str], below: Sequence[Line], forms: Forms) -> Ranking | None:
@@ -129,10 +130,10 @@ def _forms(labels: tuple[str, ...]) -> Forms:
 
 # A head may consist of these words and no others: "Clarity ranking" is not the ranking.
 _LEAD = (
-    r"(?:an?|the|my|our|this|these|here(?:'s)?|is|are|so|thus|therefore|hence|overall|final(?:ly)?|in"
-    r"|conclusion|summary|sum|based|on|above|below|evaluations?|analysis|review|assessments?|of|all"
-    r"|comparisons?|comparative|criteria|considerations|reasoning|given|after|considering|evaluating"
-    r"|reviewing|comparing|assessing|each|every|careful|i|i'd|i'll|would|will|now|answer|verdict"
+    r"(?:(?:a|i)(?= \w)|the|my|our|this|these|here(?:'s)?|is|are|so|thus|therefore|hence|overall|in"
+    r"|final(?:ly)?|conclusion|summary|sum|based|on|above|below|evaluations?|analysis|review|of|all"
+    r"|assessments?|comparisons?|comparative|criteria|considerations|reasoning|given|after|careful"
+    r"|considering|evaluating|reviewing|comparing|each|every|i'd|i'll|would|will|now|answer|verdict"
     r"|decision|judge?ment|following|complete|full|correct|corrected|revised|updated|result)(?![\w'])"
 )
 _BEST_FIRST = (
@@ -146,7 +147,7 @@ _TRAIL = (
     rf"|(?:with|and) (?:brief )?(?:justifications?|explanations?|reasoning|reasons|rationale))"
 )
 _HEAD = re.compile(
-    rf"""[^\w"'<]*+(?:\d{{1,2}}[.)]\s+)?(?:{_LEAD}[\s,:;.!-]*)*+"""
+    rf"""[^\w"'<]*+(?:\d{{1,2}}[.)]\s+)?(?P<lead>(?:{_LEAD}[\s,:;.!-]*)*+)"""
     rf"(?:(?P<core>rank(?:ings?|ed)?(?! #?\d+ ?[:.)-])|{_BEST_FIRST})\b"
     rf"(?:[\s(,:-]*+{_TRAIL}\b\)?)*+(?P<delimiter>\s*[:=-]+|\s+(?:is|are)\b:?)?\s*)?",
     re.IGNORECASE,

@@ -18,8 +18,8 @@ Scores = tuple[int, ...]
 def chance_of_margin(judges: int, margin: int, candidates: int = 3) -> float:
     """How often the top Borda score leads the next by `margin` or more if judges rank at random.
 
-    Exact, but for panels too large to count (more than five candidates and judges, or so): there it
-    is estimated from the same twenty thousand random panels every time.
+    Exact where all panels can be counted: over 3, 4 or 5 candidates up to 165, 23 or 9 judges.
+    Beyond that it is the share among twenty thousand random panels, the same ones every time.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
@@ -52,7 +52,9 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
     spread = z * sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
     middle = share + z**2 / (2 * trials)
     scale = 1 + z**2 / trials
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    # At 0 and 1 rounding must not push the share itself out of its interval.
+    low, high = min(share, (middle - spread) / scale), max(share, (middle + spread) / scale)
+    return max(0.0, low), min(1.0, high)
 
 
 def survival_tail(survived: int, chances: Sequence[float]) -> float:

@@ -21,7 +21,8 @@ class Line(NamedTuple):
 def own_words(answer: str) -> list[Line]:
     """The lines of an answer that are neither empty nor quoted from elsewhere."""
     # What a model thinks aloud first is not yet its answer.
-    text = unicodedata.normalize("NFKC", answer.rpartition("</think>")[2])
+    text = "\n".join(answer.rpartition("</think>")[2].splitlines())
+    text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub("", text)
     text = _spell_out_json(text)
     text = text.replace('\\"', "'").replace("__", "").translate(_PLAIN)

@@ -150,7 +150,8 @@ class Forms:
         said = _SAID.match(text, match.end())
         before = self._place(match["number"] or match["word"])
         behind = self._place(said["place"]) if said else None
-        note = _NOTE.match(text, (said if said and behind else match).end())
+        end = said.end() if said and behind else match.end()
+        note = _NOTE.match(text, end)
         if (before and behind and before != behind) or (note and _DOUBT.search(note[0])):
             raise Unreadable(text)
         return Entry(
@@ -159,7 +160,7 @@ class Forms:
             in_words=bool(behind or (before and match["word"])),
             named=exact and bool(match["noun"]),
             note=note[0] if note else "",
-            end=(note or (said if behind else None) or match).end(),
+            end=note.end() if note else end,
         )
 
     def _label(self, written: str) -> str | None:

@@ -96,15 +96,12 @@ def next_wave(
     if batch <= 0 or not spare:
         return max(batch, 0)
     reach = _SCORING[rule].reach(len(tie_order))
-    for wave in range(batch):
-        # Either the panel cannot grow after this batch, or growing to the limit could not matter.
-        goals = (
-            _Goal(tie_order, (batch - wave) * reach, close),
-            _Goal(tie_order, (limit - asked - wave) * reach),
-        )
-        if any(_can_reach(goal, rankings, rule, wave) for goal in goals):
-            return wave
-    return batch
+    # Either the panel does not grow after this batch, or growing to its limit changes nothing.
+    goals = (
+        _Goal(tie_order, batch * reach, close),
+        _Goal(tie_order, (limit - asked) * reach),
+    )
+    return min(_wave_for(name, goal, rankings, rule, batch) for name in tie_order for goal in goals)
 
 
 class _Goal(NamedTuple):
@@ -135,16 +132,17 @@ class _Goal(NamedTuple):
         return (leader, *rivals)
 
 
-def _can_reach(goal: _Goal, rankings: Sequence[Ranking], rule: str, wave: int) -> bool:
-    """Whether a wave of judges could vote so that somebody reaches the goal."""
-    score = _SCORING[rule].score
-    for leader in goal.tie_order:
-        votes = list(rankings)
-        for _ in range(wave):
-            votes.append(goal.best_vote_for(leader, score(votes, goal.tie_order)))
-        if goal.reached_by(leader, score(votes, goal.tie_order)):
-            return True
-    return False
+def _wave_for(leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, most: int) -> int:
+    """How many judges it takes for `leader` to reach the goal, if they vote for it; or `most`."""
+    scoring = _SCORING[rule]
+    votes = list(rankings)
+    for wave in range(most):
+        scores = scoring.score(votes, goal.tie_order)
+        if goal.reached_by(leader, scores):
+            return wave
+        votes.append(goal.best_vote_for(leader, scores))
+        goal = goal._replace(lost=goal.lost - scoring.reach(len(goal.tie_order)))
+    return most
 
 
 def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close: int) -> bool:

@@ -1,0 +1,158 @@
+"""What chance would have done, checked against counting everything and against playing it out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations, permutations, product
+from math import comb, isclose
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.tournament.evidence import (
+    agreement,
+    chance_of_margin,
+    chance_of_survival,
+    survival_tail,
+    wilson,
+)
+from autoreason.tournament.voting import Tally, borda
+
+steady = settings(deadline=None, derandomize=True)
+
+SMALL = [(1, 2), (5, 2), (8, 2), (1, 3), (2, 3), (3, 3), (5, 3), (1, 4), (2, 4), (3, 4), (2, 5)]
+
+
+def every_panel(judges: int, candidates: int) -> Iterator[Tally]:
+    names = "ABCDE"[:candidates]
+    for rankings in product(tuple(permutations(names)), repeat=judges):
+        yield borda(rankings, names)
+
+
+def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[Tally]:
+    names, rng = "ABCDEFGHIJ"[:candidates], random.Random(seed)
+    for _ in range(panels):
+        yield borda([rng.sample(names, candidates) for _ in range(judges)], names)
+
+
+@pytest.mark.parametrize(("judges", "candidates"), SMALL)
+def test_the_chances_are_those_of_counting_every_possible_panel(
+    judges: int, candidates: int
+) -> None:
+    tallies = list(every_panel(judges, candidates))
+    for margin in range(judges * candidates):
+        share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
+        assert isclose(chance_of_margin(judges, margin, candidates), share, abs_tol=1e-12)
+    survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
+    assert isclose(chance_of_survival(judges, candidates), survived)
+
+
+@pytest.mark.parametrize(
+    ("judges", "candidates"), [(9, 3), (7, 4), (7, 5), pytest.param(7, 8, id="sampled")]
+)
+def test_the_chances_are_those_of_playing_it_out(judges: int, candidates: int) -> None:
+    tallies = list(random_panels(judges, candidates, panels=8000, seed=5))
+    for margin in (1, 2, 4, 8):
+        share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
+        assert abs(chance_of_margin(judges, margin, candidates) - share) < 0.025
+    survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
+    assert abs(chance_of_survival(judges, candidates) - survived) < 0.025
+
+
+def test_three_judges_who_cannot_tell_texts_apart_displace_the_incumbent_in_60_percent() -> None:
+    assert chance_of_survival(3) == 86 / 216
+    assert round(1 - chance_of_survival(3), 2) == 0.6
+
+
+def test_some_margin_is_certain_and_a_larger_one_is_never_likelier() -> None:
+    assert chance_of_margin(9, 0) == chance_of_margin(7, 0, 5) == 1.0
+    chances = [chance_of_margin(6, margin) for margin in range(14)]
+    assert chances == sorted(chances, reverse=True)
+
+
+def test_the_largest_margin_takes_a_favourite_of_all_and_rivals_who_split_the_rest() -> None:
+    assert isclose(chance_of_margin(6, 9), 3 * (1 / 3) ** 6 * comb(6, 3) / 2**6)
+    assert chance_of_margin(6, 10) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("judges", "margin", "candidates"), [(0, 1, 3), (-1, 1, 3), (3, -1, 3), (3, 1, 1), (3, 1, 0)]
+)
+def test_chances_of_impossible_panels_are_refused(
+    judges: int, margin: int, candidates: int
+) -> None:
+    with pytest.raises(ValueError, match=f"not {-1 if margin < 0 else min(judges, candidates)}"):
+        chance_of_margin(judges, margin, candidates)
+
+
+# ---- agreement ---------------------------------------------------------------------------------
+
+
+def test_judges_who_say_the_same_agree_fully_and_judges_who_say_the_opposite_not_at_all() -> None:
+    assert agreement(["ABC", "ABC", "ABC"]) == 1.0
+    assert agreement(["ABC", "CBA"]) == -1.0
+    assert agreement(["ABC", "BAC"]) == pytest.approx(1 / 3)
+
+
+def test_one_judge_agrees_with_nobody() -> None:
+    assert agreement([]) is None
+    assert agreement(["ABC"]) is None
+    assert agreement(["A", "A"]) is None
+
+
+@given(st.lists(st.permutations("ABCD"), min_size=2, max_size=6))
+@steady
+def test_agreement_is_the_mean_over_all_pairs_of_judges(rankings: list[list[str]]) -> None:
+    pairs = [agreement(pair) for pair in combinations(rankings, 2)]
+    found = agreement(rankings)
+    assert found == pytest.approx(sum(tau for tau in pairs if tau is not None) / len(pairs))
+    assert found == pytest.approx(agreement(rankings[::-1]))
+
+
+# ---- intervals and tails -----------------------------------------------------------------------
+
+
+def test_wilson_gives_the_textbook_interval() -> None:
+    low, high = wilson(8, 10) or (0, 0)
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+
+
+def test_nothing_tried_gives_no_interval() -> None:
+    assert wilson(0, 0) is None
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@steady
+def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+    low, high = wilson(successes, trials) or (1, 0)
+    assert 0 <= low <= successes / trials <= high <= 1
+    wider = wilson(successes, trials, confidence=0.99) or (1, 0)
+    assert wider[0] <= low <= high <= wider[1]
+
+
+def test_with_one_and_the_same_chance_the_tail_is_binomial() -> None:
+    for survived in range(8):
+        binomial = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(survived, 8))
+        assert isclose(survival_tail(survived, [0.4] * 7), binomial)
+
+
+@given(st.lists(st.floats(0, 1), max_size=8), st.integers(-1, 9))
+@steady
+def test_the_tail_is_that_of_counting_every_course_of_events(
+    chances: list[float], survived: int
+) -> None:
+    total = 0.0
+    for course in product((0, 1), repeat=len(chances)):
+        if sum(course) >= survived:
+            likelihood = 1.0
+            for happened, chance in zip(course, chances, strict=True):
+                likelihood *= chance if happened else 1 - chance
+            total += likelihood
+    assert survival_tail(survived, chances) == pytest.approx(total, abs=1e-9)
+
+
+def test_two_survivals_in_two_passes_of_a_three_judge_panel_are_chance_in_one_case_of_six() -> None:
+    assert survival_tail(2, [chance_of_survival(3)] * 2) == pytest.approx(0.1585, abs=1e-4)
