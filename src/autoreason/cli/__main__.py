@@ -1,0 +1,66 @@
+"""The way in and the one place where errors become sentences and exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from typing import TextIO
+
+import click
+
+from autoreason.cli.group import cli
+from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main() -> None:
+    """Run the command line and leave with its exit status."""
+    status = run_cli(sys.argv[1:])
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
+    sys.exit(status)
+
+
+def run_cli(arguments: list[str]) -> int:
+    """The exit status of one command."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A pipe carries the text as it is, whatever the locale; a terminal shows what it can.
+        encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="replace")
+    try:
+        status = cli.main(arguments, prog_name="autoreason", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as mistake:
+        mistake.show()
+        return mistake.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", INTERRUPTED)
+    except (InvalidInput, JournalUnusable) as error:
+        return _say(str(error), 2)
+    except AutoreasonError as error:
+        return _say(str(error), 1)
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+        return BROKEN_PIPE
+    return status if isinstance(status, int) else 0
+
+
+def _abandon(stream: TextIO) -> None:
+    """Its reader has left: write nothing to it again, not even on the way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _say(sentence: str, status: int) -> int:
+    print(f"autoreason: {sentence}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""What the options of a run become: its task and its settings."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import DEFAULT_MODEL, Budget, Models, Settings, make_settings
+from autoreason.task import Task, read_task
+
+_CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
+_PLAIN_SETTINGS = (
+    "k",
+    "passes",
+    "judges",
+    "more_judges",
+    "most_judges",
+    "close",
+    "style",
+    "voting",
+    "output_limit",
+    "author_temperature",
+    "critic_temperature",
+    "judge_temperature",
+    "base_url",
+)
+
+
+def task_of(brief: str, values: dict[str, Any]) -> Task:
+    """The task that a brief and the options describe."""
+    contract = {name: values[name] for name in _CONTRACT}
+    return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
+
+
+def settings_of(values: dict[str, Any]) -> Settings:
+    """Settings for a new run."""
+    everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
+    return make_settings(
+        models_of(everywhere, values),
+        _seed(values),
+        values["protocol"] or "robust",
+        **_changes(values),
+    )
+
+
+def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task, Settings]:
+    """A fork's task and settings: those of the run it comes from, but for what was asked for."""
+    contract = {name: values[name] for name in _CONTRACT if values[name] not in (None, ())}
+    if contract:
+        task = msgspec.structs.replace(
+            task, contract=msgspec.structs.replace(task.contract, **contract)
+        )
+    before = Models.everywhere(values["model"]) if values["model"] else settings.models
+    models, seed, changes = models_of(before, values), _seed(values), _changes(values)
+    if values["protocol"]:
+        return task, make_settings(models, seed, values["protocol"], **changes)
+    return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
+
+
+def models_of(before: Models, values: dict[str, Any]) -> Models:
+    """Who plays which role, where an option says so."""
+    return Models(
+        author=values["author_model"] or before.author,
+        critic=values["critic_model"] or before.critic,
+        synthesizer=values["synthesizer_model"] or before.synthesizer,
+        judges=tuple(values["judge_models"]) or before.judges,
+    )
+
+
+def budget_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The limits that were given, by the names the budget has for them."""
+    limits = {name: values[f"max_{name}"] for name in ("cost", "tokens", "calls")}
+    return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def _changes(values: dict[str, Any]) -> dict[str, Any]:
+    if values["no_playoff"] and values["playoff"] is not None:
+        raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
+    changes = {name: values[name] for name in _PLAIN_SETTINGS if values[name] is not None}
+    if values["no_playoff"] or values["playoff"] is not None:
+        changes["playoff"] = 0 if values["no_playoff"] else values["playoff"]
+    if values["tie_order"]:
+        changes["tie_order"] = tuple(
+            slot.strip().upper() for slot in values["tie_order"].split(">")
+        )
+    if limits := budget_of(values):
+        changes["budget"] = Budget(**limits)
+    return changes
+
+
+def _seed(values: dict[str, Any]) -> int:
+    return secrets.randbits(32) if values["seed"] is None else int(values["seed"])

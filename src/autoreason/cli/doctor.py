@@ -1,0 +1,152 @@
+"""`autoreason doctor`: is this machine ready, and if not, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import AutoreasonError
+
+Level = Literal["ok", "warn", "fail"]
+_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_NARROW = 60
+
+
+class Finding(NamedTuple):
+    """What one look at the machine brought."""
+
+    about: str
+    level: Level
+    said: str
+    mend: str = ""
+
+
+@click.command(cls=options.Taught)
+@options.journal_option
+@options.json_option
+def doctor(journal: str | None, as_json: bool) -> int:
+    """Check this machine and say how to mend it.
+
+    Nothing is called and nothing is written. Exit status 1 where something must be mended first.
+    """
+    from autoreason.cli.ending import print_json
+
+    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _dependencies,
+        lambda: _journal(journal),
+        _keys,
+        _local,
+        _terminal,
+    )
+    findings = [finding for look in looks for finding in look()]
+    if as_json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        _print(findings)
+    return 1 if any(finding.level == "fail" for finding in findings) else 0
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.consoles import stdout_console
+
+    console = stdout_console()
+    for about, level, said, mend in findings:
+        line = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"), said)
+        console.print(line.append(f"; {mend}" if mend else ""), soft_wrap=True)
+
+
+def _python() -> Iterator[Finding]:
+    import sys
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "ok", f"{version} at {sys.executable}")
+
+
+def _dependencies() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in _NEEDED:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        mend = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", mend)
+    else:
+        yield Finding("dependencies", "ok", ", ".join(found))
+
+
+def _journal(url: str | None) -> Iterator[Finding]:
+    import os
+
+    from autoreason.cli import words
+    from autoreason.journal import Journal
+
+    try:
+        with Journal.open(url, create=False) as book:
+            path, held = book.path, len(book.runs(1000))
+    except AutoreasonError as problem:
+        yield Finding("journal", "fail", str(problem))
+        return
+    place = path if path.exists() else next(up for up in path.parents if up.exists())
+    if not os.access(place, os.W_OK):
+        yield Finding("journal", "fail", f"cannot write {place}", "name another with --journal")
+    elif path.exists():
+        size = path.stat().st_size / 1_000_000
+        yield Finding("journal", "ok", f"{path}, {words.count(held, 'run')}, {size:.1f} MB")
+    else:
+        yield Finding("journal", "ok", f"{path}, made by the first run")
+
+
+def _keys() -> Iterator[Finding]:
+    from autoreason.models.keys import find_key
+    from autoreason.models.providers import PROVIDERS
+
+    found = []
+    try:
+        for each in PROVIDERS.values():
+            if find_key(each.name, each.key_variables, needed=False):
+                found.append(each.name)
+    except AutoreasonError as problem:
+        yield Finding("keys", "fail", str(problem))
+        return
+    if found:
+        yield Finding("keys", "ok", f"for {', '.join(found)}")
+    else:
+        yield Finding(
+            "keys", "warn", "none", "set one to use a hosted model, see `autoreason models`"
+        )
+
+
+def _local() -> Iterator[Finding]:
+    from autoreason.cli.small import weights_state
+
+    state = weights_state()
+    yield Finding("local model", "ok" if state.ready else "warn", state.said, state.mend)
+
+
+def _terminal() -> Iterator[Finding]:
+    import os
+    import sys
+
+    from autoreason.cli.consoles import stderr_console
+
+    console = stderr_console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield Finding("terminal", "ok", "none that can redraw: a line per step")
+    elif console.width < _NARROW:
+        said = f"{console.width} columns"
+        yield Finding("terminal", "warn", said, f"the live view likes {_NARROW} or more")
+    else:
+        colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
+        said = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
+        yield Finding("terminal", "ok", said)

@@ -1,0 +1,203 @@
+"""Holds a run: shows it while it lasts, heeds Ctrl-C, ends with its text and exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from autoreason.cli import ending, words
+from autoreason.cli.live import Live
+from autoreason.events import AnyEvent
+from autoreason.exchange import Signal
+from autoreason.run import Result, Switch
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autoreason.models.pool import ModelPool
+
+INTERRUPTED = 130
+
+
+class View(Protocol):
+    """Somewhere a run is shown."""
+
+    live: Live
+    period: float
+    """Seconds between two ticks."""
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+    def tell(self, event: AnyEvent) -> None: ...
+    def hear(self, signal: Signal) -> None: ...
+    def note(self, line: str) -> None: ...
+    def say(self, line: str) -> None: ...
+    def tick(self) -> None: ...
+
+
+class Silent:
+    """Keeps count and says nothing."""
+
+    period = 3600.0
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+
+    def open(self) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to take down."""
+
+    def tell(self, event: AnyEvent) -> None:
+        """Count along."""
+        self.live.tell(event)
+
+    def hear(self, signal: Signal) -> None:
+        """Count along."""
+        self.live.hear(signal)
+
+    def note(self, line: str) -> None:
+        """Keep it to oneself."""
+
+    def say(self, line: str) -> None:
+        """Keep it to oneself."""
+
+    def tick(self) -> None:
+        """Nothing to redraw."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a run is shown and where its text goes."""
+
+    output: Path | None = None
+    as_json: bool = False
+    quiet: bool = False
+    live: bool = True
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Manner:
+        """As the options say."""
+        return cls(values["output"], values["as_json"], values["quiet"], not values["no_live"])
+
+
+def choose_view(live: Live, manner: Manner, console: Console, known: int = 0) -> View:
+    """The live view on a terminal that can redraw, else a line per step."""
+    if manner.quiet:
+        return Silent(live)
+    if manner.live and console.is_terminal and not console.is_dumb_terminal:
+        from autoreason.cli.screen import Screen
+
+        return Screen(live, console)
+    from autoreason.cli.plain import Plain
+
+    return Plain(live, skip=known)
+
+
+@contextlib.asynccontextmanager
+async def closing(pool: ModelPool) -> AsyncIterator[ModelPool]:
+    """The models of one command, let go of at its end."""
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+Begin = Callable[[View, Switch], Awaitable[Result]]
+
+
+def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
+    """Drive a run from here to its end, and return the exit status."""
+    from autoreason.cli.consoles import stderr_console
+
+    console = stderr_console()
+    view = choose_view(Live(run), manner, console, known)
+    result = asyncio.run(_hold(begin, view))
+    status = ending.EXIT[result.status]
+    ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
+    if not manner.quiet:
+        said = ending.rows(result, result.story, view.live.elapsed, manner.output)
+        with contextlib.suppress(OSError):
+            ending.print_rows(said, console)
+    elif status:
+        reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
+        steps = ending.in_one_line(result.run, has_text=result.text is not None)
+        print(f"autoreason: {reason}; {steps}", file=sys.stderr)
+    return status
+
+
+async def _hold(begin: Begin, view: View) -> Result:
+    switch = Switch()
+    ticking = asyncio.create_task(_tick(view))
+    try:
+        with Interrupts(view, switch):
+            view.open()
+            return await begin(view, switch)
+    finally:
+        ticking.cancel()
+        view.close()
+
+
+async def _tick(view: View) -> None:
+    while True:
+        await asyncio.sleep(view.period)
+        view.tick()
+
+
+class Interrupts:
+    """Ctrl-C once stops the run cleanly, twice ends it at once."""
+
+    def __init__(self, view: View, switch: Switch) -> None:
+        self._view = view
+        self._switch = switch
+        self._loop = asyncio.get_running_loop()
+        self._asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        # Not the loop's own way: the second time must not wait for a loop that is busy.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._interrupt)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._asked:
+            self._end_at_once()
+        self._asked = True
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        self._switch.stop()
+        waiting = words.count(len(self._view.live.calls), "reply", "replies")
+        self._view.say(
+            f"Stopping: waiting for {waiting} already paid for; Ctrl-C again ends at once"
+            if self._view.live.calls
+            else "Stopping"
+        )
+
+    def _end_at_once(self) -> None:
+        """Leave without tidying up: everything paid for and answered is in the journal already."""
+        with contextlib.suppress(Exception):
+            self._view.close()
+            live = self._view.live
+            steps = ending.in_one_line(live.run, has_text=live.story.text is not None)
+            again = f"; {steps}" if live.run else ""
+            print(f"autoreason: ended at once{again}", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)

@@ -1,0 +1,216 @@
+"""The end of a run: what it delivers, what it says for itself, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autoreason.cli import words
+from autoreason.errors import AutoreasonError, InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autoreason.journal import RunRow
+    from autoreason.run import Result
+    from autoreason.story import Story
+
+EXIT = {
+    "converged": 0,
+    "capped": 0,
+    "accepted": 0,
+    "budget": 3,
+    "provider_failed": 4,
+    "panel_failed": 5,
+    "stopped": 130,
+}
+USABLE = (0, 3)
+"""Exit statuses that come with a text on standard output."""
+_FIELDS = (
+    *("run", "status", "reason", "text", "origin", "passes"),
+    *("calls", "tokens", "cost", "seed", "evidence"),
+)
+_LABEL = 11
+_WIDEST = 100
+
+
+def deliver(result: Result, *, output: Path | None, as_json: bool, bare: bool = False) -> None:
+    """Put the text where it was asked for."""
+    usable = EXIT[result.status] in USABLE and result.text is not None
+    if usable and output:
+        try:
+            write_atomically(output, result.text or "")
+        except OSError as error:
+            raise AutoreasonError(
+                f"cannot write {output}: {error.strerror}; the text is kept, "
+                f"see `autoreason show {result.run} --text`"
+            ) from None
+    if as_json:
+        print_json(as_object(result))
+    elif usable and not output:
+        show_text(result.text or "", bare)
+
+
+def show_text(text: str, bare: bool = False) -> None:
+    """The text alone; between two rules where a person is looking."""
+    body = text if text.endswith("\n") else f"{text}\n"
+    if bare or not sys.stdout.isatty():
+        sys.stdout.write(body)
+    else:
+        rule = "─" * min(_WIDEST, terminal_width())
+        sys.stdout.write(f"{rule}\n{body}{rule}\n")
+    sys.stdout.flush()
+
+
+def as_object(result: Result) -> dict[str, Any]:
+    """A run's end for programs."""
+    return {name: getattr(result, name) for name in _FIELDS}
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, indented; sums of money as numbers."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(value)
+    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
+    sys.stdout.flush()
+
+
+def check_output(path: Path | None) -> None:
+    """Find out before anything is spent that the text can be written where it should go."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; name a file in it for --output")
+    if not path.absolute().parent.is_dir():
+        raise InvalidInput(f"no folder {path.parent} for --output; make it first")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise InvalidInput(f"cannot write to the folder of {path}; choose another --output")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """The whole text or nothing: a reader never sees half a file."""
+    body = text if text.endswith("\n") else f"{text}\n"
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(body.encode())
+        # Temporary files are private; a result is as readable as any file the user makes.
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # There is no way to read it without setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def rows(
+    result: Result, story: Story, seconds: float | None, output: Path | None = None
+) -> list[tuple[str, str]]:
+    """What is said when a run ends, as labelled sentences."""
+    said = [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
+    if story.trajectory:
+        said.append(("Passes", f"{' '.join(story.trajectory)} (the winner of each)"))
+    if result.text is not None:
+        said.append(("Text", _text(result, story, output)))
+    took = [
+        words.count(result.calls, "call"),
+        words.count(result.tokens, "token"),
+        words.money(result.cost) if result.cost is not None else "cost unknown",
+    ]
+    if seconds is not None:
+        took.append(words.duration(seconds))
+    said.append(("Took", ", ".join(took)))
+    if result.evidence and story.task:
+        broken = story.task.contract.violations(result.text or "")
+        said += words.evidence(result.evidence, story.task.contract, broken)
+    return [*said, *next_steps(result)]
+
+
+def _text(result: Result, story: Story, output: Path | None) -> str:
+    from autoreason.contract import count_words
+
+    said = f"{result.origin}, {words.count(count_words(result.text or ''), 'word')}"
+    if story.draft and result.origin != "draft":
+        said += f"; the first draft had {story.draft.words:,}"
+    return f"{said}; written to {output}" if output and EXIT.get(result.status) in USABLE else said
+
+
+def next_steps(result: Result) -> list[tuple[str, str]]:
+    """Where to go from here."""
+    if EXIT.get(result.status) == 0:
+        return [("More", f"autoreason show {result.run}")]
+    higher = " with a higher --max-cost, --max-tokens or --max-calls"
+    more = higher if result.status == "budget" else ""
+    steps = [("Resume", f"autoreason resume {result.run}{more}")]
+    if result.text is not None:
+        steps.append(("Text", f"autoreason show {result.run} --text"))
+    return steps
+
+
+def in_one_line(run: str, *, has_text: bool) -> str:
+    """How to go on with a run that has not ended."""
+    text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
+    return f"go on with `autoreason resume {run}`{text}"
+
+
+def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Labels and sentences as lines of at most `width` columns, sentences aligned."""
+    lines = []
+    for label, sentence in labelled:
+        indent = _LABEL if label else 0
+        # Narrow terminals get whole words, however few fit on a line.
+        wrapped = textwrap.wrap(
+            sentence, max(20, min(width, _WIDEST) - indent), break_on_hyphens=False
+        )
+        lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
+    return lines
+
+
+def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
+    """Labelled sentences on a terminal or into a log."""
+    from rich.text import Text
+
+    for label, sentence in lay_out(labelled, console.width):
+        console.print(
+            Text.assemble((label, "dim"), (sentence, "" if label else "bold")), soft_wrap=True
+        )
+
+
+def terminal_width() -> int:
+    """Columns of the terminal on standard output."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def result_of(row: RunRow, story: Story) -> Result:
+    """How a recorded run stands, as whoever drives it would get it."""
+    from autoreason.run import Result
+
+    delivered, standing = story.delivered, story.incumbent
+    return Result(
+        run=row.id,
+        status=story.status,
+        reason=story.reason or ("under way" if row.live else "killed before it ended"),
+        text=story.text,
+        origin=delivered.origin if delivered else standing.name if standing else "",
+        passes=len(story.trajectory),
+        calls=row.spent.calls,
+        tokens=row.spent.tokens,
+        cost=row.spent.cost,
+        seed=story.settings.seed if story.settings else 0,
+        evidence=delivered.evidence if delivered else None,
+        story=story,
+    )

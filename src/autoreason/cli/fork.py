@@ -1,0 +1,48 @@
+"""`autoreason fork`: start a new run from a text of an old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import opened, recorded, run_argument, story_of
+
+
+@click.command(cls=options.Inheriting)
+@run_argument(required=True)
+@options.group(
+    "What to start from",
+    options.option(
+        "--pass",
+        "at_pass",
+        type=int,
+        metavar="N",
+        help="The text that stood after pass N; 0 is the draft. [default: the text delivered]",
+    ),
+)
+@options.run_options
+def fork(run: str, at_pass: int | None, **values: Any) -> int:
+    """Start a new run from a text of an old one.
+
+    The brief, the contract and the settings are those of RUN, apart from the options given here.
+
+    \b
+      autoreason fork amber-fox --pass 2 -m anthropic/claude-sonnet-4-5
+      autoreason fork amber-fox --max-words 300
+    """
+    from autoreason.cli import chosen
+    from autoreason.cli.ending import check_output
+    from autoreason.cli.run import begin
+    from autoreason.prompts import PromptSet, load
+    from autoreason.run import fork as branch
+
+    check_output(values["output"])
+    with opened(values["journal"]) as journal:
+        row = journal.find(run)
+        task = branch(row.id, at_pass, journal=journal)
+        story = story_of(journal, row.id)
+    task, settings = chosen.forked(task, recorded(row, story)[1], values)
+    prompts = load(values["prompts"]) if values["prompts"] else PromptSet(story.prompts)
+    return begin(task, settings, prompts, values, forked_from=row.id)

@@ -1,0 +1,97 @@
+"""The commands and their short help; each command's module is imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+SECTIONS = {
+    "Write": {
+        "run": "Write a text and refine it until it stands.",
+        "resume": "Go on with a run that paused or was killed.",
+        "fork": "Start a new run from a text of an old one.",
+    },
+    "Look": {
+        "runs": "List the runs in the journal.",
+        "show": "Tell what happened in a run; --text for its text.",
+        "watch": "Follow a live run from another terminal.",
+        "export": "Write a run's texts and record into a folder.",
+        "replay": "Run a record again, offline, and compare.",
+    },
+    "Steer from another terminal": {
+        "guide": "Tell the next critic what to look at.",
+        "accept": "Take the text that stands and end the run.",
+        "stop": "Stop a run cleanly; it can be resumed.",
+    },
+    "Set up": {
+        "models": "Providers, keys and local weights; models pull.",
+        "doctor": "Check this machine and say how to mend it.",
+    },
+}
+_SHARED = {
+    "guide": "steer",
+    "accept": "steer",
+    "stop": "steer",
+    "export": "record",
+    "replay": "record",
+}
+_NAMES = [name for section in SECTIONS.values() for name in section]
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All commands, in the order they are taught."""
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the module a command lives in."""
+        if cmd_name not in _NAMES:
+            return None
+        module = importlib.import_module(f"autoreason.cli.{_SHARED.get(cmd_name, cmd_name)}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without loading them."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from autoreason.version import __version__
+
+        click.echo(f"autoreason {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Every command explains itself: autoreason COMMAND --help",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+def cli() -> None:
+    """Make a draft as good as a model can make it, and know when to stop.
+
+    In each pass the text as it stands (A) meets a revision made against a critique (B) and a
+    synthesis of both (AB); fresh judges rank the three blind. A run ends when A survives twice in a
+    row; then a larger panel picks the text to deliver, and says how sure it is.
+
+    \b
+      autoreason run "Write a toast for my sister's wedding"
+      autoreason run brief.md -m anthropic/claude-sonnet-4-5 > text.md
+      cat brief.md | autoreason run - --max-cost 0.50 | pandoc -o text.docx
+    """

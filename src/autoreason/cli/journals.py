@@ -1,0 +1,84 @@
+"""Finding the journal and the run that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.errors import AutoreasonError, InvalidInput, UnknownRun
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from autoreason.journal import Journal, RunRow
+    from autoreason.settings import Settings
+    from autoreason.story import Story
+    from autoreason.task import Task
+
+_LOOKED_THROUGH = 200
+
+
+def opened(url: str | None) -> Journal:
+    """The journal as it is; an absent one is empty."""
+    from autoreason.journal import Journal
+
+    return Journal.open(url, create=False)
+
+
+def finished(row: RunRow) -> bool:
+    """Whether a run has delivered its text."""
+    from autoreason.events import FINISHED
+
+    return row.status in FINISHED
+
+
+def pick(
+    journal: Journal, name: str | None, wanted: Callable[[RunRow], bool], described: str
+) -> RunRow:
+    """The run of that name, else the newest that is wanted."""
+    if name:
+        return journal.find(name)
+    for row in journal.runs(_LOOKED_THROUGH):
+        if wanted(row):
+            return row
+    raise UnknownRun(f"there is no {described}; name a run, see `autoreason runs`")
+
+
+def state(row: RunRow) -> str:
+    """The status in one word, as lists show it."""
+    if row.live:
+        return "live"
+    return "killed" if row.status == "running" else row.status
+
+
+def story_of(journal: Journal, run: str) -> Story:
+    """What is recorded of a run."""
+    from autoreason.story import tell_all
+
+    return tell_all([recorded.event for recorded in journal.events(run)])
+
+
+def recorded(row: RunRow, story: Story) -> tuple[Task, Settings]:
+    """A run's task and settings; there are none where it was killed in its first moment."""
+    if story.task is None or story.settings is None:
+        raise InvalidInput(f"run {row.id} was killed before anything was recorded; start it again")
+    return story.task, story.settings
+
+
+def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of runs, for the shell."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        with opened(ctx.params.get("journal")) as journal:
+            rows = journal.runs(_LOOKED_THROUGH)
+    except AutoreasonError:
+        return []
+    return [CompletionItem(row.id, help=row.title) for row in rows if row.id.startswith(incomplete)]
+
+
+def run_argument(*, required: bool) -> Callable[[Any], Any]:
+    """The argument that names a run."""
+    return click.argument("run", required=required, shell_complete=complete_run)

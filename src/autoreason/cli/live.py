@@ -1,0 +1,277 @@
+"""What a run looks like at this moment: counters and steps, folded from events and signals."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from autoreason.cli import words
+from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
+from autoreason.exchange import (
+    CallEnded,
+    CallRetried,
+    CallStarted,
+    Outcome,
+    Role,
+    Signal,
+    TextArrived,
+)
+from autoreason.settings import Budget
+from autoreason.story import Pass, Story
+
+State = Literal["waiting", "working", "done", "failed"]
+CHARACTERS_PER_TOKEN = 4
+"""Good enough to show that something moves; what counts is what the provider reports."""
+_TAIL = 240
+_NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
+_SEAT = re.compile(r"/judge/(\d+)")
+
+
+@dataclass
+class Call:
+    """One request under way."""
+
+    key: str
+    role: Role
+    model: str
+    since: float
+    characters: int = 0
+    tail: str = ""
+    trouble: str = ""
+
+    @property
+    def stage(self) -> str:
+        """`draft`, `pass/3` or `playoff`."""
+        head, _, rest = self.key.partition("/")
+        return f"pass/{rest.partition('/')[0]}" if head == "pass" else head
+
+    @property
+    def seat(self) -> int | None:
+        """The judge's seat."""
+        found = _SEAT.search(f"/{self.key}")
+        return int(found.group(1)) if found else None
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens have arrived."""
+        return self.characters // CHARACTERS_PER_TOKEN
+
+
+@dataclass
+class Spent:
+    """What the run has taken, from its first call on."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: int = 0
+    """Calls whose price is not known."""
+
+    def add(self, ended: CallEnded) -> None:
+        """Count one call that brought a reply; one that did not is not paid for."""
+        if ended.outcome in _NO_REPLY:
+            return
+        self.calls += 1
+        self.tokens += ended.usage.total
+        if ended.cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += ended.cost
+
+    @property
+    def known_cost(self) -> Decimal | None:
+        """The sum, where every part of it is known."""
+        return None if self.unpriced else self.cost
+
+    def bill(self, limit: Decimal | None = None) -> str:
+        """The cost in words, against its limit; a part that is not known is said to be so."""
+        of = f" of {words.money(limit)}" if limit is not None else ""
+        if self.unpriced and not self.cost:
+            return f"cost unknown{of}"
+        more = (
+            f" and {words.count(self.unpriced, 'call')} of unknown price" if self.unpriced else ""
+        )
+        return f"{words.money(self.cost)}{of}{more}"
+
+
+@dataclass
+class Step:
+    """What one role does in the present stage."""
+
+    name: str
+    state: State
+    said: str = ""
+    calls: list[Call] = field(default_factory=list)
+
+
+@dataclass
+class Seat:
+    """One judge of the present panel."""
+
+    number: int
+    state: State
+    said: str = ""
+    call: Call | None = None
+
+
+class Live:
+    """A run as far as it has come, and what is under way."""
+
+    def __init__(self, run: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        self.run = run
+        self.clock = clock
+        self.started = clock()
+        self.story = Story()
+        self.calls: dict[str, Call] = {}
+        self.answered: set[int] = set()
+        """Seats whose reply has come and whose ballot is not counted yet."""
+        self.spent = Spent()
+        self.notice = ""
+
+    def tell(self, event: AnyEvent) -> None:
+        """Take in something that happened."""
+        if isinstance(event, PassStarted | PassDecided):
+            self.answered.clear()
+        self.story.tell(event)
+
+    def hear(self, signal: Signal) -> None:
+        """Take in a sign of life. Called for every chunk of every reply, so it only counts."""
+        match signal:
+            case TextArrived():
+                call = self.calls.get(signal.key)
+                if call:
+                    call.characters += len(signal.text)
+                    call.tail = (call.tail + signal.text)[-_TAIL:]
+                    call.trouble = ""
+            case CallStarted():
+                self.calls[signal.key] = Call(signal.key, signal.role, signal.model, self.clock())
+            case CallRetried():
+                call = self.calls.get(signal.key)
+                if call:
+                    call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
+            case CallEnded():
+                call = self.calls.pop(signal.key, None)
+                self.spent.add(signal)
+                if call and call.seat is not None:
+                    self.answered.add(call.seat)
+
+    def under_way(self, calls: dict[str, Call]) -> None:
+        """Take in what is under way as seen from outside, where no signals come."""
+        for key, call in self.calls.items():
+            if key not in calls and call.seat is not None:
+                self.answered.add(call.seat)
+        self.calls = {key: self.calls.get(key, call) for key, call in calls.items()}
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since this view was opened."""
+        return self.clock() - self.started
+
+    def age(self, call: Call) -> float:
+        """Seconds a call has been under way."""
+        return self.clock() - call.since
+
+    @property
+    def stage(self) -> str:
+        """What is going on, as a heading."""
+        story = self.story
+        if story.task is None or story.delivered or story.playoff:
+            return ""
+        if story.playoff_ballots or any(call.stage == "playoff" for call in self.calls.values()):
+            return "playoff"
+        if story.draft is None:
+            return "first draft"
+        now = story.passes[-1] if story.passes else None
+        return f"pass {now.number}" if now and not now.decided else ""
+
+    def steps(self) -> list[Step]:
+        """The roles of the present stage, in the order they speak; judges are `seats`."""
+        if self.stage == "first draft":
+            return [self._step("author", ("author",), None, False)]
+        if not self.stage.startswith("pass"):
+            return []
+        now = self.story.passes[-1]
+        last = now.critiques[-1] if now.critiques else None
+        return [
+            self._step(
+                "critic",
+                ("critic",),
+                words.critique(last) if last else None,
+                last is not None and not last.readable,
+            ),
+            self._candidate(now, "reviser", "B"),
+            self._candidate(now, "synthesizer", "AB"),
+        ]
+
+    def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
+        lost = next((event for event in now.dropped if event.slot == slot), None)
+        ready = now.candidates.get(slot)
+        said = words.candidate(ready) if ready else words.dropped(lost) if lost else None
+        return self._step(role, (role,), said and f"{slot}: {said}", lost is not None and not ready)
+
+    def _step(self, name: str, roles: tuple[Role, ...], said: str | None, failed: bool) -> Step:
+        calls = [call for call in self.calls.values() if call.role in roles]
+        if calls:
+            return Step(name, "working", said or "", calls)
+        if said:
+            return Step(name, "failed" if failed else "done", said)
+        return Step(name, "waiting")
+
+    def seats(self) -> list[Seat]:
+        """The present panel, seat by seat."""
+        story = self.story
+        if self.stage == "playoff":
+            cast = story.playoff_ballots
+        elif self.stage.startswith("pass"):
+            cast = story.passes[-1].ballots
+        else:
+            return []
+        seats: dict[int, Seat] = {}
+        for seat in self.answered:
+            seats[seat] = Seat(seat, "done", "voted")
+        for call in self.calls.values():
+            if call.seat is not None:
+                seats[call.seat] = Seat(call.seat, "working", call=call)
+        for event in cast:
+            said = words.ranking(event.ranking) if event.ranking else "no ballot"
+            seats[event.seat] = Seat(event.seat, "done" if event.ranking else "failed", said)
+        return [seats[number] for number in sorted(seats)]
+
+    def needs(self) -> str:
+        """What would end the run."""
+        story = self.story
+        if story.settings is None or story.delivered or self.stage == "playoff":
+            return ""
+        left = story.settings.k - story.streak
+        more = "more survival" if story.streak else "survival"
+        ends = (
+            [f"A needs {words.count(left, more)}{' in a row' if left > 1 else ''}"]
+            if left > 0
+            else []
+        )
+        if story.passes:
+            ends.append(f"pass {story.passes[-1].number} of {story.settings.passes}")
+        else:
+            ends.append(f"at most {words.count(story.settings.passes, 'pass', 'passes')}")
+        return ", ".join(ends)
+
+    def budget(self) -> str:
+        """What was spent, each against its limit where there is one."""
+        limits = self.story.settings.budget if self.story.settings else Budget()
+        return " · ".join(
+            (
+                _of(self.spent.calls, limits.calls, "call"),
+                _of(self.spent.tokens, limits.tokens, "token"),
+                self.spent.bill(limits.cost),
+            )
+        )
+
+
+def _of(number: int, limit: int | None, noun: str) -> str:
+    return (
+        words.count(number, noun) if limit is None else f"{number:,} of {words.count(limit, noun)}"
+    )

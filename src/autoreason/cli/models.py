@@ -1,0 +1,180 @@
+"""`autoreason models`: providers, keys and the weights of the embedded model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.models.opening import Check
+    from autoreason.models.providers import Provider
+
+
+class Models(click.Group):
+    """A group that takes several addresses after one `--check`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `--check A B` as `--check A --check B`."""
+        if "--check" in args:
+            first = args.index("--check") + 1
+            spread: list[str] = args[:first]
+            for place, word in enumerate(args[first:]):
+                option = word.startswith("-") or args[first + place - 1].startswith("--base")
+                spread += [word] if place == 0 or option else ["--check", word]
+            args = spread
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Models, invoke_without_command=True)
+@click.option(
+    "--check",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS…",
+    help="Reach these models without spending a token.",
+)
+@click.option(
+    "--base-url", metavar="URL", help="The server to check instead of the provider's own."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def models(
+    ctx: click.Context, addresses: tuple[str, ...], base_url: str | None, as_json: bool
+) -> int:
+    """Show providers, which keys are set, and the local weights.
+
+    A model's address is provider/model. Keys come from the environment or from the key file; they
+    are never shown.
+
+    \b
+      autoreason models
+      autoreason models pull
+      autoreason models --check anthropic/claude-sonnet-4-5 ollama/llama3.1
+
+    With --check, exit status 1 where any of them cannot be used.
+    """
+    if ctx.invoked_subcommand:
+        return 0
+    if addresses:
+        return _check(addresses, base_url, as_json)
+    _list(as_json)
+    return 0
+
+
+@models.command(cls=options.Taught)
+def pull() -> None:
+    """Fetch the weights of the embedded model, once, and check them."""
+    from autoreason.cli.small import pull_weights
+
+    pull_weights()
+
+
+def _list(as_json: bool) -> None:
+    from autoreason.cli.ending import print_json
+    from autoreason.cli.small import weights_state
+    from autoreason.models.keys import key_file
+    from autoreason.models.providers import PROVIDERS
+    from autoreason.settings import DEFAULT_MODEL
+
+    weights = weights_state()
+    rows = [
+        {"provider": each.name, **_key(each), "server": each.base()} for each in PROVIDERS.values()
+    ]
+    if as_json:
+        print_json(
+            {
+                "default": DEFAULT_MODEL,
+                "local": {"ready": weights.ready, "state": weights.said},
+                "providers": rows,
+                "key_file": str(key_file()),
+            }
+        )
+        return
+    _print_table(rows, weights.said)
+    click.echo(
+        f"\nThe default is {DEFAULT_MODEL}, whatever keys are set; choose with -m provider/model.\n"
+        f"Keys may also stand in {key_file()}."
+    )
+
+
+def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.consoles import stdout_console
+
+    console = stdout_console()
+    local = {"provider": "local", "key": "", "said": weights, "server": "in this process"}
+    headings = {"provider": "provider", "key": "", "said": "key", "server": "server"}
+    names, keys = (max(len(row[name]) for row in (local, *rows)) for name in ("provider", "said"))
+    for row in (headings, local, *rows):
+        line = Text(f"{row['provider']:<{names}}  ", style="dim" if row is headings else "")
+        line.append(f"{row['said']:<{keys}}  ", style=_STYLES.get(row["key"], ""))
+        line.append(row["server"], style="dim")
+        if console.is_terminal:
+            line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+_STYLES = {"set": "green", "unusable": "yellow"}
+
+
+def _key(provider: Provider) -> dict[str, str]:
+    """Whether there is a key, never which."""
+    from autoreason.models.keys import find_key
+
+    names = " or ".join(provider.key_variables)
+    try:
+        found = find_key(provider.name, provider.key_variables, needed=False)
+    except InvalidInput as problem:
+        return {"key": "unusable", "said": str(problem)}
+    if found:
+        return {"key": "set", "said": f"{names} set"}
+    if provider.needs_key:
+        return {"key": "missing", "said": f"{names} not set"}
+    return {"key": "not needed", "said": "none needed"}
+
+
+def _check(addresses: tuple[str, ...], base_url: str | None, as_json: bool) -> int:
+    import asyncio
+
+    from autoreason.cli.ending import print_json
+
+    checks = asyncio.run(_reach(addresses, base_url))
+    if as_json:
+        print_json(checks)
+    else:
+        for check in checks:
+            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_said(check)}")
+    return 1 if any(check.problem for check in checks) else 0
+
+
+async def _reach(addresses: tuple[str, ...], base_url: str | None) -> list[Check]:
+    import asyncio
+
+    from autoreason.cli.drive import closing
+    from autoreason.models.opening import Check
+    from autoreason.models.pool import ModelPool
+
+    async def reach(pool: ModelPool, address: str) -> Check:
+        try:
+            return await pool.check(address)
+        except InvalidInput as problem:
+            return Check(address=address, problem=str(problem))
+
+    async with closing(ModelPool(base_url)) as pool:
+        return list(await asyncio.gather(*(reach(pool, address) for address in addresses)))
+
+
+def _said(check: Check) -> str:
+    if check.problem:
+        return check.problem
+    parts = (
+        ("reachable", check.reachable),
+        ("key accepted", check.key_accepted),
+        ("model known", check.model_known),
+    )
+    return ", ".join(name for name, holds in parts if holds) or "runs in this process"

@@ -1,0 +1,268 @@
+"""The options of a run, in the groups in which help teaches them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import click
+
+Wrap = Callable[[Any], Any]
+"""A decorator as click makes them."""
+DEFAULT_MODEL = "local/smollm2"
+FILE = click.Path(path_type=Path)
+_DEFAULT = re.compile(r"\s*\[default: .*\]$")
+_NOT_INHERITED = ("at_pass", "journal", "seed")
+
+
+class Money(click.ParamType[Decimal]):
+    """A sum in US dollars, with or without the sign."""
+
+    name = "usd"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Decimal:
+        """Exact, as typed."""
+        try:
+            amount = Decimal(str(value).strip().removeprefix("$"))
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite():
+            self.fail(f"{value!r} is not a sum of money; write it like 0.50", param, ctx)
+        return amount
+
+
+class Grouped(click.Option):
+    """An option that knows under which heading help shows it."""
+
+    def __init__(self, *args: Any, heading: str = "Options", **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.heading = heading
+
+
+class Taught(click.Command):
+    """A command whose help shows its options by heading."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings in the order in which the options were declared."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record:
+                found.setdefault(getattr(param, "heading", "Options"), []).append(record)
+        for heading, records in found.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Inheriting(Taught):
+    """A command whose options stand in for what an older run had, so our defaults do not count."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As always, without the defaults."""
+        for param in self.params:
+            if isinstance(param, Grouped) and param.help and param.name not in _NOT_INHERITED:
+                param.help = _DEFAULT.sub("", param.help)
+        super().format_options(ctx, formatter)
+
+
+def group(heading: str, *options: tuple[tuple[str, ...], dict[str, Any]]) -> Wrap:
+    """Options under one heading, as one decorator."""
+
+    def wrap(command: Any) -> Any:
+        for names, attrs in reversed(options):
+            command = click.option(*names, cls=Grouped, heading=heading, **attrs)(command)
+        return command
+
+    return wrap
+
+
+def option(*names: str, **attrs: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """One option, to be put under a heading."""
+    return names, attrs
+
+
+models_options = group(
+    "Models",
+    option(
+        "-m",
+        "--model",
+        metavar="ADDRESS",
+        help=f"Who plays every role, as provider/model. [default: {DEFAULT_MODEL}]",
+    ),
+    option("--author-model", metavar="ADDRESS", help="Who writes and revises."),
+    option("--critic-model", metavar="ADDRESS", help="Who looks for problems."),
+    option("--synthesizer-model", metavar="ADDRESS", help="Who joins A and B into AB."),
+    option(
+        "--judge-model",
+        "judge_models",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Who judges; several make a mixed panel.",
+    ),
+    option("--base-url", metavar="URL", help="The server to ask instead of the provider's own."),
+)
+text_options = group(
+    "What to start from",
+    option(
+        "--draft",
+        type=FILE,
+        metavar="FILE",
+        help="A text to improve; without it the author writes one.",
+    ),
+    option(
+        "--facts", type=FILE, metavar="FILE", help="Ground truth for critic, authors and judges."
+    ),
+)
+contract_options = group(
+    "Contract, checked by code in every text (also as front matter of the brief)",
+    option("--min-words", type=int, metavar="N"),
+    option("--max-words", type=int, metavar="N"),
+    option(
+        "--section",
+        "sections",
+        multiple=True,
+        metavar="HEADING",
+        help="A heading that must exist. Repeatable.",
+    ),
+    option(
+        "--must-include", multiple=True, metavar="TEXT", help="Literal text or /regex/. Repeatable."
+    ),
+    option(
+        "--must-not-include",
+        multiple=True,
+        metavar="TEXT",
+        help="Literal text or /regex/. Repeatable.",
+    ),
+    option("--format", type=click.Choice(["markdown", "plain", "json"])),
+)
+limit_options = group(
+    "Limits over the whole run, resumes included",
+    option(
+        "--max-cost",
+        type=Money(),
+        metavar="USD",
+        help="Most dollars; needs models with known prices.",
+    ),
+    option("--max-tokens", type=int, metavar="N", help="Most tokens, read and written."),
+    option("--max-calls", type=int, metavar="N", help="Most calls to models."),
+)
+stop_options = group(
+    "When to stop",
+    option(
+        "-k",
+        "k",
+        type=int,
+        metavar="N",
+        help="Survivals of A in a row that end the run. [default: 2]",
+    ),
+    option("--passes", type=int, metavar="N", help="The most passes held. [default: 15]"),
+    option("--playoff", type=int, metavar="N", help="Judges of the final panel. [default: 7]"),
+    option("--no-playoff", is_flag=True, help="Deliver the last A as it stands."),
+)
+panel_options = group(
+    "The panel",
+    option(
+        "--protocol",
+        type=click.Choice(["robust", "paper"]),
+        help="robust, or the published procedure. [default: robust]",
+    ),
+    option("--judges", type=int, metavar="N", help="Judges a panel starts with. [default: 3]"),
+    option(
+        "--more-judges",
+        type=int,
+        metavar="N",
+        help="Judges added while the vote is close; 0 for none. [default: 3]",
+    ),
+    option(
+        "--most-judges", type=int, metavar="N", help="The largest a panel may grow. [default: 9]"
+    ),
+    option(
+        "--close",
+        type=int,
+        metavar="POINTS",
+        help="How near the best challenger must be to A. [default: 2]",
+    ),
+    option(
+        "--style",
+        type=click.Choice(["reasoned", "holistic", "specialists"]),
+        help="How judges are asked. [default: reasoned]",
+    ),
+    option(
+        "--voting",
+        type=click.Choice(["borda", "majority", "copeland"]),
+        help="How ballots are counted. [default: borda]",
+    ),
+    option(
+        "--tie-order",
+        metavar="ORDER",
+        help="Who wins equal scores; A always first. [default: 'A>AB>B']",
+    ),
+)
+model_options = group(
+    "How models are asked",
+    option(
+        "--output-limit",
+        type=int,
+        metavar="TOKENS",
+        help="Most tokens of one reply. [default: 4096]",
+    ),
+    option("--author-temperature", type=float, metavar="T", help="[default: 0.8]"),
+    option("--critic-temperature", type=float, metavar="T", help="[default: 0.8]"),
+    option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
+    option(
+        "--prompts",
+        type=FILE,
+        metavar="DIR",
+        help="Your own prompts in place of ours, by file name.",
+    ),
+    option(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="All randomness of the run comes from it. [default: drawn]",
+    ),
+)
+journal_option = group(
+    "Record",
+    option(
+        "--journal",
+        metavar="URL",
+        help="The journal to use. [default: AUTOREASON_JOURNAL or your data folder]",
+    ),
+)
+view_options = group(
+    "Output",
+    option(
+        "-o",
+        "--output",
+        type=FILE,
+        metavar="FILE",
+        help="Write the text there instead of to standard output.",
+    ),
+    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
+    option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+)
+json_option = group("Output", option("--json", "as_json", is_flag=True, help="Print JSON."))
+
+
+def run_options(command: Any) -> Any:
+    """Everything that shapes a run, apart from its text."""
+    groups = (
+        models_options,
+        contract_options,
+        limit_options,
+        stop_options,
+        panel_options,
+        model_options,
+        journal_option,
+        view_options,
+    )
+    for each in reversed(groups):
+        command = each(command)
+    return command

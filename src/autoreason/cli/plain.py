@@ -1,0 +1,155 @@
+"""One line per step, for logs, pipes and terminals that cannot redraw."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+from autoreason.cli import words
+from autoreason.cli.live import Call, Live
+from autoreason.events import (
+    LIFECYCLE,
+    AnyEvent,
+    BallotCast,
+    CandidateDropped,
+    CandidateReady,
+    CritiqueMade,
+    Delivered,
+    DraftFailed,
+    DraftReady,
+    GuidanceTaken,
+    PassDecided,
+    PassStarted,
+    PlayoffDecided,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+)
+from autoreason.exchange import CallRetried, Signal
+from autoreason.story import Story
+
+HEARTBEAT = 15.0
+"""Seconds after which silence is broken."""
+
+
+class Plain:
+    """Prints what happens as it happens."""
+
+    period = 1.0
+
+    def __init__(self, live: Live, out: TextIO | None = None, skip: int = 0) -> None:
+        self.live = live
+        self.out = out or sys.stderr
+        self.skip = skip
+        """Events of the tournament known from before, which are not printed again."""
+        self.spoke = live.clock()
+
+    def open(self) -> None:
+        """Nothing to set up."""
+
+    def close(self) -> None:
+        """Nothing to take down."""
+
+    def tell(self, event: AnyEvent) -> None:
+        """Print one step."""
+        self.live.tell(event)
+        if self.skip and not isinstance(event, LIFECYCLE):
+            self.skip -= 1
+            return
+        name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
+        self.say(name + step(event, self.live.story))
+
+    def hear(self, signal: Signal) -> None:
+        """Count along; only trouble is worth a line."""
+        self.live.hear(signal)
+        if isinstance(signal, CallRetried):
+            wait = words.duration(signal.wait)
+            self.say(f"{signal.key}: {signal.reason}; asking again in {wait}")
+
+    def note(self, line: str) -> None:
+        """One line."""
+        self.say(line)
+
+    def say(self, line: str) -> None:
+        """One line, with the time since the start in front."""
+        minutes, seconds = divmod(int(self.live.elapsed), 60)
+        # Whoever read along may have left; the run goes on.
+        with suppress(OSError):
+            print(f"{minutes:3}:{seconds:02}  {line}", file=self.out, flush=True)
+        self.spoke = self.live.clock()
+
+    def tick(self) -> None:
+        """Break a long silence."""
+        if self.live.clock() - self.spoke >= HEARTBEAT and self.live.calls:
+            self.say(f"still at work: {', '.join(map(self._progress, self.live.calls.values()))}")
+
+    def _progress(self, call: Call) -> str:
+        who = call.role if call.seat is None else f"judge {call.seat + 1}"
+        arrived = f", about {words.count(call.tokens, 'token')} so far" if call.tokens else ""
+        return f"{who} for {words.duration(self.live.age(call))}{arrived}"
+
+
+def step(event: AnyEvent, story: Story) -> str:
+    """One event as one line."""
+    match event:
+        case RunStarted():
+            models = ", ".join(event.settings.models.all())
+            return f"{event.task.title} · {models} · seed {event.settings.seed}"
+        case RunResumed():
+            return "taken up again"
+        case RunPaused():
+            return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
+        case DraftReady():
+            origin = "given" if event.given else "written"
+            broken = words.violations(event.violations)
+            return f"draft: {origin}, {words.count(event.words, 'word')}" + (
+                f"; breaks the contract: {broken}" if broken else ""
+            )
+        case DraftFailed():
+            return f"draft: none ({event.reason}: {event.detail})"
+        case PlayoffDecided():
+            return f"playoff: {playoff(event)}"
+        case Delivered():
+            how = words.ENDINGS[event.status].lower()
+            return f"{how}: {event.reason}; delivered is {event.origin}"
+        case BallotCast():
+            return f"{event.stage.replace('/', ' ')}: {words.ballot(event)}"
+        case _:
+            return f"pass {event.number}: {_within_a_pass(event, story)}"
+
+
+def _within_a_pass(
+    event: PassStarted
+    | GuidanceTaken
+    | CritiqueMade
+    | CandidateReady
+    | CandidateDropped
+    | PassDecided,
+    story: Story,
+) -> str:
+    match event:
+        case PassStarted():
+            return f"begins; A has {words.count(event.words, 'word')}"
+        case GuidanceTaken():
+            return f"guidance for the critic: {event.text}"
+        case CritiqueMade():
+            return f"critique: {words.critique(event)}"
+        case CandidateReady():
+            return f"{_WRITES[event.slot]} {event.slot}: {words.candidate(event)}"
+        case CandidateDropped():
+            return f"{_WRITES[event.slot]} {event.slot}: {words.dropped(event)}"
+        case PassDecided():
+            return words.decided(event, story.settings.k if story.settings else None)
+
+
+_WRITES = {"A": "text", "B": "revision", "AB": "synthesis"}
+
+
+def playoff(event: PlayoffDecided) -> str:
+    """What the final panel decided."""
+    if event.winner is None or event.verdict is None:
+        return "too few valid ballots; the text that stands is delivered"
+    points = words.scores(event.verdict.scores)
+    worth = f"{words.lead(event.verdict)} ({words.ballots(event.verdict)})"
+    return f"{event.winner} wins, {points}: {worth}"

@@ -1,0 +1,106 @@
+"""`autoreason resume`: go on with a run that paused or was killed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import finished, opened, pick, recorded, run_argument, story_of
+
+if TYPE_CHECKING:
+    from autoreason.cli.drive import View
+    from autoreason.journal import RunRow
+    from autoreason.run import Result, Switch
+    from autoreason.settings import Settings
+
+_PLAIN = ("passes", "output_limit", "base_url")
+
+
+@click.command(cls=options.Inheriting)
+@run_argument(required=False)
+@options.models_options
+@options.limit_options
+@options.group(
+    "When to stop",
+    options.option(
+        "--passes", type=int, metavar="N", help="The most passes held, those before included."
+    ),
+)
+@options.group(
+    "How models are asked",
+    options.option("--output-limit", type=int, metavar="TOKENS", help="Most tokens of one reply."),
+)
+@options.journal_option
+@options.view_options
+def resume(run: str | None, **values: Any) -> int:
+    """Go on with a run that paused or was killed.
+
+    RUN is a run's name or a part of it; without one, the newest that is not finished. What is
+    recorded is not asked for again, and what was spent still counts.
+
+    \b
+      autoreason resume
+      autoreason resume amber-fox --max-cost 5
+    """
+    from autoreason.cli.drive import Manner, closing, hold
+    from autoreason.cli.ending import check_output
+    from autoreason.events import LIFECYCLE
+    from autoreason.models.pool import ModelPool
+    from autoreason.prompts import PromptSet
+    from autoreason.run import check
+    from autoreason.run import resume as go_on
+
+    check_output(values["output"])
+    with opened(values["journal"]) as journal:
+        row = pick(journal, run, _waits, "run that waits to be resumed")
+        story = story_of(journal, row.id)
+        task, before = recorded(row, story)
+        settings = _changed(before, values)
+        known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
+
+        async def go(view: View, switch: Switch) -> Result:
+            async with closing(ModelPool(settings.base_url)) as pool:
+                if _waits(row):
+                    await check(task, settings, pool, PromptSet(story.prompts))
+                return await go_on(
+                    row.id,
+                    journal=journal,
+                    changes=_difference(before, settings),
+                    pool=pool,
+                    on_event=view.tell,
+                    on_signal=view.hear,
+                    switch=switch,
+                )
+
+        return hold(go, Manner.of(values), row.id, known)
+
+
+def _waits(row: RunRow) -> bool:
+    return not (row.live or finished(row))
+
+
+def _changed(before: Settings, values: dict[str, Any]) -> Settings:
+    """The settings from here on."""
+    from msgspec.structs import replace
+
+    from autoreason.cli import chosen
+    from autoreason.settings import Models
+
+    models = Models.everywhere(values["model"]) if values["model"] else before.models
+    return replace(
+        before,
+        budget=replace(before.budget, **chosen.budget_of(values)),
+        models=chosen.models_of(models, values),
+        **{name: values[name] for name in _PLAIN if values[name] is not None},
+    )
+
+
+def _difference(before: Settings, after: Settings) -> dict[str, Any]:
+    names = ("budget", "models", "passes", "base_url")
+    return {
+        name: getattr(after, name)
+        for name in names
+        if getattr(after, name) != getattr(before, name)
+    }

@@ -1,0 +1,121 @@
+"""`autoreason run`: write a text and refine it until it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+
+if TYPE_CHECKING:
+    from autoreason.cli.drive import View
+    from autoreason.prompts import PromptSet
+    from autoreason.run import Result, Switch
+    from autoreason.settings import Settings
+    from autoreason.task import Task
+
+EPILOG = """\
+\b
+Examples:
+  autoreason run "Explain tides to a ten-year-old" --max-words 200
+  autoreason run brief.md -m anthropic/claude-sonnet-4-5 -o text.md
+  autoreason run brief.md -m ollama/llama3.1 --draft mine.md
+  autoreason run brief.md -m openai/gpt-5 --judge-model openai/gpt-5 \\
+      --judge-model anthropic/claude-sonnet-4-5 --max-cost 2
+  autoreason run brief.md --dry-run
+
+\b
+A brief may begin with its contract:
+  ---
+  max_words: 500
+  sections: [Risks, Cost]
+  ---
+  Write a one-page proposal for …
+
+\b
+Exit status:
+  0    delivered: converged, accepted, or the last pass allowed
+  2    something given cannot be used; nothing was written
+  3    the budget is reached; the best text so far is on standard output
+  4    the provider failed
+  5    the panel failed: too few valid ballots, pass after pass
+  130  stopped
+After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
+"""
+
+
+@click.command(cls=options.Taught, epilog=EPILOG)
+@click.argument("brief")
+@options.text_options
+@options.run_options
+@options.group(
+    "Output",
+    options.option(
+        "--dry-run", is_flag=True, help="Show settings, first prompt and estimate; call nothing."
+    ),
+)
+def run(brief: str, **values: Any) -> int:
+    """Write a text and refine it until it stands.
+
+    BRIEF says what to write: a Markdown file, the text itself, or - for standard input.
+
+    The text alone goes to standard output; progress goes to standard error.
+    """
+    from autoreason.cli import chosen
+    from autoreason.cli.ending import check_output
+    from autoreason.prompts import load
+
+    task = chosen.task_of(brief, values)
+    settings = chosen.settings_of(values)
+    prompts = load(values["prompts"])
+    check_output(values["output"])
+    if values["dry_run"]:
+        from autoreason.cli.dry import dry_run
+
+        return dry_run(task, settings, prompts, as_json=values["as_json"])
+    return begin(task, settings, prompts, values)
+
+
+def begin(
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    values: dict[str, Any],
+    forked_from: str | None = None,
+) -> int:
+    """Check everything, then open the journal and drive the run."""
+    from autoreason.cli.drive import Manner, closing, hold
+    from autoreason.cli.small import NOTE, require_weights
+    from autoreason.journal import Journal
+    from autoreason.models.pool import ModelPool
+    from autoreason.run import check, start
+    from autoreason.settings import DEFAULT_MODEL
+
+    require_weights(settings)
+
+    async def go(view: View, switch: Switch) -> Result:
+        def name(run: str) -> None:
+            view.live.run = run
+
+        async with closing(ModelPool(settings.base_url)) as pool:
+            await check(task, settings, pool, prompts)
+            if switch.stopped:
+                raise KeyboardInterrupt
+            if DEFAULT_MODEL in settings.models.all():
+                view.note(NOTE)
+            with Journal.open(values["journal"], create=True) as journal:
+                return await start(
+                    task,
+                    settings,
+                    journal=journal,
+                    prompts=prompts,
+                    pool=pool,
+                    on_event=view.tell,
+                    on_signal=view.hear,
+                    switch=switch,
+                    forked_from=forked_from,
+                    on_started=name,
+                )
+
+    return hold(go, Manner.of(values))

@@ -1,0 +1,132 @@
+"""`autoreason runs`: the runs in the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options, words
+from autoreason.cli.journals import opened, state, story_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from autoreason.journal import RunRow
+    from autoreason.story import Story
+
+
+@click.command(cls=options.Taught)
+@click.option(
+    "-n", "most", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+)
+@options.journal_option
+@options.json_option
+def runs(most: int, journal: str | None, as_json: bool) -> None:
+    """List the runs in the journal, newest first.
+
+    Passes are shown by their winners: A is the text that stood, B a revision, AB a synthesis, ? a
+    pass that decided nothing. A live run is under way now; a killed one can be resumed.
+    """
+    from autoreason.cli.ending import print_json
+
+    with opened(journal) as book:
+        found = [(row, story_of(book, row.id)) for row in book.runs(most)]
+    if as_json:
+        print_json([_as_object(row, story) for row, story in found])
+    elif found:
+        _print_table(found)
+    else:
+        click.echo("no runs yet; begin with `autoreason run`", err=True)
+
+
+def _as_object(row: RunRow, story: Story) -> dict[str, Any]:
+    return {
+        "run": row.id,
+        "created": row.created,
+        "updated": row.updated,
+        "status": state(row),
+        "passes": len(story.trajectory),
+        "trajectory": story.trajectory,
+        "calls": row.spent.calls,
+        "tokens": row.spent.tokens,
+        "cost": row.spent.cost,
+        "title": row.title,
+        "forked_from": row.forked_from,
+    }
+
+
+def _print_table(found: list[tuple[RunRow, Story]]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.consoles import stdout_console
+
+    console = stdout_console()
+    # A pipe has no columns to save.
+    room = console.width if console.is_terminal else _WIDE
+    lines = [_HEADINGS, *(_cells(row, story) for row, story in found)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = _fitting(widths, room)
+    for place, cells in enumerate(lines):
+        line = Text(style="dim" if place == 0 else "")
+        for column in shown:
+            cell = cells[column]
+            aligned = cell.rjust(widths[column]) if column in _RIGHT else cell.ljust(widths[column])
+            style = STYLES.get(cell, "yellow") if place and column == _STATUS else ""
+            line.append(f"{aligned}  ", style=style)
+        line.rstrip()
+        line.truncate(room, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+_HEADINGS = ("run", "when", "status", "passes", "calls", "cost", "title")
+_STATUS, _TITLE = 2, 6
+_RIGHT = (4, 5)
+_GIVEN_UP = (1, 4, 5)
+"""Columns that a narrow terminal does without, in this order."""
+_LEAST_TITLE = 20
+_WIDE = 200
+
+
+def _cells(row: RunRow, story: Story) -> tuple[str, ...]:
+    return (
+        row.id,
+        when(row.created),
+        state(row),
+        trajectory(story.trajectory),
+        f"{row.spent.calls:,}",
+        words.money(row.spent.cost),
+        row.title,
+    )
+
+
+def _fitting(widths: list[int], room: int) -> list[int]:
+    """The columns that leave a readable part of the title."""
+    shown = list(range(len(widths)))
+    for column in _GIVEN_UP:
+        taken = sum(widths[each] + 2 for each in shown if each != _TITLE)
+        if room - taken >= min(_LEAST_TITLE, widths[_TITLE]):
+            break
+        shown.remove(column)
+    return shown
+
+
+STYLES = {"live": "cyan", "converged": "green", "capped": "green", "accepted": "green"}
+_SHOWN = 6
+
+
+def trajectory(winners: tuple[str, ...]) -> str:
+    """The winners; the last ones where there are many."""
+    if len(winners) <= _SHOWN:
+        return " ".join(winners) or "-"
+    return f"{len(winners) - _SHOWN}… {' '.join(winners[-_SHOWN:])}"
+
+
+def when(moment: datetime) -> str:
+    """A moment as a person on this machine would say it."""
+    from datetime import datetime as clock
+
+    here, now = moment.astimezone(), clock.now().astimezone()
+    if here.date() == now.date():
+        return f"today {here:%H:%M}"
+    return f"{here:%d %b %H:%M}" if here.year == now.year else f"{here:%d %b %Y}"

@@ -1,0 +1,112 @@
+"""`autoreason show`: what happened in a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import opened, pick, recorded, run_argument, state, story_of
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.journal import RunRow
+    from autoreason.story import Story
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.group(
+    "What to show",
+    options.option(
+        "--pass",
+        "number",
+        type=int,
+        metavar="N",
+        help="One pass, with its texts and the judges' reasons.",
+    ),
+    options.option(
+        "--text", "text_only", is_flag=True, help="Only the text: delivered, or standing now."
+    ),
+    options.option(
+        "--diff", is_flag=True, help="What changed from the first draft to that text, word by word."
+    ),
+    options.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object."),
+)
+@options.journal_option
+def show(
+    run: str | None,
+    number: int | None,
+    text_only: bool,
+    diff: bool,
+    as_json: bool,
+    journal: str | None,
+) -> None:
+    """Tell what happened in a run, pass by pass.
+
+    RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest.
+
+    \b
+      autoreason show --text > text.md
+      autoreason show amber-fox --pass 2
+      autoreason show amber-fox --diff
+    """
+    if sum((number is not None, text_only, diff, as_json)) > 1:
+        raise InvalidInput(
+            "--pass, --text, --diff and --json show different things; give one of them"
+        )
+    with opened(journal) as book:
+        row = pick(book, run, lambda _: True, "run in the journal")
+        story = story_of(book, row.id)
+    recorded(row, story)
+    if as_json:
+        from autoreason.cli.ending import print_json
+
+        print_json(as_object(row, story))
+    elif text_only:
+        from autoreason.cli.ending import show_text
+
+        show_text(_text(row, story), bare=True)
+    elif diff:
+        from autoreason.cli.changes import print_changes
+
+        text = _text(row, story)
+        print_changes(story.draft.text if story.draft else "", text)
+    else:
+        from autoreason.cli.telling import tell
+
+        tell(row, story, number)
+
+
+def _text(row: RunRow, story: Story) -> str:
+    if story.text is None:
+        raise InvalidInput(
+            f"run {row.id} has no text yet; `autoreason resume {row.id}` goes on with it"
+        )
+    return story.text
+
+
+def as_object(row: RunRow, story: Story) -> dict[str, Any]:
+    """A run for programs: what its list entry says, and its whole story."""
+    return {
+        "run": row.id,
+        "title": row.title,
+        "status": state(row),
+        "reason": story.reason,
+        "created": row.created,
+        "updated": row.updated,
+        "version": row.version,
+        "forked_from": row.forked_from,
+        "spent": row.spent,
+        "cost": row.spent.cost,
+        "trajectory": story.trajectory,
+        "text": story.text,
+        "task": story.task,
+        "settings": story.settings,
+        "draft": story.draft,
+        "passes": story.passes,
+        "playoff_ballots": story.playoff_ballots,
+        "playoff": story.playoff,
+        "delivered": story.delivered,
+    }

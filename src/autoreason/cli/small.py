@@ -1,0 +1,83 @@
+"""The model that comes with us: what to expect of it, and fetching its weights."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from autoreason.models.weights import Progress
+    from autoreason.settings import Settings
+
+NOTE = (
+    f"{DEFAULT_MODEL} is a very small model, there so that everything works offline; "
+    "for better texts choose another, such as -m anthropic/claude-sonnet-4-5 or -m ollama/llama3.1"
+)
+_ENGINE = "xllamacpp"
+_SIZE = "about 100 MB"
+_MEGABYTE = 1_000_000
+
+
+class Weights(NamedTuple):
+    """Whether the embedded model can be used."""
+
+    ready: bool
+    said: str
+    mend: str = ""
+
+
+def weights_state() -> Weights:
+    """What is there of the embedded model, and what is missing."""
+    from autoreason.models.weights import is_pulled, weights_path
+
+    if find_spec(_ENGINE) is None:
+        return Weights(False, "no engine", "pip install 'autoreason[local]'")
+    if not is_pulled():
+        return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
+    return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
+
+
+def require_weights(settings: Settings) -> None:
+    """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
+    from autoreason.models.local import LocalModel
+
+    if DEFAULT_MODEL not in settings.models.all():
+        return
+    on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if on_terminal and find_spec(_ENGINE) and not weights_state().ready:
+        question = f"The weights of {DEFAULT_MODEL} ({_SIZE}) are not here yet. Fetch them now?"
+        if not click.confirm(question, default=True, err=True):
+            raise InvalidInput("no model to ask; choose one with -m, see `autoreason models`")
+        pull_weights()
+    LocalModel(DEFAULT_MODEL).check()
+
+
+def pull_weights() -> None:
+    """Fetch the weights, and show how far it is."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from autoreason.cli.consoles import stderr_console
+    from autoreason.models.weights import pull
+
+    console = stderr_console()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def show(progress: Progress) -> None:
+            bar.update(
+                task,
+                description=progress.doing,
+                completed=progress.done,
+                total=progress.total,
+            )
+
+        path = pull(show)
+    print(f"weights of {DEFAULT_MODEL} ready at {path}", file=sys.stderr)

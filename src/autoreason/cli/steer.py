@@ -1,0 +1,96 @@
+"""`autoreason guide`, `accept` and `stop`: a word to a run in another terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import finished, opened, pick, run_argument, state
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal, RunRow
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=True)
+@click.argument("text")
+@options.journal_option
+def guide(run: str, text: str, journal: str | None) -> None:
+    """Tell the next critic what to look at.
+
+    TEXT, or - for standard input, reaches the critic of the next pass, once. Guidance for a paused
+    run is kept until it is resumed.
+
+    \b
+      autoreason guide amber-fox "the second paragraph is too long"
+    """
+    said = (sys.stdin.read() if text == "-" else text).strip()
+    if not said:
+        raise InvalidInput("the guidance is empty; say what the next critic should look at")
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        book.command(row.id, "guide", said)
+        if row.live:
+            print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
+        else:
+            again = f"kept for the first new pass after `autoreason resume {row.id}`"
+            print(f"{row.id} is {state(row)}; {again}", file=sys.stderr)
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+def accept(run: str | None, journal: str | None) -> None:
+    """Take the text that stands and end the run.
+
+    RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
+    for. A paused run ends as soon as it is resumed.
+    """
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        book.command(row.id, "accept", "")
+        if row.live:
+            print(f"{row.id} ends with the text that stands now", file=sys.stderr)
+        else:
+            print(
+                f"{row.id} is {state(row)}; `autoreason resume {row.id}` will end it with its text",
+                file=sys.stderr,
+            )
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+def stop(run: str | None, journal: str | None) -> None:
+    """Stop a run cleanly; it can be resumed.
+
+    RUN defaults to the live one. Replies on their way are still taken in, because they are paid
+    for; nothing new is asked for.
+    """
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        if not row.live:
+            raise InvalidInput(
+                f"run {row.id} is {state(row)} and nobody is driving it; "
+                f"go on with `autoreason resume {row.id}`"
+            )
+        book.command(row.id, "stop", "")
+        print(
+            f"{row.id} stops once its replies on the way are in; "
+            f"go on later with `autoreason resume {row.id}`",
+            file=sys.stderr,
+        )
+
+
+def _unfinished(book: Journal, run: str | None) -> RunRow:
+    row = pick(book, run, lambda row: row.live, "live run")
+    if finished(row):
+        raise InvalidInput(
+            f"run {row.id} is finished ({row.status}); "
+            f"`autoreason fork {row.id}` goes on from its text"
+        )
+    return row

@@ -1,0 +1,168 @@
+"""A run told to a reader, pass by pass."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from autoreason.cli import ending, plain, words
+from autoreason.cli.consoles import stdout_console
+from autoreason.cli.journals import state
+from autoreason.cli.runs import when
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.events import BallotCast, CritiqueMade, Problem
+    from autoreason.journal import RunRow
+    from autoreason.story import Pass, Story
+
+_WIDEST = 100
+_STEP = 12
+_SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
+
+
+def tell(row: RunRow, story: Story, number: int | None = None) -> None:
+    """The whole run, or one pass in full."""
+    console = stdout_console()
+    teller = Teller(console)
+    if number is not None:
+        teller.one_pass(_find_pass(row, story, number), story, in_full=True)
+        return
+    teller.opening(row, story)
+    for each in story.passes:
+        teller.one_pass(each, story)
+    teller.playoff(story)
+    teller.end(row, story)
+
+
+def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
+    for each in story.passes:
+        if each.number == number:
+            return each
+    held = words.count(len(story.passes), "pass", "passes")
+    raise InvalidInput(f"run {row.id} has no pass {number}; it has {held}")
+
+
+class Teller:
+    """Prints a story with labels in a column of their own."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.width = min(console.width, _WIDEST)
+
+    def opening(self, row: RunRow, story: Story) -> None:
+        """What was to be written, by whom, and the first draft."""
+        self._print(Text.assemble((row.id, "cyan"), "  ", (row.title, "bold")))
+        self._say("status", state(row))
+        if story.settings:
+            models = ", ".join(story.settings.models.all())
+            self._say("held", f"{models}; {story.settings.protocol}; seed {story.settings.seed}")
+        origin = f"; forked from {row.forked_from}" if row.forked_from else ""
+        self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
+        if story.task and not story.task.contract.empty:
+            self._say("contract", " ".join(story.task.contract.rules()))
+        if story.draft:
+            self._say("draft", plain.step(story.draft, story).removeprefix("draft: "))
+
+    def one_pass(self, each: Pass, story: Story, *, in_full: bool = False) -> None:
+        """Critique, challengers, ballots and verdict."""
+        self._heading(f"Pass {each.number}")
+        if each.guidance:
+            self._say("guidance", each.guidance)
+        if in_full:
+            self._quote("A", each.incumbent)
+        for critique in each.critiques:
+            self._critique(critique)
+        for slot, ready in each.candidates.items():
+            self._say(slot, words.candidate(ready))
+            if in_full:
+                self._quote(slot, ready.text)
+                self._quote(f"notes on {slot}", ready.notes)
+        for lost in each.dropped:
+            self._say(lost.slot, words.dropped(lost), "yellow")
+            if in_full:
+                self._quote(lost.slot, lost.text)
+        for ballot in each.ballots:
+            self._ballot(ballot, in_full)
+        if each.decided:
+            k = story.settings.k if story.settings else None
+            self._say("verdict", words.decided(each.decided, k), "bold")
+        else:
+            self._say("verdict", "none yet", "dim")
+
+    def playoff(self, story: Story) -> None:
+        """The final panel."""
+        if not story.playoff_ballots:
+            return
+        self._heading("Playoff")
+        for ballot in story.playoff_ballots:
+            self._ballot(ballot, in_full=False)
+        if story.playoff:
+            self._say("verdict", plain.playoff(story.playoff), "bold")
+
+    def end(self, row: RunRow, story: Story) -> None:
+        """How it ended and what that is worth."""
+        self._print(Text())
+        if row.live:
+            ending.print_rows(
+                [("", "Under way"), ("Watch", f"autoreason watch {row.id}")], self.console
+            )
+            return
+        said = ending.rows(ending.result_of(row, story), story, None)
+        positions = (
+            words.positions(story.delivered.evidence.first_places) if story.delivered else ""
+        )
+        if positions:
+            # In place of the pointer to this very command.
+            said[-1] = ("Position", positions)
+        ending.print_rows(said, self.console)
+
+    def _critique(self, made: CritiqueMade) -> None:
+        label = "critique" if made.critic == 0 else "second"
+        self._say(label, words.critique(made))
+        for problem in made.problems:
+            self._problem(problem)
+        for line in made.prose.splitlines():
+            self._say("", line)
+
+    def _problem(self, problem: Problem) -> None:
+        missing = " (missing from the text)" if problem.kind == "missing" else ""
+        self._say(
+            f"  {problem.severity}",
+            problem.problem + missing,
+            label_style=_SEVERITIES[problem.severity],
+        )
+        if problem.quote:
+            self._say("", f"“{problem.quote}”", "italic dim")
+
+    def _ballot(self, ballot: BallotCast, in_full: bool) -> None:
+        who, _, vote = words.ballot(ballot).partition(": ")
+        seen = f"  (saw {', '.join(ballot.order)})" if ballot.ranking else ""
+        self._say(who, f"{vote}{seen}", "" if ballot.ranking else "yellow")
+        if in_full:
+            self._say("", ballot.model, "dim")
+            for line in ballot.reasoning.splitlines():
+                self._say("", line, "dim")
+
+    def _heading(self, title: str) -> None:
+        self._print(Text(f"\n{title}", style="bold"))
+
+    def _quote(self, name: str, text: str) -> None:
+        """A text as it is, between rules."""
+        if text:
+            self._print(Text(f"── {name} ".ljust(self.width, "─"), style="dim"))
+            self._print(Text(text.rstrip("\n")))
+            self._print(Text("─" * self.width, style="dim"))
+
+    def _say(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
+        room = max(20, self.width - _STEP - 2)
+        lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        for place, line in enumerate(lines):
+            head = f"{label if place == 0 else '':<{_STEP}}"
+            self._print(Text.assemble("  ", (head, label_style), (line, style)))
+
+    def _print(self, line: Text) -> None:
+        self.console.print(line, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""`autoreason watch`: follow a live run from another terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import opened, pick, run_argument
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from autoreason.cli.drive import View
+    from autoreason.cli.live import Call, Live, Spent
+    from autoreason.journal import Asked, Journal
+
+_LOOK_EVERY = 0.5
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+@options.group(
+    "Output",
+    options.option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+)
+def watch(run: str | None, journal: str | None, no_live: bool) -> int:
+    """Follow a live run from another terminal, until it ends.
+
+    RUN defaults to the live one. Ctrl-C ends the watching, not the run.
+    """
+    from autoreason.cli import ending
+    from autoreason.cli.consoles import stderr_console
+    from autoreason.cli.drive import INTERRUPTED, Manner, choose_view
+    from autoreason.cli.live import Live
+
+    console = stderr_console()
+    with opened(journal) as book:
+        row = pick(book, run, lambda row: row.live, "live run")
+        view = choose_view(Live(row.id), Manner(live=not no_live), console)
+        try:
+            view.open()
+            _follow(book, row.id, view)
+        except KeyboardInterrupt:
+            view.close()
+            print(f"no longer watching; {row.id} goes on", file=sys.stderr)
+            return INTERRUPTED
+        finally:
+            view.close()
+        row = book.find(row.id)
+    story = view.live.story
+    ending.print_rows(ending.rows(ending.result_of(row, story), story, None), console)
+    return 0
+
+
+def _follow(book: Journal, run: str, view: View) -> None:
+    import time
+
+    seen, looked = 0, float("-inf")
+    while True:
+        if time.monotonic() - looked >= _LOOK_EVERY:
+            looked = time.monotonic()
+            # Asked first: what was written until then is seen by the look that follows.
+            held = book.holder(run) is not None
+            seen = _look(book, run, view, seen)
+            if not held or view.live.story.status != "running":
+                return
+        view.tick()
+        time.sleep(min(view.period, _LOOK_EVERY))
+
+
+def _look(book: Journal, run: str, view: View, seen: int) -> int:
+    from autoreason.events import RunResumed, RunStarted
+
+    live = view.live
+    for seq, at, event in book.events(run, seen):
+        if isinstance(event, RunStarted | RunResumed):
+            live.started = live.clock() - _age(at)
+        view.tell(event)
+        seen = seq
+    live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
+    live.spent = _spent(book, run)
+    return seen
+
+
+def _call(asked: Asked, live: Live) -> Call:
+    from autoreason.cli.live import Call
+
+    return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))
+
+
+def _spent(book: Journal, run: str) -> Spent:
+    from autoreason.cli.live import Spent
+
+    taken = book.spent(run)
+    return Spent(taken.calls, taken.tokens, taken.known_cost, taken.unpriced)
+
+
+def _age(moment: datetime) -> float:
+    from datetime import UTC, datetime
+
+    return (datetime.now(UTC) - moment).total_seconds()

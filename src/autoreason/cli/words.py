@@ -1,0 +1,270 @@
+"""Verdicts, evidence and quantities in plain words, for every view."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autoreason.contract import Contract, Violation
+    from autoreason.events import (
+        BallotCast,
+        CandidateDropped,
+        CandidateReady,
+        CritiqueMade,
+        Evidence,
+        PassDecided,
+        Preference,
+        Survival,
+        Verdict,
+    )
+
+SLOTS = ("A", "AB", "B")
+ENDINGS = {
+    "running": "Not finished",
+    "converged": "Converged",
+    "capped": "Ended at the last pass allowed",
+    "accepted": "Accepted by a person",
+    "budget": "Paused at the budget",
+    "stopped": "Stopped",
+    "panel_failed": "Paused: the panel failed",
+    "provider_failed": "Paused: the provider failed",
+}
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 call`, `2 calls`, `1,200 calls`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """`4.1 s`, `3 min 12 s`, `2 h 05 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def money(cost: Decimal | None) -> str:
+    """US dollars, with as many digits as a small sum needs; an unknown sum is called unknown."""
+    if cost is None:
+        return "unknown"
+    if cost == 0 or cost >= Decimal("0.1"):
+        return f"${cost:,.2f}"
+    return f"${cost:.4f}" if cost >= Decimal("0.0001") else "under $0.0001"
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage; never a false 0 % or 100 %."""
+    if 0 < share < 0.01:
+        return "under 1 %"
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{share * 100:.0f} %"
+
+
+def ranking(order: Iterable[str]) -> str:
+    """`AB > A > B`."""
+    return " > ".join(order)
+
+
+def scores(points: dict[str, int], joint: str = " · ") -> str:
+    """`A 6 · AB 8 · B 4`: the slots in their usual order, other texts by points."""
+    usual = [slot for slot in SLOTS if slot in points]
+    others = sorted((name for name in points if name not in SLOTS), key=lambda name: -points[name])
+    return joint.join(f"{name} {points[name]}" for name in (*usual, *others))
+
+
+def lead(verdict: Verdict) -> str:
+    """The margin, and what it is worth."""
+    if verdict.tied:
+        return f"a tie at the top, which goes to {verdict.winner}"
+    points, often = count(verdict.margin, "point"), percent(verdict.chance)
+    return f"{points} ahead; judges ranking at random give as much {often} of the time"
+
+
+def ballots(verdict: Verdict) -> str:
+    """How many votes a verdict rests on, and what was left out."""
+    cast = count(verdict.ballots, "ballot")
+    return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
+
+
+def decided(event: PassDecided, k: int | None = None) -> str:
+    """How a pass ended, in one line."""
+    if event.outcome == "inconclusive":
+        return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
+    row = f"; {survivals(event.streak, k)}" if event.winner == "A" else ""
+    if event.verdict is None:
+        return f"{event.winner} stands alone ({event.reason or 'unopposed'}){row}"
+    verb = "survives" if event.winner == "A" else "wins"
+    worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
+    return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
+
+
+def survivals(streak: int, k: int | None) -> str:
+    """How far the run is from convergence."""
+    return f"survival {streak} of {k} in a row" if k else f"survival {streak} in a row"
+
+
+def critique(event: CritiqueMade) -> str:
+    """What a critic brought, counted."""
+    if not event.readable:
+        return "a critique nobody could read"
+    if event.prose:
+        return f"a critique of {count(len(event.prose.split()), 'word')}"
+    left_out = f" ({event.dropped} left out: the quote is not in the text)" if event.dropped else ""
+    if not event.problems:
+        return f"found nothing to criticise{left_out}"
+    severities = [problem.severity for problem in event.problems]
+    parts = [
+        f"{severities.count(severity)} {severity}"
+        for severity in ("critical", "major", "minor")
+        if severity in severities
+    ]
+    return f"{count(len(severities), 'problem')}: {', '.join(parts)}{left_out}"
+
+
+def candidate(event: CandidateReady) -> str:
+    """A challenger's length and what was done to it on the way."""
+    notes = [
+        note
+        for note, holds in (
+            ("repaired to keep the contract", event.repaired),
+            ("rewritten because it gave itself away", event.rewritten),
+            (f"still gives itself away: {', '.join(event.leaks)}", event.leaks),
+        )
+        if holds
+    ]
+    return "; ".join((count(event.words, "word"), *notes))
+
+
+_DROPPED = {
+    "truncated": "cut off at the output limit",
+    "refused": "the model refused",
+    "empty": "the reply was empty",
+    "clone": "it is the same text as another candidate",
+    "contract": "it breaks the contract",
+}
+
+
+def dropped(event: CandidateDropped) -> str:
+    """Why a text is not on the ballot."""
+    detail = violations(event.violations) or event.detail
+    return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
+
+
+def ballot(event: BallotCast) -> str:
+    """One seat's vote."""
+    lens = f" ({event.lens})" if event.lens else ""
+    again = f", asked {event.asked} times" if event.asked > 1 else ""
+    vote = ranking(event.ranking) if event.ranking else "no valid ballot"
+    return f"judge {event.seat + 1}{lens}: {vote}{again}"
+
+
+def violations(broken: tuple[Violation, ...]) -> str:
+    """Broken rules, joined."""
+    return "; ".join(violation.message for violation in broken)
+
+
+def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
+    """Whether the text keeps its contract."""
+    if rules.empty:
+        return "none was set"
+    if broken:
+        return f"broken: {violations(broken)}"
+    return f"kept: {' '.join(rules.rules())}"
+
+
+def survival(found: Survival | None) -> str:
+    """How often A survived, against what chance alone gives."""
+    if found is None or not found.panels:
+        return "no panel sat, so nothing is known"
+    usual = f"{found.expected:.1f}".removesuffix(".0")
+    said = (
+        f"A survived {found.survived} of {count(found.panels, 'panel')}; "
+        f"judges ranking at random would keep it in {usual}"
+    )
+    if not found.survived:
+        return said
+    return f"{said}, and in {found.survived} or more {percent(found.chance)} of the time"
+
+
+def agreement(tau: float | None) -> str:
+    """Kendall's tau as the share of pairs that two judges put in the same order."""
+    if tau is None:
+        return "unknown: no two valid ballots to compare"
+    same = percent((1 + tau) / 2)
+    return (
+        f"shown two texts, two judges prefer the same one {same} of the time "
+        f"(tau {tau:.2f}; chance is 50 %)"
+    )
+
+
+def preference(found: Preference | None) -> str:
+    """How many judges of the playoff prefer the delivered text to the first draft."""
+    if found is None or not found.judges:
+        return "unknown: no playoff compared the delivered text with the first draft"
+    interval = f"{found.low * 100:.0f} to {percent(found.high)}"
+    said = (
+        f"{found.prefer} of {count(found.judges, 'judge')} prefer the delivered text to the first "
+        f"draft (95 % interval {interval})"
+    )
+    if found.low > 0.5:
+        return said
+    doubt = "an even split is not ruled out" if found.high >= 0.5 else "they prefer the draft"
+    return f"{said}; {doubt}"
+
+
+def leaks(number: int) -> str:
+    """How blind the judging was."""
+    if not number:
+        return "none: nothing gave a candidate away"
+    return f"{count(number, 'candidate')} went to a panel although something gave it away"
+
+
+def evidence(
+    found: Evidence, rules: Contract, broken: tuple[Violation, ...]
+) -> list[tuple[str, str]]:
+    """What a run can show for itself, as labelled sentences."""
+    rows = [
+        ("Survival", survival(found.survival)),
+        ("Agreement", agreement(found.agreement)),
+        ("Playoff", preference(found.preference)),
+        ("Contract", contract(rules, broken)),
+        ("Leaks", leaks(found.leaks)),
+    ]
+    left_out = [
+        note
+        for note, number in (
+            (
+                f"{found.invalid} of {found.ballots + found.invalid} ballots not valid",
+                found.invalid,
+            ),
+            (f"{count(found.inconclusive, 'pass', 'passes')} inconclusive", found.inconclusive),
+            (f"{count(found.unopposed, 'pass', 'passes')} unopposed", found.unopposed),
+            (f"{count(found.ties, 'tie')} at the top", found.ties),
+            (
+                f"{count(found.dropped_quotes, 'criticism')} with a made-up quote",
+                found.dropped_quotes,
+            ),
+        )
+        if number
+    ]
+    return [*rows, ("Left out", "; ".join(left_out))] if left_out else rows
+
+
+def positions(first_places: tuple[int, ...]) -> str:
+    """Whether where a text stood mattered."""
+    total = sum(first_places)
+    if not total:
+        return ""
+    shares = " / ".join(percent(number / total) for number in first_places)
+    even = percent(1 / len(first_places))
+    return (
+        f"first places by the position a text stood in: {shares} of {total} "
+        f"({even} each if position does not matter)"
+    )

@@ -1,0 +1,81 @@
+"""The command line as a user has it: a process of its own, in a home of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.server import Server, serving
+
+BRIEF = "Write about tides and boats"
+FAST = ("-m", "echo/echo", "--passes", "2", "--seed", "7")
+
+
+class Shell:
+    """Runs `autoreason` where nothing of the developer's machine is seen."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        kept = ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT", "COVERAGE_PROCESS_START")
+        self.environment = {name: os.environ[name] for name in kept if name in os.environ} | {
+            "HOME": str(home),
+            "XDG_DATA_HOME": str(home / "data"),
+            "XDG_CACHE_HOME": str(home / "cache"),
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "PYTHONWARNINGS": "error::ResourceWarning",
+        }
+
+    @property
+    def journal(self) -> Path:
+        """Where the record is."""
+        return self.home / "data" / "autoreason" / "journal.db"
+
+    def command(self, *arguments: str) -> list[str]:
+        """What to start."""
+        return [sys.executable, "-m", "autoreason.cli", *arguments]
+
+    def __call__(
+        self, *arguments: str, stdin: str | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(
+            self.command(*arguments),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=self.environment | environment,
+            cwd=self.home,
+            timeout=60,
+            check=False,
+        )
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Begin a command and go on."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            text=True,
+            encoding="utf-8",
+            env=self.environment,
+            cwd=self.home,
+            **options,
+        )
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A shell in an empty home."""
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A model server that answers once its gate is open."""
+    with serving() as server:
+        yield server

@@ -1,0 +1,119 @@
+"""A server on this machine that answers like one with OpenAI's interface, when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from autoreason.exchange import Message, Request, Schema
+from autoreason.models.doubles import EchoModel
+
+
+class Server(ThreadingHTTPServer):
+    """Counts what it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = 0
+        self.gate = threading.Event()
+        """Answers wait for it..."""
+        self.held_from = 1
+        """...from this call on."""
+        self.broken_from: int | None = None
+        """From this call on, it fails."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A caller that was killed is nothing to report."""
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Speaks as much of the interface as is needed."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        """The list of models."""
+        self._send(200, {"object": "list", "data": [{"id": "slow", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        """One completion."""
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked += 1
+        number = self.server.asked
+        if self.server.broken_from is not None and number >= self.server.broken_from:
+            self._send(401, {"error": {"message": "this key was revoked"}})
+            return
+        if number >= self.server.held_from:
+            self.server.gate.wait(60)
+        text = answer(body)
+        usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
+        if body.get("stream"):
+            self._stream(text, usage)
+        else:
+            choice = {"message": {"content": text}, "finish_reason": "stop"}
+            self._send(200, {"choices": [choice], "usage": usage})
+
+    def _stream(self, text: str, usage: dict[str, int]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        chunks: list[dict[str, Any]] = [
+            {"choices": [{"delta": {"content": text}, "finish_reason": None}]},
+            {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+            {"choices": [], "usage": usage},
+        ]
+        for chunk in chunks:
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _send(self, status: int, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def answer(body: dict[str, Any]) -> str:
+    """What the echo model would say."""
+    shape = body.get("response_format", {}).get("json_schema")
+    request = Request(
+        role="author",
+        key="x",
+        model="echo/echo",
+        messages=tuple(Message(each["role"], each["content"]) for each in body["messages"]),
+        max_tokens=1000,
+        schema=Schema(shape["name"], shape["schema"], "") if shape else None,
+    )
+    return asyncio.run(EchoModel().ask(request)).text
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server for as long as it is needed."""
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.gate.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,206 @@
+"""`run`: the text to standard output, the story to standard error, one exit status for each end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.server import Server
+
+
+def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST)
+    assert done.returncode == 0
+    assert done.stdout.startswith("# ")
+    assert "pass 1: critique" in done.stderr
+    assert "Took" in done.stderr
+    assert shell("show", "--text").stdout == done.stdout
+
+
+def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
+    (shell.home / "brief.md").write_text(f"---\nmax_words: 400\n---\n{BRIEF}\n")
+    from_file = shell("run", "brief.md", *FAST, "-q")
+    from_pipe = shell("run", "-", *FAST, "-q", stdin=f"---\nmax_words: 400\n---\n{BRIEF}\n")
+    assert from_file.returncode == 0
+    assert from_file.stdout == from_pipe.stdout
+
+
+def test_quiet_is_quiet(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q").stderr == ""
+
+
+def test_json_is_one_object(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "--json", "-q")
+    told = json.loads(done.stdout)
+    assert set(told) == {
+        *("run", "status", "reason", "text", "origin", "passes"),
+        *("calls", "tokens", "cost", "seed", "evidence"),
+    }
+    assert told["seed"] == 7
+    assert told["calls"] > 0
+
+
+def test_the_same_seed_gives_the_same_text(shell: Shell) -> None:
+    first, second = (shell("run", BRIEF, *FAST, "-q").stdout for _ in range(2))
+    assert first == second
+
+
+def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "-o", "text.md")
+    assert done.stdout == ""
+    assert (shell.home / "text.md").read_text().startswith("# ")
+    assert "written to text.md" in done.stderr
+    assert [path.name for path in shell.home.glob(".text*")] == []
+
+
+def test_a_spent_budget_delivers_the_best_so_far(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "--max-calls", "4")
+    assert done.returncode == 3
+    assert done.stdout.startswith("# ")
+    assert "autoreason resume" in done.stderr
+    more = shell("resume", "--max-calls", "500", "-q")
+    assert more.returncode == 0
+
+
+def test_a_failing_provider_prints_no_text(shell: Shell, server: Server) -> None:
+    server.gate.set()
+    server.broken_from = 4
+    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert "autoreason resume" in done.stderr
+    assert "--text" in done.stderr
+    server.broken_from = None
+    assert shell("resume", "-q").stdout.startswith("# ")
+
+
+def test_json_tells_of_a_failure_too(shell: Shell, server: Server) -> None:
+    server.gate.set()
+    server.broken_from = 4
+    address = ("-m", "test/slow", "--base-url", server.url)
+    done = shell("run", BRIEF, *address, "--json", "-q")
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["status"] == "provider_failed"
+
+
+def test_a_quiet_failure_still_says_how_to_go_on(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+    assert done.stderr.count("\n") == 1
+    assert "autoreason resume" in done.stderr
+    assert "--text" in done.stderr
+
+
+def test_a_dry_run_calls_nothing_and_writes_nothing(shell: Shell, server: Server) -> None:
+    address = ("-m", "test/slow", "--base-url", server.url)
+    done = shell("run", BRIEF, *address, "--dry-run")
+    assert done.returncode == 0
+    assert BRIEF in done.stdout
+    assert "most likely about" in done.stdout
+    assert "cost       unknown" in done.stdout
+    assert server.asked == 0
+    assert not shell.journal.exists()
+
+
+def test_a_dry_run_for_programs(shell: Shell) -> None:
+    told = json.loads(shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
+    assert told["settings"]["passes"] == 2
+    assert set(told["estimate"]["calls"]) == {"low", "likely", "high"}
+
+
+def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
+    running = shell.start("run", BRIEF, *FAST, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert running.stdout is not None
+    running.stdout.close()
+    assert running.stderr is not None
+    said = running.stderr.read()
+    running.stderr.close()
+    running.wait(60)
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+def test_a_log_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
+    running = shell.start("run", BRIEF, *FAST, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert running.stderr is not None
+    running.stderr.close()
+    assert running.stdout is not None
+    text = running.stdout.read()
+    running.stdout.close()
+    assert running.wait(60) == 0
+    assert text.startswith("# ")
+
+
+WRONG: dict[str, tuple[str, ...]] = {
+    "missing file": ("run", "nothing.md"),
+    "empty brief": ("run", "empty.md"),
+    "binary brief": ("run", "binary.md"),
+    "bad front matter": ("run", "front.md"),
+    "contradiction": ("run", BRIEF, "--min-words", "9", "--max-words", "5"),
+    "unknown provider": ("run", BRIEF, "-m", "nosuch/model"),
+    "no address": ("run", BRIEF, "-m", "gpt"),
+    "no weights": ("run", BRIEF),
+    "missing key": ("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5"),
+    "unreachable": ("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9/v1"),
+    "strange prompt": ("run", BRIEF, *FAST, "--prompts", "prompts"),
+    "no prompts": ("run", BRIEF, *FAST, "--prompts", "nowhere"),
+    "k": ("run", BRIEF, *FAST, "-k", "0"),
+    "judges": ("run", BRIEF, *FAST, "--judges", "1"),
+    "passes": ("run", BRIEF, "-m", "echo/echo", "--passes", "0"),
+    "budget": ("run", BRIEF, *FAST, "--max-cost", "-1"),
+    "tie order": ("run", BRIEF, *FAST, "--tie-order", "B>A>AB"),
+    "playoff": ("run", BRIEF, *FAST, "--playoff", "3", "--no-playoff"),
+    "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
+    "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
+    "unknown run": ("show", "nobody"),
+    "nothing to resume": ("resume",),
+    "nothing live": ("stop",),
+    "fork of nothing": ("fork", "nobody"),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    (shell.home / "empty.md").write_text(" \n")
+    (shell.home / "binary.md").write_bytes(b"\x00\x01\xff")
+    (shell.home / "front.md").write_text("---\nmax_words: [\n---\nx\n")
+    (shell.home / "prompts").mkdir()
+    (shell.home / "prompts" / "critic.md").write_text("{{ nonsense }}")
+    before = contents(shell.home)
+    done = shell(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("autoreason: ")
+    assert done.stderr.count("\n") == 1
+    assert contents(shell.home) == before
+
+
+def contents(folder: Path) -> set[Path]:
+    """Every file and folder below."""
+    return set(folder.rglob("*"))
+
+
+def test_a_missing_key_names_its_variable(shell: Shell) -> None:
+    assert "ANTHROPIC_API_KEY" in shell("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5").stderr
+
+
+def test_usage_errors_are_clicks_own(shell: Shell) -> None:
+    for arguments in (("run",), ("run", "x", "--nosuch"), ("nosuch",)):
+        done = shell(*arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith("Usage:")
+
+
+def test_a_key_in_the_environment_changes_nothing(shell: Shell) -> None:
+    done = shell("run", BRIEF, "--dry-run", ANTHROPIC_API_KEY="sk-secret")
+    assert "local/smollm2" in done.stdout
+    assert "sk-secret" not in done.stdout + done.stderr
+
+
+def test_a_terminal_in_name_only_gets_lines(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
+    assert "\x1b[?25l" not in done.stderr

@@ -1,0 +1,55 @@
+"""`models` and `doctor`: what is there, what is missing, what to do about it."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import Shell
+from tests.cli.server import Server
+
+
+def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
+    done = shell("models", OPENAI_API_KEY="sk-very-secret")
+    assert "OPENAI_API_KEY set" in done.stdout
+    assert "ANTHROPIC_API_KEY not set" in done.stdout
+    assert "local/smollm2" in done.stdout
+    assert "sk-very-secret" not in done.stdout + done.stderr
+
+
+def test_models_for_programs(shell: Shell) -> None:
+    told = json.loads(shell("models", "--json").stdout)
+    assert told["default"] == "local/smollm2"
+    assert {row["provider"]: row["key"] for row in told["providers"]}["openai"] == "missing"
+
+
+def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Server) -> None:
+    done = shell("models", "--check", "test/slow", "test/other", "--base-url", server.url)
+    assert done.returncode == 0
+    first, second = done.stdout.splitlines()
+    assert first.startswith("ok    test/slow  reachable")
+    assert second.startswith("ok    test/other  reachable")
+    assert server.asked == 0
+
+
+def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:
+    done = shell("models", "--base-url", "http://127.0.0.1:9/v1", "--check", "test/slow")
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail  test/slow  ")
+    assert json.loads(shell("models", "--check", "nosuch/x", "--json").stdout)[0]["problem"]
+
+
+def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> None:
+    done = shell("doctor", "--json")
+    about = [finding["about"] for finding in json.loads(done.stdout)]
+    assert about == ["python", "dependencies", "journal", "keys", "local model", "terminal"]
+    assert done.returncode == 0
+    assert list(shell.home.rglob("*")) == []
+
+
+def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:
+    shell.journal.parent.mkdir(parents=True)
+    shell.journal.write_text("not a database")
+    done = shell("doctor")
+    assert done.returncode == 1
+    assert "fail " in done.stdout
+    assert shell.journal.read_text() == "not a database"

@@ -1,0 +1,54 @@
+"""Help is quick because nothing heavy is loaded for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from click import Context
+from click.testing import CliRunner
+
+from autoreason import settings
+from autoreason.cli import options
+from autoreason.cli.group import SECTIONS, cli
+
+HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp")
+
+
+def imported(*arguments: str) -> set[str]:
+    """Every module that a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "autoreason.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
+    return {line.partition(".")[0] for line in lines}
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert imported("--help").isdisjoint(HEAVY)
+
+
+def test_the_help_of_run_loads_nothing_heavy() -> None:
+    assert imported("run", "--help").isdisjoint(HEAVY)
+
+
+def test_every_command_has_the_help_it_is_listed_with() -> None:
+    listed = {name: said for section in SECTIONS.values() for name, said in section.items()}
+    for name, said in listed.items():
+        command = cli.get_command(Context(cli), name)
+        assert command is not None
+        assert command.help, name
+        assert len(said) <= 56, "short help is cut off at 80 columns"
+
+
+def test_help_names_the_true_default() -> None:
+    assert options.DEFAULT_MODEL == settings.DEFAULT_MODEL
+
+
+def test_a_resumed_run_has_no_defaults_of_ours() -> None:
+    said = CliRunner().invoke(cli, ["resume", "--help"]).output
+    assert "smollm2" not in said
+    assert "Who plays every role, as provider/model." in said

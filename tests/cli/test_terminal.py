@@ -1,0 +1,220 @@
+"""On a terminal: the live view, Ctrl-C once and twice, a second terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.server import Server
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """A process with a terminal of its own, and what it printed there."""
+
+    def __init__(self, shell: Shell, arguments: tuple[str, ...], columns: int, **kept: str) -> None:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = subprocess.Popen(
+            shell.command(*arguments),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=shell.environment | {"TERM": "xterm-256color"} | kept,
+            cwd=shell.home,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._file = ours
+        self._data = b""
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        # Linux says goodbye with an error, others with nothing.
+        with contextlib.suppress(OSError):
+            while data := os.read(self._file, 65536):
+                self._data += data
+
+    @property
+    def raw(self) -> str:
+        """Everything, escapes included."""
+        return self._data.decode("utf-8", "replace")
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return _ESCAPE.sub("", self.raw).replace("\r\n", "\n")
+
+    def wait_for(self, words: str, seconds: float = 20.0) -> None:
+        """Wait until it says so."""
+        until = time.monotonic() + seconds
+        while words not in self.text:
+            if time.monotonic() > until or not self._reader.is_alive():
+                pytest.fail(f"never said {words!r}; said {self.text!r}")
+            time.sleep(0.02)
+
+    def end(self, seconds: float = 20.0) -> int:
+        """Wait for its exit status."""
+        status = self.process.wait(seconds)
+        self._reader.join(5)
+        return status
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join(5)
+        os.close(self._file)
+
+
+@contextmanager
+def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> Iterator[Terminal]:
+    """A command on a terminal."""
+    opened = Terminal(shell, arguments, columns, **kept)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def slow(server: Server) -> tuple[str, ...]:
+    """A run on the server."""
+    return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: int) -> None:
+    with terminal(shell, *slow(server), columns=columns) as screen:
+        screen.wait_for("first draft")
+        screen.wait_for("author")
+        server.gate.set()
+        assert screen.end() == 0
+        assert "\x1b[?25l" in screen.raw
+        assert screen.raw.rstrip().rfind("\x1b[?25h") > screen.raw.rfind("\x1b[?25l")
+        assert "─\n# " in screen.text
+        assert "Survival" in screen.text
+        assert "autoreason show" in screen.text
+
+
+def test_no_colour_where_none_is_wanted(shell: Shell) -> None:
+    with terminal(shell, "run", BRIEF, *FAST, NO_COLOR="1") as screen:
+        assert screen.end() == 0
+        assert not re.search(r"\x1b\[(?:\d+;)*3[0-7]m", screen.raw)
+
+
+def test_a_dumb_terminal_gets_lines(shell: Shell) -> None:
+    with terminal(shell, "run", BRIEF, *FAST, TERM="dumb") as screen:
+        assert screen.end() == 0
+        assert "\x1b" not in screen.raw
+        assert "pass 1: critique" in screen.text
+
+
+def test_the_live_view_can_be_declined(shell: Shell) -> None:
+    with terminal(shell, "run", BRIEF, *FAST, "--no-live") as screen:
+        assert screen.end() == 0
+        assert "pass 1: critique" in screen.text
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("author")
+        while not server.asked:
+            time.sleep(0.02)
+        screen.process.send_signal(number)
+        screen.wait_for("already paid for")
+        server.gate.set()
+        assert screen.end() == 130
+        assert "autoreason resume" in screen.text
+        assert "# " not in screen.text
+    assert server.asked == 1
+    (row,) = json.loads(shell("runs", "--json").stdout)
+    assert row["status"] == "stopped"
+    # The reply that was on its way is kept, so the draft is not asked for again.
+    assert shell("resume", "-q").returncode == 0
+    assert row["calls"] == 1
+
+
+def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("author")
+        while not server.asked:
+            time.sleep(0.02)
+        screen.process.send_signal(signal.SIGINT)
+        screen.wait_for("already paid for")
+        screen.process.send_signal(signal.SIGINT)
+        assert screen.end(5) == 130
+        assert "ended at once" in screen.text
+        assert screen.raw.rfind("\x1b[?25h") > screen.raw.rfind("\x1b[?25l")
+    server.gate.set()
+    (row,) = json.loads(shell("runs", "--json").stdout)
+    assert row["status"] == "killed"
+    assert shell("resume", "-q").returncode == 0
+
+
+def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server) -> None:
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("author")
+        while not server.asked:
+            time.sleep(0.02)
+        (row,) = json.loads(shell("runs", "--json").stdout)
+        assert row["status"] == "live"
+        busy = shell("resume", row["run"])
+        assert busy.returncode == 2
+        assert busy.stderr.count("\n") == 1
+        guided = shell("guide", row["run"], "mind the tides")
+        assert "next pass" in guided.stderr
+        with terminal(shell, "watch") as other:
+            other.wait_for("author")
+            assert "stops" in shell("stop").stderr
+            time.sleep(1)
+            server.gate.set()
+            assert screen.end() == 130
+            assert other.end() == 0
+            assert "Stopped" in other.text
+
+
+def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("author")
+        while not server.asked:
+            time.sleep(0.02)
+        with terminal(shell, "watch") as other:
+            other.wait_for("author")
+            other.process.send_signal(signal.SIGINT)
+            assert other.end() == 130
+            assert "no longer watching" in other.text
+        assert screen.process.poll() is None
+        server.gate.set()
+        assert screen.end() == 0
+
+
+def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
+    server.held_from = 2
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("pass 1")
+        screen.wait_for("critic")
+        assert "ends with the text" in shell("accept").stderr
+        time.sleep(1)
+        server.gate.set()
+        assert screen.end() == 0
+        assert "Accepted by a person" in screen.text
+        assert "─\n# " in screen.text
+    assert server.asked == 2

@@ -1,0 +1,166 @@
+"""Numbers become sentences a reader can use, and unknown stays unknown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from tests.cli import made_up
+
+from autoreason.cli import words
+from autoreason.contract import Contract
+from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, Preference, Survival
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(4.06, "4.1 s"), (42.4, "42 s"), (192, "3 min 12 s"), (7500, "2 h 05 min")],
+)
+def test_durations(seconds: float, said: str) -> None:
+    assert words.duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (None, "unknown"),
+        (Decimal(0), "$0.00"),
+        (Decimal("0.00001"), "under $0.0001"),
+        (Decimal("0.0123"), "$0.0123"),
+        (Decimal("0.456"), "$0.46"),
+        (Decimal("1234.5"), "$1,234.50"),
+    ],
+)
+def test_money_is_never_zero_where_it_is_unknown(cost: Decimal | None, said: str) -> None:
+    assert words.money(cost) == said
+
+
+def test_percentages_never_round_to_certainty() -> None:
+    assert words.percent(0.004) == "under 1 %"
+    assert words.percent(0.997) == "over 99 %"
+    assert words.percent(0) == "0 %"
+    assert words.percent(1) == "100 %"
+
+
+def test_a_verdict_says_what_its_margin_is_worth() -> None:
+    said = words.decided(
+        PassDecided(
+            number=1,
+            outcome="decided",
+            winner="AB",
+            streak=0,
+            words=9,
+            verdict=made_up.verdict(6, 8, 4),
+        )
+    )
+    assert said == (
+        "AB wins, A 6 · AB 8 · B 4: 2 points ahead; "
+        "judges ranking at random give as much 41 % of the time (3 ballots)"
+    )
+
+
+def test_a_survival_counts_towards_the_end() -> None:
+    event = PassDecided(
+        number=2,
+        outcome="decided",
+        winner="A",
+        streak=1,
+        words=9,
+        verdict=made_up.verdict(7, 7, 4),
+    )
+    said = words.decided(event, k=2)
+    assert said.startswith("A survives, A 7 · AB 7 · B 4: a tie at the top, which goes to A")
+    assert said.endswith("survival 1 of 2 in a row")
+
+
+def test_a_pass_without_a_panel_says_why() -> None:
+    alone = PassDecided(
+        number=1,
+        outcome="unopposed",
+        winner="A",
+        streak=1,
+        words=9,
+        reason="no challenger was left",
+    )
+    assert words.decided(alone, 2).startswith("A stands alone (no challenger was left)")
+    nothing = PassDecided(
+        number=1, outcome="inconclusive", winner=None, streak=0, words=9, reason="1 of 3 valid"
+    )
+    assert words.decided(nothing) == "inconclusive (1 of 3 valid); A stays"
+
+
+def test_critiques_are_counted_by_severity() -> None:
+    assert words.critique(made_up.critique(1)) == (
+        "2 problems: 1 critical, 1 minor (1 left out: the quote is not in the text)"
+    )
+    empty = CritiqueMade(number=1, critic=0)
+    assert words.critique(empty) == "found nothing to criticise"
+    unreadable = CritiqueMade(number=1, critic=0, readable=False)
+    assert "could read" in words.critique(unreadable)
+    prose = CritiqueMade(number=1, critic=0, prose="too long by far")
+    assert words.critique(prose) == "a critique of 4 words"
+
+
+def test_a_dropped_text_names_the_rule_it_broke() -> None:
+    assert words.dropped(made_up.LOST) == (
+        "left out: it breaks the contract (612 words, at most 500 allowed)"
+    )
+    clone = CandidateDropped(number=1, slot="AB", reason="clone")
+    assert words.dropped(clone) == "left out: it is the same text as another candidate"
+
+
+def test_a_seat_without_a_ballot_is_not_a_vote() -> None:
+    assert words.ballot(made_up.ballot("pass/1", 1)) == "judge 2: no valid ballot"
+    assert words.ballot(made_up.ballot("pass/1", 0, "B", "A", "AB")) == "judge 1: B > A > AB"
+
+
+def test_survival_is_set_against_chance() -> None:
+    said = words.survival(Survival(panels=5, survived=3, expected=2.0, chance=0.31))
+    assert said == (
+        "A survived 3 of 5 panels; judges ranking at random would keep it in 2, "
+        "and in 3 or more 31 % of the time"
+    )
+    assert "nothing is known" in words.survival(None)
+
+
+def test_tau_is_told_as_agreement_on_pairs() -> None:
+    assert "73 % of the time (tau 0.46; chance is 50 %)" in words.agreement(0.46)
+    assert words.agreement(None).startswith("unknown")
+
+
+@pytest.mark.parametrize(
+    ("prefer", "low", "high", "doubt"),
+    [
+        (7, 0.65, 1.0, ""),
+        (5, 0.36, 0.92, "an even split is not ruled out"),
+        (0, 0.0, 0.35, "they prefer the draft"),
+    ],
+)
+def test_a_preference_never_claims_more_than_its_interval(
+    prefer: int, low: float, high: float, doubt: str
+) -> None:
+    said = words.preference(Preference(judges=7, prefer=prefer, low=low, high=high))
+    assert said.startswith(f"{prefer} of 7 judges prefer the delivered text")
+    assert said.endswith(doubt or ")")
+
+
+def test_no_playoff_is_unknown_not_zero() -> None:
+    assert words.preference(None).startswith("unknown")
+
+
+def test_the_contract_is_kept_broken_or_absent() -> None:
+    rules = Contract(max_words=500)
+    assert words.contract(Contract(), ()) == "none was set"
+    assert words.contract(rules, ()) == "kept: At most 500 words."
+    assert words.contract(rules, made_up.BROKEN) == "broken: 612 words, at most 500 allowed"
+
+
+def test_evidence_prints_what_it_left_out() -> None:
+    rows = dict(words.evidence(made_up.EVIDENCE, Contract(), ()))
+    assert list(rows) == ["Survival", "Agreement", "Playoff", "Contract", "Leaks", "Left out"]
+    assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
+
+
+def test_position_effects_are_told_against_even_shares() -> None:
+    assert "50 % / 25 % / 25 % of 8 (33 % each" in words.positions((4, 2, 2))
+    assert words.positions((0, 0, 0)) == ""
