@@ -16,6 +16,8 @@ Voting = Literal["borda", "majority", "copeland"]
 
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
+SMALL_OUTPUT_LIMIT = 640
+"""For the embedded model, which fills whatever room it is given."""
 USUAL_MOST_JUDGES = 9
 MOST_JUDGES = 99
 MOST_PASSES = 1000
@@ -171,6 +173,8 @@ def make_settings(
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
     if "judges" in chosen and "most_judges" not in chosen:
         chosen["most_judges"] = max(chosen["judges"], USUAL_MOST_JUDGES)
+    if DEFAULT_MODEL in models.all():
+        chosen.setdefault("output_limit", SMALL_OUTPUT_LIMIT)
     unknown = set(chosen) - set(Settings.__struct_fields__)
     if unknown:
         raise InvalidInput(

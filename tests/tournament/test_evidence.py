@@ -18,17 +18,17 @@ from autoreason.tournament.evidence import (
     survival_tail,
     wilson,
 )
-from autoreason.tournament.voting import Tally, borda
+from autoreason.tournament.voting import RULES, Tally, borda
 
 steady = settings(deadline=None, derandomize=True)
 
 SMALL = [(1, 2), (5, 2), (8, 2), (1, 3), (2, 3), (3, 3), (5, 3), (1, 4), (2, 4), (3, 4), (2, 5)]
 
 
-def every_panel(judges: int, candidates: int) -> Iterator[Tally]:
+def every_panel(judges: int, candidates: int, rule: str = "borda") -> Iterator[Tally]:
     names = "ABCDE"[:candidates]
     for rankings in product(tuple(permutations(names)), repeat=judges):
-        yield borda(rankings, names)
+        yield RULES[rule](rankings, names)
 
 
 def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[Tally]:
@@ -47,6 +47,19 @@ def test_the_chances_are_those_of_counting_every_possible_panel(
         assert isclose(chance_of_margin(judges, margin, candidates), share, abs_tol=1e-12)
     survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
     assert isclose(chance_of_survival(judges, candidates), survived)
+
+
+@pytest.mark.parametrize("rule", ["majority", "copeland"])
+@pytest.mark.parametrize(("judges", "candidates"), [(5, 2), (3, 3), (5, 3), (2, 4)])
+def test_the_chances_under_other_rules_are_counted_too(
+    judges: int, candidates: int, rule: str
+) -> None:
+    tallies = list(every_panel(judges, candidates, rule))
+    for margin in range(judges + 1):
+        share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
+        assert isclose(chance_of_margin(judges, margin, candidates, rule), share, abs_tol=1e-12)
+    survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
+    assert isclose(chance_of_survival(judges, candidates, rule), survived)
 
 
 @pytest.mark.parametrize(

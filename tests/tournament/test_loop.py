@@ -370,3 +370,25 @@ async def test_every_verdict_carries_its_margin_and_the_chance_of_it() -> None:
     assert verdict.margin == 3
     assert 0 < verdict.chance < 1
     assert verdict.agreement == 1.0
+
+
+async def test_a_seat_is_still_filled_where_only_the_quorum_needs_it() -> None:
+    dead = {
+        f"pass/1/judge/{seat}{fresh}/try/{t}": "?"
+        for seat in (1, 2)
+        for fresh in ("", "/fresh/1")
+        for t in (0, 1)
+    }
+    played = await play(dead, judges=5, more_judges=0, k=1)
+    decided = played.of(PassDecided)[0]
+    assert decided.outcome == "decided"
+    assert decided.verdict is not None
+    assert (decided.verdict.ballots, decided.verdict.invalid) == (3, 2)
+
+
+@pytest.mark.parametrize("rule", ["majority", "copeland"])
+async def test_other_rules_decide_and_say_what_chance_alone_gives(rule: str) -> None:
+    verdict = (await play(voting=rule)).of(PassDecided)[0].verdict
+    assert verdict is not None
+    assert verdict.winner == "A"
+    assert 0 < verdict.chance < 1

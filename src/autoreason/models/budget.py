@@ -64,7 +64,7 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
         if rate is None or rate.input is None or rate.output is None:
             raise InvalidInput(
                 f"the price of {address} is not known, so the limit of {_dollars(budget.cost)} "
-                "cannot be kept; give its price, or limit tokens or calls instead"
+                "cannot be kept; limit tokens or calls instead"
             )
 
 

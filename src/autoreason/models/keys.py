@@ -70,7 +70,7 @@ def _read(path: Path) -> dict[str, str]:
         return {}
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise InvalidInput(
-            f"The key file {path} can be read by others on this machine; run `chmod 600 {path}`."
+            f"the key file {path} can be read by others on this machine; run `chmod 600 {path}`"
         )
     try:
         content = tomllib.loads(path.read_text("utf-8"))
@@ -82,7 +82,7 @@ def _read(path: Path) -> dict[str, str]:
             f'The key file {path} is not valid TOML{line}; each line reads NAME = "key".'
         ) from None
     except OSError as error:
-        raise InvalidInput(f"The key file {path} cannot be read: {error.strerror}.") from None
+        raise InvalidInput(f"the key file {path} cannot be read: {error.strerror}.") from None
     return {name: value for name, value in content.items() if isinstance(value, str)}
 
 
@@ -90,6 +90,6 @@ def _checked(value: str, where: str) -> Secret:
     """Refuse what no HTTP header can carry, without repeating it."""
     if not (value.isascii() and value.isprintable()):
         raise InvalidInput(
-            f"The key in {where} holds characters that no API key has; copy it again."
+            f"the key in {where} holds characters that no API key has; copy it again"
         )
     return Secret(value)

@@ -95,7 +95,7 @@ async def check(
         return _failed_check(address, error)
     accepted = None if provider.open_list else True
     known = _is_known(provider, provider.base(base_url), model, offered)
-    problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}."
+    problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}"
     return Check(
         address=address,
         reachable=True,
@@ -127,7 +127,7 @@ def _failed_check(address: str, error: CallFailed) -> Check:
         address=address,
         reachable=reachable,
         key_accepted=False if refused else None,
-        problem=f"{error}.",
+        problem=str(error),
     )
 
 
@@ -135,7 +135,7 @@ def _parts(address: str) -> tuple[str, str]:
     name, slash, model = address.partition("/")
     if not (name and slash and model):
         raise InvalidInput(
-            f"{address!r} is not the address of a model; write provider/model, such as {_EXAMPLES}."
+            f"{address!r} is not the address of a model; write provider/model, such as {_EXAMPLES}"
         )
     return name, model
 
@@ -148,10 +148,10 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
     known = [*PROVIDERS, *_INSIDE, *_THROUGH_LITELLM]
     meant = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
-    hint = f"did you mean {meant[0]}/{rest or '…'}? " if meant else ""
+    hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
     raise InvalidInput(
-        f"There is no provider {name!r}: {hint}Known are {', '.join(known)};"
-        " any other server with OpenAI's interface can be used by giving its address as base URL."
+        f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
+        "with OpenAI's interface by its base URL"
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.exchange import Model
+from autoreason.models import prices
 from autoreason.models.concurrency import Gate
 from autoreason.models.guard import Guard
+from autoreason.models.local import LocalModel
 from autoreason.models.opening import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
@@ -43,9 +45,18 @@ class ModelPool:
     async def check(self, address: str) -> Check:
         """Whether a model can be reached, takes our key and exists; asks it nothing."""
         self.lend(address)
-        if not isinstance(self._bare.get(address), WireModel):
+        bare = self._bare.get(address)
+        if isinstance(bare, LocalModel):
+            bare.check()
+        if not isinstance(bare, WireModel):
             return Check(address=address)
         return await check(address, base_url=self.base_url, transport=self._transport)
+
+    def window(self, address: str) -> int | None:
+        """Tokens a model can read and write at once; None where that is not known."""
+        self.lend(address)
+        bare = self._bare.get(address)
+        return bare.window if isinstance(bare, LocalModel) else prices.window(address)
 
     async def close(self) -> None:
         """Let go of all of it."""

@@ -81,7 +81,7 @@ def _normal(provider: Provider, given: str) -> str:
         usable = False
     if not usable:
         raise InvalidInput(
-            f"{given!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1."
+            f"{given!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"
         )
     if provider.name == "ollama":
         return _ollama(given)

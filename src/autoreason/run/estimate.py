@@ -97,7 +97,7 @@ def _fewest(settings: Settings) -> Plan:
 
 def _likely(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
-    stays = chance_of_survival(settings.judges)
+    stays = chance_of_survival(settings.judges, rule=settings.voting)
     expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
     passes = min(settings.passes, round(expected))
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
-from autoreason.models.prices import rates, window
+from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_request
 from autoreason.settings import Settings
@@ -18,9 +18,6 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
     """Raise `InvalidInput` for whatever would only fail later; spends nothing."""
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     for address in settings.models.all():
-        pool.lend(address)
-        _check_window(task, settings, prompts, address)
-    for address in settings.models.all():
         checked = await pool.check(address)
         if (
             checked.reachable is False
@@ -28,17 +25,19 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
             or checked.model_known is False
         ):
             raise InvalidInput(checked.problem)
+        _check_window(task, settings, prompts, address, pool.window(address))
 
 
-def _check_window(task: Task, settings: Settings, prompts: PromptSet, address: str) -> None:
-    room = window(address)
+def _check_window(
+    task: Task, settings: Settings, prompts: PromptSet, address: str, room: int | None
+) -> None:
     if room is None:
         return
     request = first_request(task, settings, prompts)
     said = sum(len(message.text.encode()) for message in request.messages) // _BYTES_A_TOKEN
     draft = len(task.draft.encode()) // _BYTES_A_TOKEN if task.draft else 0
-    # A synthesizer reads the text twice over and writes it once more.
-    needed = max(said, said + draft) + draft
+    # The first request holds a given draft once; a synthesizer reads two texts and writes a third.
+    needed = said + 2 * draft
     if needed > room:
         what = "draft" if task.draft else "brief"
         raise InvalidInput(

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import random
 from bisect import bisect
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
-from math import factorial, sqrt
+from itertools import combinations, combinations_with_replacement, permutations
+from math import comb, factorial, prod, sqrt
 from statistics import NormalDist, fmean
 
+from autoreason.tournament.voting import RULES
+
 Scores = tuple[int, ...]
-"""Borda scores of a panel in ascending order, whoever they belong to."""
+"""Scores of a panel in ascending order, whoever they belong to."""
 
 
-def chance_of_margin(judges: int, margin: int, candidates: int = 3) -> float:
-    """How often the top Borda score leads the next by `margin` or more if judges rank at random.
+def chance_of_margin(judges: int, margin: int, candidates: int = 3, rule: str = "borda") -> float:
+    """How often the top score leads the next by `margin` or more if judges rank at random.
 
-    Exact where all panels can be counted: over 3, 4 or 5 candidates up to 165, 23 or 9 judges.
-    Beyond that it is the share among twenty thousand random panels, the same ones every time.
+    Exact, but for panels too large to count (more than five candidates and judges, or so): there it
+    is estimated from the same twenty thousand random panels every time.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
-    panels = _random_panels(judges, candidates)
+    panels = _random_panels(judges, candidates, rule)
     reached = sum(count for scores, count in panels.items() if scores[-1] - scores[-2] >= margin)
     return reached / sum(panels.values())
 
 
-def chance_of_survival(judges: int, candidates: int = 3) -> float:
+def chance_of_survival(judges: int, candidates: int = 3, rule: str = "borda") -> float:
     """How often a fixed incumbent, who wins ties, stays if judges rank at random."""
-    panels = _random_panels(judges, candidates)
+    panels = _random_panels(judges, candidates, rule)
     # Any candidate may be the incumbent, so it is among the leaders in their share of cases.
     survived = sum(count * scores.count(scores[-1]) for scores, count in panels.items())
     return survived / (candidates * sum(panels.values()))
@@ -78,15 +80,20 @@ _COUNTABLE = 220_000
 _SAMPLE = 20_000
 
 
-def _random_panels(judges: int, candidates: int) -> Mapping[Scores, int]:
+def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     """How many of all possible panels end in which scores."""
     if judges < 1:
         raise ValueError(f"a panel has one judge or more, not {judges}")
     if candidates < 2:
         raise ValueError(f"a vote needs two candidates or more, not {candidates}")
-    # About the number of scores a panel can end in, times the ways to give out one judge's points.
-    work = judges ** (candidates - 1) * 2**candidates
-    return (_all_panels if work <= _COUNTABLE else _sampled_panels)(judges, candidates)
+    if rule == "borda":
+        # About the number of scores a panel can end in, times the ways to give out one judge's points.
+        work = judges ** (candidates - 1) * 2**candidates
+        if work <= _COUNTABLE:
+            return _all_panels(judges, candidates)
+    elif comb(judges + factorial(candidates) - 1, judges) <= _COUNTABLE:
+        return _all_elections(judges, candidates, rule)
+    return _sampled_panels(judges, candidates, rule)
 
 
 @cache
@@ -117,11 +124,27 @@ def _one_judge_more(panels: Mapping[Scores, int], candidates: int) -> Mapping[Sc
 
 
 @cache
-def _sampled_panels(judges: int, candidates: int) -> Mapping[Scores, int]:
+def _all_elections(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
+    """Every way to hand out ballots, whoever cast which, under a rule that is more than a sum of points."""
+    ballots = list(permutations(range(candidates)))
+    panels: defaultdict[Scores, int] = defaultdict(int)
+    for cast in combinations_with_replacement(ballots, judges):
+        same = prod(factorial(times) for times in Counter(cast).values())
+        panels[_scores(cast, rule)] += factorial(judges) // same
+    return panels
+
+
+@cache
+def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     rng = random.Random(0)
-    points = list(range(1, candidates + 1))
+    names = range(candidates)
     panels: defaultdict[Scores, int] = defaultdict(int)
     for _ in range(_SAMPLE):
-        ballots = (rng.sample(points, candidates) for _ in range(judges))
-        panels[tuple(sorted(map(sum, zip(*ballots, strict=True))))] += 1
+        cast = tuple(tuple(rng.sample(names, candidates)) for _ in range(judges))
+        panels[_scores(cast, rule)] += 1
     return panels
+
+
+def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
+    rankings = [tuple(map(str, ballot)) for ballot in cast]
+    return tuple(sorted(RULES[rule](rankings, sorted(rankings[0])).scores.values()))

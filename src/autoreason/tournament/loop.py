@@ -137,7 +137,9 @@ class Tournament:
             return self._inconclusive(
                 number, f"{valid} of {seats} ballots were valid, too few to decide"
             )
-        chance = chance_of_survival(verdict.ballots, len(ballot)) if "A" in ballot else None
+        chance = None
+        if "A" in ballot:
+            chance = chance_of_survival(verdict.ballots, len(ballot), self.settings.voting)
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 

@@ -70,8 +70,9 @@ class Panel:
         return spread(sorted(self.texts), self.size.limit, seed)
 
     def _wave(self) -> int:
+        """Judges to ask now: what the outcome needs, or else what a quorum does."""
         size = self.size
-        return next_wave(
+        wave = next_wave(
             self.rankings,
             tuple(self.texts),
             self.venue.settings.voting,
@@ -82,16 +83,18 @@ class Panel:
             seats_lost=len(self.ballots) - len(self.rankings),
             spare=size.spare,
         )
+        if not wave and len(self.rankings) < quorum(len(self.ballots)):
+            wave = max(0, size.start - len(self.ballots))
+        return wave
 
     def _verdict(self) -> Verdict:
-        tally = RULES[self.venue.settings.voting](self.rankings, tuple(self.texts))
-        # The chance of a margin is a statement about Borda points, whatever rule decides.
-        points = RULES["borda"](self.rankings, tuple(self.texts))
+        rule = self.venue.settings.voting
+        tally = RULES[rule](self.rankings, tuple(self.texts))
         return Verdict(
             winner=tally.winner,
             scores=tally.scores,
             margin=tally.margin,
-            chance=chance_of_margin(len(self.rankings), points.margin, len(self.texts)),
+            chance=chance_of_margin(len(self.rankings), tally.margin, len(self.texts), rule),
             tied=tally.tied,
             ballots=len(self.rankings),
             invalid=len(self.ballots) - len(self.rankings),

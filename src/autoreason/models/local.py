@@ -1,0 +1,361 @@
+"""A model file run in this process: the embedded one, or any other in GGUF format."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib.util
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Protocol
+from zlib import crc32
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import (
+    Message,
+    OnSignal,
+    Outcome,
+    Reply,
+    Request,
+    TextArrived,
+    Usage,
+)
+from autoreason.models.weights import is_pulled, trained_context, weights_path
+
+EMBEDDED = "local/smollm2"
+LARGEST_WINDOW = 8192
+"""Tokens. Every one of them takes memory whether it is used or not, so a larger model gets no more."""
+
+_BATCH = 128
+"""Tokens of a prompt read at once. A call can be stopped between two batches only."""
+_LONGEST_STRING = 400
+_LONGEST_STRING_ELSEWHERE = 2000
+_LONGEST_LIST = 4
+_LONGEST_LIST_ELSEWHERE = 16
+_MARKER = re.compile(r"<\|(?=\w+\|>)")
+
+
+class LocalModel:
+    """`local/smollm2` or `local/PATH.gguf`, loaded on the first call and shared by all who name it."""
+
+    def __init__(self, address: str, *, seed: int = 0) -> None:
+        self._address = address
+        self._seed = seed
+        self._path = _path_of(address)
+        self._engine: _Engine | None = None
+
+    @property
+    def address(self) -> str:
+        """`local/smollm2` or `local/PATH.gguf`."""
+        return self._address
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens of prompt and answer together."""
+        return min(trained_context(self._path) or LARGEST_WINDOW, LARGEST_WINDOW)
+
+    def check(self) -> None:
+        """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise InvalidInput(
+                f"{self._address} needs xllamacpp; run `pip install 'autoreason[local]'`, "
+                "or choose another model"
+            )
+        if self._address == EMBEDDED and not is_pulled():
+            raise InvalidInput(
+                "the embedded model is not on this machine yet (98 MB); run `autoreason models pull`"
+            )
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request; one at a time, the others wait for their turn."""
+        if self._engine is None:
+            self.check()
+            self._engine = _engines.take(self._path, self.window)
+        answer = _Answer(request, asyncio.get_running_loop(), on_signal)
+        under_way = self._engine.start(self._body(request), answer)
+        try:
+            await asyncio.wrap_future(under_way)
+        finally:
+            # The call is still running here only if whoever waited was cancelled.
+            answer.cancel()
+        return answer.reply()
+
+    async def close(self) -> None:
+        """Let go of the model; the last one to do so frees its memory."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await asyncio.to_thread(_engines.give_back, engine)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "messages": _turns(request.messages),
+            "max_tokens": request.max_tokens,
+            "seed": crc32(f"{self._seed}/{request.key}".encode()),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            # Signs of life while a long prompt is read: the only moments it can be stopped at.
+            "return_progress": True,
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.schema is not None:
+            small = self._address == EMBEDDED
+            shape = bounded(
+                request.schema.definition,
+                longest_string=_LONGEST_STRING if small else _LONGEST_STRING_ELSEWHERE,
+                longest_list=_LONGEST_LIST if small else _LONGEST_LIST_ELSEWHERE,
+            )
+            wanted = {"name": request.schema.name, "schema": shape}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        return body
+
+
+def bounded(definition: Any, *, longest_string: int, longest_list: int) -> Any:
+    """A JSON schema with limits where it has none: a small model fills what has no end."""
+
+    def within(part: Any) -> Any:
+        if isinstance(part, list):
+            return [within(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        limits: dict[str, Any] = {}
+        if part.get("type") == "string" and not {"enum", "const", "pattern", "format"} & set(part):
+            limits = {"maxLength": longest_string}
+        elif part.get("type") == "array":
+            # A list that picks from given words needs room for all of them.
+            choices = part.get("items", {}).get("enum", ())
+            limits = {"maxItems": len(choices) or longest_list}
+        return limits | {name: within(value) for name, value in part.items()}
+
+    return within(definition)
+
+
+def _path_of(address: str) -> Path:
+    name = address.removeprefix("local/")
+    if address == EMBEDDED:
+        return weights_path()
+    if name == address or not name.endswith(".gguf"):
+        raise InvalidInput(
+            f"there is no local model {address!r}; it is {EMBEDDED}, "
+            "or local/PATH.gguf for a model file of your own"
+        )
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise InvalidInput(f"there is no model file {path}; check the path in {address!r}")
+    return path
+
+
+def _turns(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Messages as a chat; one turn a speaker, because many models' templates insist on it."""
+    return [
+        # A chat marker within a text would end its turn; broken up, it is just characters.
+        {"role": speaker, "content": _MARKER.sub("< |", "\n\n".join(each.text for each in said))}
+        for speaker, said in groupby(messages, key=lambda each: each.speaker)
+    ]
+
+
+class _Answer:
+    """One reply as it comes in. Lives on the engine's thread until it is complete."""
+
+    def __init__(
+        self, request: Request, loop: asyncio.AbstractEventLoop, on_signal: OnSignal | None
+    ) -> None:
+        self._request = request
+        self._loop = loop
+        self._on_signal = on_signal
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._finish = ""
+        self._usage: dict[str, Any] = {}
+        self._error: dict[str, Any] | None = None
+        self._cancelled = False
+        self.seconds = 0.0
+
+    @property
+    def unwanted(self) -> bool:
+        """Whether nobody waits for it any more."""
+        # Of an event loop that was closed under us we hear nothing else.
+        return self._cancelled or self._loop.is_closed()
+
+    def cancel(self) -> None:
+        """Write no more than what is under way."""
+        self._cancelled = True
+
+    def hear(self, chunk: dict[str, Any]) -> bool:
+        """Take in one piece; True stops the model."""
+        if self.unwanted:
+            return True
+        self._error = chunk.get("error")
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices", ()):
+            self._finish = choice.get("finish_reason") or self._finish
+            self._reasoning.append(choice["delta"].get("reasoning_content") or "")
+            self._take(choice["delta"].get("content") or "")
+        return self._error is not None
+
+    def _take(self, piece: str) -> None:
+        self._text.append(piece)
+        if piece and self._on_signal is not None:
+            self._loop.call_soon_threadsafe(self._on_signal, TextArrived(self._request.key, piece))
+
+    def reply(self) -> Reply:
+        """The whole reply, once the model is done."""
+        if self._error is not None:
+            raise _failed(self._request.model, self._error)
+        text = "".join(self._text)
+        if not self._finish:
+            raise CallFailed(Failure.CONNECTION, f"{self._request.model} was closed while it wrote")
+        read = self._usage.get("prompt_tokens_details", {})
+        return Reply(
+            outcome=_outcome(self._finish, text),
+            text=text,
+            model=self._request.model,
+            reasoning="".join(self._reasoning),
+            finish=self._finish,
+            usage=Usage(
+                input=self._usage.get("prompt_tokens"),
+                output=self._usage.get("completion_tokens"),
+                cache_read=read.get("cached_tokens"),
+            ),
+            cost=Decimal(0),
+            seconds=self.seconds,
+        )
+
+
+def _outcome(finish: str, text: str) -> Outcome:
+    if finish == "length":
+        return Outcome.TRUNCATED
+    return Outcome.OK if text.strip() else Outcome.EMPTY
+
+
+def _failed(model: str, error: dict[str, Any]) -> CallFailed:
+    if error.get("type") == "exceed_context_size_error":
+        return CallFailed(
+            Failure.BAD_REQUEST,
+            f"the prompt has {error['n_prompt_tokens']} tokens and {model} takes {error['n_ctx']}, "
+            "its answer included",
+        )
+    known = error.get("code") in range(400, 500)
+    failure = Failure.BAD_REQUEST if known else Failure.BROKEN_REPLY
+    return CallFailed(failure, f"{model}: {error.get('message', 'it did not say why')}")
+
+
+# The engine: one model file in memory
+
+
+class _Server(Protocol):
+    """What is used of `xllamacpp.Server`."""
+
+    def handle_chat_completions(
+        self, prompt: dict[str, Any], callback: Callable[[dict[str, Any]], bool]
+    ) -> None: ...
+
+
+class _Engine:
+    """One model file in memory and the one thread that talks to it.
+
+    One call at a time is as fast as three side by side on two cores, where reading prompts takes
+    most of the time; it takes a third of the memory, and gives the same answer every time.
+    """
+
+    def __init__(self, path: Path, window: int) -> None:
+        self.path = path
+        self.window = window
+        self.users = 0
+        self._stopping = False
+        self._server: _Server | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="autoreason-local")
+
+    def start(self, body: dict[str, Any], answer: _Answer) -> Future[None]:
+        """Have a call answered when its turn comes."""
+        return self._thread.submit(self._run, body, answer)
+
+    def stop(self) -> None:
+        """End the call under way at the next opportunity and free the memory."""
+        self._stopping = True
+        self._thread.shutdown(wait=True)
+        self._server = None
+
+    def _run(self, body: dict[str, Any], answer: _Answer) -> None:
+        if self._stopping or answer.unwanted:
+            return
+        if self._server is None:
+            self._server = _load(self.path, self.window)
+        began = time.monotonic()
+        try:
+            self._server.handle_chat_completions(
+                body, lambda chunk: self._stopping or answer.hear(chunk)
+            )
+        except (ValueError, RuntimeError) as problem:
+            raise CallFailed(Failure.BAD_REQUEST, f"{self.path.name}: {problem}") from problem
+        answer.seconds = time.monotonic() - began
+
+
+def _load(path: Path, window: int) -> _Server:
+    try:
+        import xllamacpp
+    except ImportError as problem:
+        raise InvalidInput(
+            f"xllamacpp is installed but cannot be used here ({problem}); choose another model"
+        ) from problem
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = window
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = _BATCH
+    params.verbosity = -1
+    params.warmup = False
+    # Finished prompts would otherwise be kept in up to 8 GB of memory.
+    params.cache_ram_mib = 0
+    # It also listens on a local port, which nobody is to use: a key nobody knows locks it.
+    params.api_keys = [secrets.token_hex()]
+    params.cors_origins = ""
+    params.ui = params.endpoint_slots = False
+    try:
+        server: _Server = xllamacpp.Server(params)
+    except RuntimeError as problem:
+        raise InvalidInput(
+            f"{path} cannot be loaded; it is damaged, or of a kind xllamacpp {xllamacpp.__version__} "
+            "does not know"
+        ) from problem
+    return server
+
+
+class _Engines:
+    """The engines in use, one a file; freed with their last user or with the interpreter."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._engines: dict[Path, _Engine] = {}
+
+    def take(self, path: Path, window: int) -> _Engine:
+        with self._lock:
+            engine = self._engines.get(path.resolve()) or _Engine(path, window)
+            self._engines[path.resolve()] = engine
+            engine.users += 1
+            return engine
+
+    def give_back(self, engine: _Engine) -> None:
+        with self._lock:
+            engine.users -= 1
+            if engine.users:
+                return
+            del self._engines[engine.path.resolve()]
+        engine.stop()
+
+    def stop_all(self) -> None:
+        for engine in self._engines.values():
+            engine.stop()
+
+
+_engines = _Engines()
+# Left to the interpreter's own end, the model would be freed when half of what it needs is gone.
+atexit.register(_engines.stop_all)
