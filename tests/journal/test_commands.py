@@ -9,7 +9,7 @@ import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 
 from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
-from autoreason.journal import Journal, fingerprint
+from autoreason.journal import Journal
 
 RUN = "20261115-amber-fox"
 
@@ -64,7 +64,7 @@ async def test_guidance_is_taken_once_and_kept_as_a_reply(journal: Journal) -> N
     first = a_request(guidance(1), role="person")
     reply = await journal.record_guidance(RUN, first)
     assert reply.text == "Shorter.\n\nAnd warmer."
-    assert journal.replies(RUN) == {guidance(1): (reply, fingerprint(first))}
+    assert journal.replies(RUN) == {guidance(1): (first, reply)}
     assert journal.pending_commands(RUN) == []
     again = await journal.record_guidance(RUN, a_request(guidance(2), role="person"))
     assert again.text == ""

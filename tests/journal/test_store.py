@@ -12,8 +12,8 @@ import pytest
 from tests.journal.samples import a_reply, a_request
 
 from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
-from autoreason.exchange import Message, Outcome, Reply, Schema, Spent
-from autoreason.journal import Journal, fingerprint, sql
+from autoreason.exchange import Outcome, Reply, Spent
+from autoreason.journal import Journal, sql
 from autoreason.journal.names import new_name
 from autoreason.journal.place import locate
 
@@ -192,7 +192,7 @@ def test_listing_runs_never_reads_a_reply(journal: Journal) -> None:
 async def test_a_reply_comes_back_as_it_was(journal: Journal) -> None:
     request, reply = a_request(text="“Ünïcode” \0 \U0001f98a"), a_reply(text="\0 ñ 🦊")
     await journal.record_reply(RUN, request, reply)
-    assert journal.replies(RUN) == {request.key: (reply, fingerprint(request))}
+    assert journal.replies(RUN) == {request.key: (request, reply)}
     (call,) = journal.calls(RUN)
     assert (call.request, call.reply) == (request, reply)
     assert journal.calls(RUN, after=call.rowid) == []
@@ -252,32 +252,3 @@ async def test_a_person_is_not_a_call(journal: Journal) -> None:
 
 
 # Fingerprints.
-
-
-def test_a_fingerprint_is_of_what_is_asked_not_of_who_answers() -> None:
-    request = a_request()
-    ballot = Schema("ballot", {"type": "object", "required": ["a"]}, "Say a.")
-    mixed = Schema("ballot", {"required": ["a"], "type": "object"}, "Say a.")
-    replace = request.__class__.__struct_fields__
-
-    def changed(**changes: object) -> str:
-        fields = {name: getattr(request, name) for name in replace} | changes
-        return fingerprint(type(request)(**fields))
-
-    same = fingerprint(request)
-    assert changed(model="other/model", temperature=1.0, max_tokens=5) == same
-    assert changed(messages=(Message("user", "Rank.", stable=True),)) == same
-    assert changed(schema=ballot) == changed(schema=mixed) != same
-    others = [
-        changed(role="critic"),
-        changed(key="pass/2/judge/0/try/0"),
-        changed(messages=(Message("user", "Rank!"),)),
-        changed(messages=(Message("system", "Rank."),)),
-        changed(messages=(Message("user", "Ra"), Message("user", "nk."))),
-        changed(schema=ballot),
-    ]
-    assert len({same, *others}) == len(others) + 1
-
-
-def test_a_fingerprint_is_the_same_in_every_version() -> None:
-    assert fingerprint(a_request()) == "cc629643b1b80d007bd441c8554a0fa2"

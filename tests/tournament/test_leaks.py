@@ -39,6 +39,8 @@ def test_what_gives_a_text_away_is_found(text: str) -> None:
         "The critique of pure reason is a book.",
         "Version 2 of the API drops the old endpoint.",
         "This text is short.",
+        "First draft a plan, then text a friend about version b of it.",
+        "As critics have noted, the film is long.",
         "We changed the locks. Changes take effect on Monday.",
     ],
 )

@@ -1,6 +1,5 @@
 """What happened: the durable record of every run, in one SQLite file."""
 
-from autoreason.journal.codec import fingerprint
 from autoreason.journal.journal import Journal
 from autoreason.journal.locks import Holder
 from autoreason.journal.records import (
@@ -23,5 +22,4 @@ __all__ = [
     "Recorded",
     "RecordedReply",
     "RunRow",
-    "fingerprint",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ STEPS: tuple[Step, ...] = ()
 """What leads an event from each version to the next; one for every version but the newest."""
 
 _encoder = msgspec.json.Encoder()
-_in_order = msgspec.json.Encoder(order="deterministic")
 _event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _request_decoder = msgspec.json.Decoder(Request)
 _reply_decoder = msgspec.json.Decoder(Reply)
@@ -87,20 +85,6 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         None if reply.cost is None else str(reply.cost),
         reply.seconds,
         now(),
-        fingerprint(request),
         write(request),
         write(reply),
     )
-
-
-def fingerprint(request: Request) -> str:
-    """A stable hash of what is asked; who answers, how warmly and at what length is left out."""
-    parts: list[str] = [request.role, request.key]
-    for message in request.messages:
-        parts += (message.speaker, message.text)
-    if request.schema is not None:
-        parts.append(_in_order.encode(request.schema).decode())
-    # Lengths in front keep two parts from being read as one.
-    lengths = ",".join([str(len(part)) for part in parts])
-    whole = ";".join((lengths, *parts)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(whole).hexdigest()[:32]

@@ -182,7 +182,10 @@ class Journal:
         """Every reply of a run by its key."""
         rows = self._read(sql.REPLIES, (run,))
         with plainly(self.path):
-            return {key: RecordedReply(codec.read_reply(reply), mark) for key, mark, reply in rows}
+            return {
+                key: RecordedReply(codec.read_request(request), codec.read_reply(reply))
+                for key, request, reply in rows
+            }
 
     def calls(self, run: str, after: int = 0) -> list[Call]:
         """Requests with their replies in the order they were recorded, those after a row."""

@@ -38,10 +38,10 @@ class Recorded(NamedTuple):
 
 
 class RecordedReply(NamedTuple):
-    """A reply, and the fingerprint of the request it answers."""
+    """A reply, and the request it answers."""
 
+    request: Request
     reply: Reply
-    fingerprint: str
 
 
 class Asked(NamedTuple):

@@ -60,7 +60,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             cost TEXT,
             seconds REAL NOT NULL,
             at TEXT NOT NULL,
-            fingerprint TEXT NOT NULL,
             request TEXT NOT NULL,
             reply TEXT NOT NULL,
             UNIQUE (run, key)
@@ -154,10 +153,10 @@ IN_FLIGHT = """
 INSERT_REPLY = """
     INSERT INTO replies (
         run, key, role, model, outcome, input, output, cache_read, cache_write, reasoning,
-        cost, seconds, at, fingerprint, request, reply
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        cost, seconds, at, request, reply
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-REPLIES = "SELECT key, fingerprint, reply FROM replies WHERE run = ? ORDER BY id"
+REPLIES = "SELECT key, request, reply FROM replies WHERE run = ? ORDER BY id"
 CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
 
 # Commands from another terminal.

@@ -8,7 +8,7 @@ from time import monotonic
 
 from autoreason.errors import Accepted, CallFailed, ProviderFailed, RecordDiverged, Stopped
 from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
-from autoreason.journal import Journal, RecordedReply, fingerprint
+from autoreason.journal import Journal, RecordedReply
 from autoreason.models.budget import Purse, upper_bound
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -28,7 +28,7 @@ class Memory:
         recorded = self._replies.get(request.key)
         if recorded is None:
             return None
-        if recorded.fingerprint != fingerprint(request):
+        if not _same_question(recorded.request, request):
             raise RecordDiverged(
                 f"{request.key} asks something else than the record answers; "
                 "the run was made by another version of autoreason or its record was changed"
@@ -111,3 +111,12 @@ class Asker:
                     request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed
                 )
             )
+
+
+def _same_question(recorded: Request, request: Request) -> bool:
+    """Whether the same is asked; who answers, how warmly and at what length may differ."""
+    return (recorded.role, recorded.messages, recorded.schema) == (
+        request.role,
+        request.messages,
+        request.schema,
+    )

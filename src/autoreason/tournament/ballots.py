@@ -7,6 +7,7 @@ declare is believed only where nothing else in the answer speaks against it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -18,6 +19,9 @@ from autoreason.tournament.ranking_forms import NOUN, Forms, Ranking, Unreadable
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
+    structured = _structured(text)
+    if structured and sorted(structured) == sorted(labels):
+        return structured
     forms = _forms(tuple(labels))
     lines = own_words(text)
     declared = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
@@ -27,6 +31,20 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if _found(_RETRACTION, lines[declared[-1].line :]) or _contradicted(ranking, lines, forms):
         return None
     return ranking
+
+
+def _structured(text: str) -> tuple[str, ...]:
+    """The ranking of an answer that is one JSON object, as judges held to a schema give it."""
+    if not text.lstrip().startswith("{"):
+        return ()
+    try:
+        ranking = json.loads(text)["ranking"]
+    except (ValueError, KeyError, RecursionError):
+        return ()
+    names = ranking.split(">") if isinstance(ranking, str) else ranking
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return ()
+    return tuple(name.strip() for name in names)
 
 
 class Declaration(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_OPEN = re.compile(r"<document>[ \t]*\n?", re.IGNORECASE)
-_CLOSE = re.compile(r"\n?[ \t]*</document>", re.IGNORECASE)
+_OPEN = re.compile(r"<document>", re.IGNORECASE)
+_CLOSE = re.compile(r"</document>", re.IGNORECASE)
 _NOTES = re.compile(r"<notes>\s*(.*?)\s*(?:</notes>|\Z)", re.IGNORECASE | re.DOTALL)
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 

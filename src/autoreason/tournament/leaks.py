@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 # A text that opens like this announces itself instead of being the document.
 _OPENERS = re.compile(
@@ -18,32 +19,70 @@ _OPENERS = re.compile(
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 
-# Wherever these stand, the text speaks of its own making.
-_ANYWHERE = re.compile(
-    r"""
-      ^[\s*#_>-]*(?:change[\s-]?log|changes\ (?:made|from|in\ this|since)
+
+class _Sign(NamedTuple):
+    """Wherever this stands, a text speaks of its own making."""
+
+    needles: tuple[str, ...]
+    """One of these stands in every passage the pattern finds; looking for them first is far quicker."""
+    pattern: re.Pattern[str]
+
+
+def _sign(needles: str, pattern: str) -> _Sign:
+    flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE
+    return _Sign(tuple(needles.split(", ")), re.compile(pattern, flags))
+
+
+_SIGNS = (
+    _sign(
+        "change, revision, edits, improvements, synthesis",
+        r"""^[\s*#_>-]*(?:change[\s-]?log|changes\ (?:made|from|in\ this|since)
         |summary\ of\ (?:the\ )?(?:changes|revisions|edits)
-        |(?:key|main|major)\ (?:changes|revisions|edits)|revision\ (?:notes|summary|history)|what\ (?:has\ )?changed
-        |(?:key\ )?improvements\ (?:made|over|from)|synthesis\ (?:notes|rationale|approach))\b[^\n]{0,80}
-    | \b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)|identified\ (?:in|by))\s+
-      (?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}
-    | \b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}
-    | \bthis\s+(?:revision|revised\ version|synthesis|rewrite|merged\ version)\b[^\n.]{0,60}
-    | \b(?:version|draft|text|proposal)\s+(?:A|B|AB|X|Y)\b[^\n.]{0,40}
-    | \b(?:from|in|than|unlike|both)\s+(?:the\ )?(?:original|previous|earlier|first|second|prior)\s+
-      (?:version|draft|text|document|proposal)s?\b[^\n.]{0,60}
-    | [*_(\[]+\s*(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)\s*:[^\n)\]]{0,60}
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+        |(?:key|main|major)\ (?:changes|revisions|edits)|revision\ (?:notes|summary|history)
+        |what\ (?:has\ )?changed|(?:key\ )?improvements\ (?:made|over|from)
+        |synthesis\ (?:notes|rationale|approach))\b[^\n]{0,80}""",
+    ),
+    _sign(
+        "critique, critic, reviewer",
+        r"""\b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)
+        |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
+    ),
+    _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
+    _sign(
+        "this revis, this synthesis, this rewrite, this merged",
+        r"\bthis\s+(?:revision|revised\ version|synthesis|rewrite|merged\ version)\b[^\n.]{0,60}",
+    ),
+    _sign(
+        "version , draft , text , proposal ",
+        # Only capitals name a version: "draft a plan" does not.
+        r"\b(?:version|draft|text|proposal)\ (?-i:AB|A|B|X|Y)\b[^\n.]{0,40}",
+    ),
+    _sign(
+        "original, previous, earlier, first, second, prior",
+        r"""\b(?:from|in|than|unlike|both)\s+(?:the\ )?
+        (?:original|previous|earlier|first|second|prior)\s+
+        (?:version|draft|text|document|proposal)s?\b[^\n.]{0,60}""",
+    ),
+    _sign(
+        "fix, address, change, was, revised, added, removed",
+        r"""[*_(\[]+\s*(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
+        \s*:[^\n)\]]{0,60}""",
+    ),
 )
 _LONGEST = 100
 
 
 def find_leaks(text: str, *allowed: str) -> tuple[str, ...]:
     """Passages that give the text away; wording that the task itself uses is no leak."""
-    known = "\n".join(allowed).casefold()
     opener = _OPENERS.match(text)
-    passages = ([opener.group()] if opener else []) + [m.group() for m in _ANYWHERE.finditer(text)]
+    passages = [opener.group()] if opener else []
+    lowered = text.casefold()
+    for needles, pattern in _SIGNS:
+        if any(needle in lowered for needle in needles):
+            passages += [found.group() for found in pattern.finditer(text)]
+    if not passages:
+        return ()
+    known = "\n".join(allowed).casefold()
     shown = (" ".join(passage.split()).strip(" *#_>-")[:_LONGEST] for passage in passages)
     return tuple(dict.fromkeys(leak for leak in shown if leak and not _named(leak, known)))
 

@@ -39,24 +39,21 @@ async def write(venue: Venue, request: Request, key: str) -> Written | Unwritten
     draft = await _whole(venue, request, key)
     if isinstance(draft, Unwritten):
         return draft
+    contract = venue.task.contract
     leaks = _leaks(venue, draft.text)
     rewritten = bool(leaks)
     if leaks:
         prompt = venue.prompts.render("mend_leak", leaks=leaks)
         draft = await _mended(venue, request, f"{key}/rewrite", draft, prompt)
-    violations = venue.task.contract.violations(draft.text)
+    violations = contract.violations(draft.text)
     repaired = bool(violations)
     if violations:
         prompt = venue.prompts.render("mend_contract", violations=[v.message for v in violations])
         draft = await _mended(venue, request, f"{key}/repair", draft, prompt)
-    return Written(
-        text=draft.text,
-        notes=draft.notes,
-        rewritten=rewritten,
-        repaired=repaired,
-        leaks=_leaks(venue, draft.text),
-        violations=venue.task.contract.violations(draft.text),
-    )
+        violations = contract.violations(draft.text)
+    if rewritten or repaired:
+        leaks = _leaks(venue, draft.text)
+    return Written(draft.text, draft.notes, rewritten, repaired, leaks, violations)
 
 
 async def _whole(venue: Venue, request: Request, key: str) -> _Draft | Unwritten:

@@ -1,0 +1,235 @@
+"""The long tail of providers (Bedrock, Vertex, Azure, …) through LiteLLM, where it is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+from autoreason.models.retry_after import retry_after
+
+_PREFIXES = {
+    "litellm": "",
+    "bedrock": "bedrock/",
+    "vertex": "vertex_ai/",
+    "azure": "azure/",
+}
+_OUTCOMES = {
+    "length": Outcome.TRUNCATED,
+    "max_tokens": Outcome.TRUNCATED,
+    "content_filter": Outcome.REFUSED,
+}
+_FAILURES = {
+    "AuthenticationError": Failure.BAD_KEY,
+    "PermissionDeniedError": Failure.BAD_KEY,
+    "PaymentRequiredError": Failure.NO_CREDIT,
+    "BudgetExceededError": Failure.NO_CREDIT,
+    "RateLimitError": Failure.RATE_LIMIT,
+    "Timeout": Failure.TIMEOUT,
+    "APITimeoutError": Failure.TIMEOUT,
+    "APIConnectionError": Failure.CONNECTION,
+    "ServiceUnavailableError": Failure.OVERLOADED,
+    "BadGatewayError": Failure.OVERLOADED,
+    "InternalServerError": Failure.OVERLOADED,
+    "APIResponseValidationError": Failure.BROKEN_REPLY,
+    "BadRequestError": Failure.BAD_REQUEST,
+    "NotFoundError": Failure.BAD_REQUEST,
+    "UnprocessableEntityError": Failure.BAD_REQUEST,
+    "APIError": Failure.BROKEN_REPLY,
+}
+"""By the name of the error's class or the nearest of its parents."""
+_LONGEST = 300
+
+
+class LiteLLMModel:
+    """`bedrock/X`, `vertex/X`, `azure/X`, or `litellm/X` for anything else LiteLLM can name."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._name = litellm_name(address)
+        self._library: Any = None
+
+    @property
+    def address(self) -> str:
+        """`provider/model`."""
+        return self._address
+
+    def check(self) -> None:
+        """Raise `InvalidInput` if LiteLLM is not installed; imports nothing."""
+        if importlib.util.find_spec("litellm") is None:
+            raise InvalidInput(
+                f"{self._address} needs LiteLLM; run `pip install 'autoreason[litellm]'`, "
+                "or choose another model"
+            )
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request, or raise `CallFailed`."""
+        if self._library is None:
+            self.check()
+            # It takes seconds to import, during which others have work to do.
+            self._library = await asyncio.to_thread(_import)
+        library, began = self._library, time.monotonic()
+        shaped = request.schema is not None and library.supports_response_schema(model=self._name)
+        body = arguments(request, self._name, shaped=shaped, stream=on_signal is not None)
+        try:
+            response = await library.acompletion(**body)
+            if on_signal is not None:
+                chunks = [chunk async for chunk in _heard(response, request.key, on_signal)]
+                response = library.stream_chunk_builder(chunks, messages=body["messages"])
+        except Exception as error:
+            if _is_refusal(error):
+                return _refused(request.model, time.monotonic() - began)
+            failed = call_failed(request.model, error)
+            if failed is None:
+                raise
+            raise failed from error
+        return to_reply(
+            response,
+            model=request.model,
+            cost=_cost(library, response, self._name),
+            seconds=time.monotonic() - began,
+        )
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._library is not None:
+            await self._library.close_litellm_async_clients()
+
+
+def litellm_name(address: str) -> str:
+    """What LiteLLM calls the model of an address."""
+    provider, _, model = address.partition("/")
+    if provider not in _PREFIXES or not model:
+        raise InvalidInput(
+            f"{address!r} is not a model LiteLLM is asked for; "
+            f"write {', '.join(f'{each}/MODEL' for each in _PREFIXES)}"
+        )
+    return _PREFIXES[provider] + model
+
+
+def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dict[str, Any]:
+    """A request as LiteLLM takes it; `shaped` where the model can be held to a schema."""
+    messages = [{"role": each.speaker, "content": each.text} for each in request.messages]
+    body: dict[str, Any] = {
+        "model": name,
+        "messages": messages,
+        "max_tokens": request.max_tokens,
+        # Retries are ours to make and to count; what a model does not take is left out.
+        "num_retries": 0,
+        "max_retries": 0,
+        "drop_params": True,
+    }
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.schema is not None and shaped:
+        shape = {"name": request.schema.name, "schema": request.schema.definition, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": shape}
+    elif request.schema is not None:
+        messages[-1]["content"] += f"\n\n{request.schema.plain}"
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body
+
+
+def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float) -> Reply:
+    """What LiteLLM returned, in our words."""
+    choice = _first(getattr(response, "choices", None))
+    if choice is None:
+        raise CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply without an answer")
+    text = choice.message.content or ""
+    finish = choice.finish_reason or ""
+    usual = Outcome.OK if text.strip() else Outcome.EMPTY
+    return Reply(
+        outcome=_OUTCOMES.get(finish, usual),
+        text=text,
+        model=model,
+        reasoning=getattr(choice.message, "reasoning_content", None) or "",
+        finish=finish,
+        usage=to_usage(getattr(response, "usage", None)),
+        cost=cost,
+        seconds=seconds,
+    )
+
+
+def to_usage(usage: Any) -> Usage:
+    """Tokens; None wherever LiteLLM does not say."""
+    read = getattr(usage, "prompt_tokens_details", None)
+    written = getattr(usage, "completion_tokens_details", None)
+    return Usage(
+        input=getattr(usage, "prompt_tokens", None),
+        output=getattr(usage, "completion_tokens", None),
+        cache_read=getattr(read, "cached_tokens", None),
+        cache_write=getattr(read, "cache_creation_tokens", None),
+        reasoning=getattr(written, "reasoning_tokens", None),
+    )
+
+
+def call_failed(model: str, error: Exception) -> CallFailed | None:
+    """The error as ours; None for one that is not LiteLLM's to raise."""
+    names = [each.__name__ for each in type(error).__mro__]
+    failure = next((_FAILURES[name] for name in names if name in _FAILURES), None)
+    if failure is None:
+        return None
+    said = " ".join(str(error).split())
+    if failure is Failure.RATE_LIMIT and "insufficient_quota" in said:
+        failure = Failure.NO_CREDIT
+    status = getattr(error, "status_code", None)
+    return CallFailed(
+        failure,
+        f"{model}: {said[:_LONGEST]}",
+        status=status,
+        retry_after=retry_after(status or 0, _headers(error), None),
+    )
+
+
+async def _heard(stream: Any, key: str, on_signal: OnSignal) -> AsyncIterator[Any]:
+    async for chunk in stream:
+        choice = _first(chunk.choices)
+        if choice is not None and choice.delta.content:
+            on_signal(TextArrived(key, choice.delta.content))
+        yield chunk
+
+
+def _first(choices: Any) -> Any:
+    return choices[0] if choices else None
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    # Those of `response` are often made up by LiteLLM; what the provider sent is kept beside them.
+    sent = getattr(error, "litellm_response_headers", None)
+    headers: Mapping[str, str] = sent or getattr(getattr(error, "response", None), "headers", {})
+    return headers
+
+
+def _is_refusal(error: Exception) -> bool:
+    return any(each.__name__ == "ContentPolicyViolationError" for each in type(error).__mro__)
+
+
+def _refused(model: str, seconds: float) -> Reply:
+    finish = "content_policy_violation"
+    return Reply(outcome=Outcome.REFUSED, text="", model=model, finish=finish, seconds=seconds)
+
+
+def _cost(library: Any, response: Any, name: str) -> Decimal | None:
+    try:
+        cost = library.completion_cost(completion_response=response, model=name)
+    # Whatever it trips over, a price that cannot be told is unknown, and the reply is still paid for.
+    except Exception:
+        return None
+    # It says 0 both for what is free and for what it has no price of.
+    return Decimal(str(cost)) if cost else None
+
+
+def _import() -> Any:
+    # It would otherwise fetch a price list over the network as it is imported.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    library: Any = importlib.import_module("litellm")
+    library.suppress_debug_info = True
+    return library
