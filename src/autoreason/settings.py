@@ -16,8 +16,12 @@ Voting = Literal["borda", "majority", "copeland"]
 
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
-SMALL_OUTPUT_LIMIT = 640
-"""For the embedded model, which fills whatever room it is given."""
+FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
+    "output_limit": 320,
+    "author_temperature": 0.3,
+    "critic_temperature": 0.3,
+}
+"""It is very small: it fills whatever room it is given, and rambles when warm."""
 USUAL_MOST_JUDGES = 9
 MOST_JUDGES = 99
 MOST_PASSES = 1000
@@ -174,7 +178,7 @@ def make_settings(
     if "judges" in chosen and "most_judges" not in chosen:
         chosen["most_judges"] = max(chosen["judges"], USUAL_MOST_JUDGES)
     if DEFAULT_MODEL in models.all():
-        chosen.setdefault("output_limit", SMALL_OUTPUT_LIMIT)
+        chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
     unknown = set(chosen) - set(Settings.__struct_fields__)
     if unknown:
         raise InvalidInput(

@@ -183,7 +183,12 @@ def test_a_damaged_file_is_refused_in_one_sentence(
 ) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes((HEAD[:at] + to + HEAD[at + 1 :])[:end])
+    assert complaint(path) in ("", f"{path} is not a complete GGUF model file; fetch it again")
+
+
+def complaint(path: Path) -> str:
     try:
         trained_context(path)
-    except InvalidInput as error:
-        assert "not a complete GGUF model file" in str(error)
+    except InvalidInput as problem:
+        return str(problem)
+    return ""

@@ -72,6 +72,8 @@ def add_reply(row: Row) -> Change[None]:
             connection.execute(sql.INSERT_REPLY, row)
         except sqlite3.IntegrityError as error:
             _refuse_unknown_run(error, row[0])
+            if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+                raise
             raise RecordDiverged(
                 f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
             ) from None

@@ -89,12 +89,16 @@ def pull(on_progress: OnProgress | None = None) -> Path:
 def trained_context(path: Path) -> int | None:
     """The context length a GGUF file says its model was trained for; None if it does not say."""
     try:
-        with path.open("rb") as file:
-            return _context_length(file)
+        file = path.open("rb")
     except OSError as problem:
         raise InvalidInput(f"cannot read {path}: {problem.strerror}") from problem
-    except (struct.error, UnicodeDecodeError, KeyError, OverflowError, MemoryError) as problem:
-        raise InvalidInput(f"{path} is not a complete GGUF model file; fetch it again") from problem
+    with file:
+        try:
+            return _context_length(file)
+        except _UNREADABLE as problem:
+            raise InvalidInput(
+                f"{path} is not a complete GGUF model file; fetch it again"
+            ) from problem
 
 
 # The wheel
@@ -209,6 +213,18 @@ _NUMBERS = {
     11: "q",
     12: "d",
 }
+
+# What reading numbers, lengths and offsets that make no sense can lead to.
+_UNREADABLE = (
+    KeyError,
+    MemoryError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 
 
 def _context_length(file: IO[bytes]) -> int | None:

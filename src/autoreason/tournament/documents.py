@@ -1,4 +1,4 @@
-"""What an author sends back: the document, and beside it the notes that no judge ever sees."""
+"""What an author sends back: the document, and after it the notes that no judge ever sees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Document(NamedTuple):
 
 
 def read_document(reply: str) -> Document:
-    """The document and the notes of a reply; without marks, all of it is the document."""
+    """The document and the notes of a reply; a model may mark the document too, though none is asked to."""
     opening = _OPEN.search(reply)
     if not opening:
         notes = _last(_NOTES, reply)

@@ -11,6 +11,7 @@ _OPENERS = re.compile(
       (?:sure|certainly|of\ course|absolutely|okay|ok)\b[^\n]{0,60}?\b(?:here|below)\b[^\n]*
     | (?:here(?:\ is|['’]s|\ are)|below\ is|the\ following\ is|this\ is)\s+(?:the|my|an?|your)\b[^\n]{0,60}?
       \b(?:revis|rewrit|improv|updat|refin|synthesi[sz]|merged|combin|final|edited|polished|draft|version|document|text)[^\n]*
+    | here(?:\ is|['’]s|\ are)\s[^\n]{0,70}:[ \t*]*$
     | i(?:['’]ve|\ have)\s+(?:revised|rewritten|improved|updated|refined|combined|merged|synthesi[sz]ed|edited)\b[^\n]*
     | (?:(?:the|my)\s+)?(?:revised|rewritten|improved|updated|refined|synthesi[sz]ed|merged|combined)\s+
       (?:version|draft|text|document|proposal|synthesis)\b[^\n]{0,40}

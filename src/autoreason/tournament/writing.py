@@ -77,8 +77,7 @@ async def _whole(venue: Venue, request: Request, key: str) -> _Draft | Unwritten
 
 async def _mended(venue: Venue, request: Request, key: str, draft: _Draft, prompt: str) -> _Draft:
     """The text after one request to mend it; as it was where nothing whole came back."""
-    said = f"<document>\n{draft.text}\n</document>"
-    reply = await venue.ask(follow_up(request, key, said, prompt))
+    reply = await venue.ask(follow_up(request, key, draft.text, prompt))
     text = read_document(reply.text).text
     return _Draft(text, draft.notes) if reply.outcome is Outcome.OK and text else draft
 

@@ -1,0 +1,268 @@
+"""LiteLLM's words become ours.
+
+LiteLLM is too heavy for the development environment: where it is absent, a stand-in of a few lines
+takes its place, so that what we pass to it and make of its answers is tested all the same.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
+from autoreason.models.litellm import (
+    LiteLLMModel,
+    arguments,
+    call_failed,
+    litellm_name,
+    to_reply,
+    to_usage,
+)
+
+SCHEMA = Schema(name="ballot", definition={"type": "object"}, plain="Answer in JSON.")
+REQUEST = Request(
+    role="judge",
+    key="pass/1/judge/0/try/0",
+    model="bedrock/claude",
+    messages=(Message("system", "Be fair."), Message("user", "Which is better?")),
+    max_tokens=100,
+    temperature=0.3,
+    schema=SCHEMA,
+)
+
+
+def response(text: str | None = "A", finish: str = "stop", **more: Any) -> SimpleNamespace:
+    message = SimpleNamespace(content=text, **more)
+    usage = SimpleNamespace(
+        prompt_tokens=7,
+        completion_tokens=3,
+        prompt_tokens_details=SimpleNamespace(cached_tokens=5),
+        completion_tokens_details=None,
+    )
+    choice = SimpleNamespace(message=message, finish_reason=finish)
+    return SimpleNamespace(choices=[choice], usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("bedrock/anthropic.claude-v2:1", "bedrock/anthropic.claude-v2:1"),
+        ("vertex/gemini-pro", "vertex_ai/gemini-pro"),
+        ("azure/my-deployment", "azure/my-deployment"),
+        ("litellm/openai/gpt-4.1", "openai/gpt-4.1"),
+    ],
+)
+def test_an_address_becomes_the_name_litellm_knows(address: str, name: str) -> None:
+    assert litellm_name(address) == name
+
+
+@pytest.mark.parametrize("address", ["openai/gpt-4.1", "bedrock", "bedrock/", ""])
+def test_other_addresses_are_refused(address: str) -> None:
+    with pytest.raises(InvalidInput, match="bedrock/MODEL"):
+        LiteLLMModel(address)
+
+
+def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
+    assert arguments(REQUEST, "bedrock/claude", shaped=True, stream=False) == {
+        "model": "bedrock/claude",
+        "messages": [
+            {"role": "system", "content": "Be fair."},
+            {"role": "user", "content": "Which is better?"},
+        ],
+        "max_tokens": 100,
+        "num_retries": 0,
+        "max_retries": 0,
+        "drop_params": True,
+        "temperature": 0.3,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "ballot", "schema": {"type": "object"}, "strict": True},
+        },
+    }
+
+
+def test_a_model_that_cannot_be_held_to_a_schema_is_asked_in_words() -> None:
+    body = arguments(REQUEST, "bedrock/old", shaped=False, stream=True)
+    assert "response_format" not in body
+    assert body["messages"][-1]["content"] == "Which is better?\n\nAnswer in JSON."
+    assert body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "outcome"),
+    [
+        ("A", "stop", Outcome.OK),
+        ("A", "length", Outcome.TRUNCATED),
+        ("", "content_filter", Outcome.REFUSED),
+        (" \n", "stop", Outcome.EMPTY),
+        (None, "stop", Outcome.EMPTY),
+    ],
+)
+def test_outcomes(text: str | None, finish: str, outcome: Outcome) -> None:
+    reply = to_reply(response(text, finish), model="azure/x", cost=None, seconds=1.5)
+    assert reply.outcome is outcome
+    assert reply.text == (text or "")
+    assert reply.finish == finish
+    assert reply.cost is None
+    assert reply.seconds == 1.5
+
+
+def test_thinking_is_kept_apart_and_unknown_tokens_stay_unknown() -> None:
+    reply = to_reply(response(reasoning_content="Hm."), model="x", cost=Decimal(1), seconds=0)
+    assert (reply.text, reply.reasoning) == ("A", "Hm.")
+    assert (reply.usage.input, reply.usage.output, reply.usage.cache_read) == (7, 3, 5)
+    assert (reply.usage.cache_write, reply.usage.reasoning) == (None, None)
+    assert to_usage(None).input is None
+
+
+def test_a_reply_without_an_answer_is_broken() -> None:
+    with pytest.raises(CallFailed) as caught:
+        to_reply(SimpleNamespace(choices=[]), model="x", cost=None, seconds=0)
+    assert caught.value.failure is Failure.BROKEN_REPLY
+
+
+def error(name: str, parent: str = "APIError", text: str = "no", **fields: Any) -> Exception:
+    """An error of a class named like LiteLLM's."""
+    kind = type(name, (type(parent, (Exception,), {}),), {})
+    raised: Exception = kind(text)
+    vars(raised).update(fields)
+    return raised
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "failure"),
+    [
+        ("AuthenticationError", "APIError", Failure.BAD_KEY),
+        ("RateLimitError", "APIError", Failure.RATE_LIMIT),
+        ("Timeout", "APIConnectionError", Failure.TIMEOUT),
+        ("APIConnectionError", "APIError", Failure.CONNECTION),
+        ("MidStreamFallbackError", "ServiceUnavailableError", Failure.OVERLOADED),
+        ("ContextWindowExceededError", "BadRequestError", Failure.BAD_REQUEST),
+        ("SomethingNew", "APIError", Failure.BROKEN_REPLY),
+    ],
+)
+def test_errors_are_told_apart_by_class(name: str, parent: str, failure: Failure) -> None:
+    failed = call_failed("azure/x", error(name, parent))
+    assert failed is not None
+    assert failed.failure is failure
+
+
+def test_an_error_keeps_its_status_and_how_long_to_wait() -> None:
+    headers = {"retry-after": "7"}
+    failed = call_failed(
+        "azure/x", error("RateLimitError", status_code=429, litellm_response_headers=headers)
+    )
+    assert failed is not None
+    assert (failed.status, failed.retry_after) == (429, 7.0)
+
+
+def test_spent_credit_is_not_a_rate_limit() -> None:
+    failed = call_failed("azure/x", error("RateLimitError", text="insufficient_quota: pay up"))
+    assert failed is not None
+    assert failed.failure is Failure.NO_CREDIT
+
+
+def test_an_error_of_our_own_making_is_not_hidden() -> None:
+    assert call_failed("azure/x", ZeroDivisionError()) is None
+
+
+def test_without_litellm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InvalidInput, match=r"pip install 'autoreason\[litellm\]'"):
+        LiteLLMModel("bedrock/x").check()
+
+
+class StandIn(ModuleType):
+    """As much of LiteLLM as is used: it answers what it was given, or raises it."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("litellm")
+        self.__spec__ = importlib.util.spec_from_loader("litellm", None)
+        self.answer = answer
+        self.asked: list[dict[str, Any]] = []
+        self.closed = False
+
+    def supports_response_schema(self, model: str) -> bool:
+        return model.startswith("bedrock/")
+
+    async def acompletion(self, **body: Any) -> Any:
+        self.asked.append(body)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self._stream() if body.get("stream") else self.answer
+
+    async def _stream(self) -> AsyncIterator[Any]:
+        for letter in self.answer.choices[0].message.content:
+            delta = SimpleNamespace(content=letter)
+            yield SimpleNamespace(choices=[SimpleNamespace(delta=delta)])
+        yield SimpleNamespace(choices=[])
+
+    def stream_chunk_builder(self, chunks: list[Any], messages: Any) -> Any:
+        assert messages
+        assert len(chunks) == len(self.answer.choices[0].message.content) + 1
+        return self.answer
+
+    def completion_cost(self, completion_response: Any, model: str) -> float:
+        assert completion_response is self.answer
+        if model.endswith("unheard-of"):
+            raise ValueError(model)
+        return 0.25
+
+    async def close_litellm_async_clients(self) -> None:
+        self.closed = True
+
+
+needs_absence = pytest.mark.skipif(
+    "litellm" not in sys.modules and importlib.util.find_spec("litellm") is not None,
+    reason="LiteLLM itself is installed; its stand-in is for where it is not",
+)
+
+
+def put_in_place(monkeypatch: pytest.MonkeyPatch, answer: Any) -> StandIn:
+    library = StandIn(answer)
+    monkeypatch.setitem(sys.modules, "litellm", library)
+    return library
+
+
+@needs_absence
+async def test_a_call_streams_where_somebody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = put_in_place(monkeypatch, response("Hello"))
+    model = LiteLLMModel("bedrock/claude")
+    heard: list[Signal] = []
+
+    reply = await model.ask(REQUEST, heard.append)
+    silent = await model.ask(REQUEST)
+
+    assert heard == [TextArrived(REQUEST.key, letter) for letter in "Hello"]
+    assert reply.text == silent.text == "Hello"
+    assert reply.cost == Decimal("0.25")
+    assert [each.get("stream") for each in library.asked] == [True, None]
+    await model.close()
+    assert library.closed
+
+
+@needs_absence
+async def test_a_price_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in_place(monkeypatch, response())
+    assert (await LiteLLMModel("azure/unheard-of").ask(REQUEST)).cost is None
+
+
+@needs_absence
+async def test_a_refusal_is_an_outcome_and_an_error_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = LiteLLMModel("bedrock/claude")
+    library = put_in_place(monkeypatch, error("ContentPolicyViolationError", "BadRequestError"))
+    assert (await model.ask(REQUEST)).outcome is Outcome.REFUSED
+
+    library.answer = error("AuthenticationError")
+    with pytest.raises(CallFailed) as caught:
+        await model.ask(REQUEST)
+    assert caught.value.failure is Failure.BAD_KEY
