@@ -75,17 +75,25 @@ class Reservation:
     upper: Upper
 
 
+_NOTHING = Upper(1, 0, None)
+
+
 class Purse:
     """What a run may still spend. Every call reserves its upper bound before it is sent."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
+        self._limited = budget != Budget()
         self._spent = Spent()
         # Stands in for what providers did not say: the limits count it, nobody is shown it.
         self._assumed = Upper(0, 0, Decimal(0))
         self._out: set[Reservation] = set()
         self._held = Upper(0, 0, Decimal(0))
         self._queue: deque[tuple[asyncio.Future[Reservation], Upper]] = deque()
+
+    def bound(self, request: Request, rates: Rates | None) -> Upper:
+        """What to set aside for a request; without limits nothing needs to be."""
+        return upper_bound(request, rates) if self._limited else _NOTHING
 
     @property
     def spent(self) -> Spent:

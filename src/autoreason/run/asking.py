@@ -9,7 +9,7 @@ from time import monotonic
 from autoreason.errors import Accepted, CallFailed, ProviderFailed, RecordDiverged, Stopped
 from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal, RecordedReply
-from autoreason.models.budget import Purse, upper_bound
+from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.run.result import Switch
@@ -65,7 +65,7 @@ class Asker:
         if request.role == "person":
             return await self._journal.record_guidance(self._run, request)
         self._heed_commands()
-        reservation = await self.purse.reserve(upper_bound(request, rates(request.model)))
+        reservation = await self.purse.reserve(self.purse.bound(request, rates(request.model)))
         try:
             reply = await self._send(request)
         except BaseException:

@@ -21,7 +21,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal
 from autoreason.journal import CommandKind, Journal
-from autoreason.models.budget import Purse, upper_bound
+from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
@@ -195,7 +195,7 @@ class _Drive:
         purse = Purse(self._settings.budget)
         for call in self._journal.calls(self._run):
             if call.request.role != "person":
-                purse.carry(call.reply, upper_bound(call.request, rates(call.request.model)))
+                purse.carry(call.reply, purse.bound(call.request, rates(call.request.model)))
         return purse
 
     async def _hold(self, tournament: Tournament) -> Delivered | RunPaused:

@@ -1,0 +1,35 @@
+"""A whole run on the embedded model: a real language model, inside the process, offline."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, CritiqueMade
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
+from autoreason.models.weights import pull
+from autoreason.run import replay, start
+from autoreason.task import Task
+from tests.run.runs import settings
+
+
+@pytest.mark.timeout(400)
+async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
+    try:
+        pull()
+    except InvalidInput as error:
+        pytest.skip(f"the embedded model cannot be fetched here: {error}")
+    task = Task(brief="Write one sentence about rain.", draft="Rain falls on the roof and sings.")
+    chosen = settings("local/smollm2", passes=1, judges=2, more_judges=0, output_limit=240, playoff=0)
+    pool = ModelPool()
+    result = await start(task, chosen, journal=journal, pool=pool)
+    await pool.close()
+    assert result.status in ("converged", "capped")
+    assert result.text
+    assert result.tokens > 0
+    assert result.cost == 0
+    told = [item.event for item in journal.events(result.run)]
+    assert any(isinstance(event, CritiqueMade) for event in told)
+    assert all(event.ranking for event in told if isinstance(event, BallotCast))
+    assert (await replay(result.run, journal=journal)).same
