@@ -124,9 +124,9 @@ class Spent(Struct, frozen=True, kw_only=True):
         """US dollars; None where the price of any call is not known."""
         return None if self.unpriced else self.known_cost
 
-    def plus(self, reply: Reply) -> Spent:
-        """With one reply more."""
-        usage = reply.usage
+    def plus(self, call: Reply | CallEnded) -> Spent:
+        """With one call more."""
+        usage = call.usage
         return Spent(
             calls=self.calls + 1,
             input=self.input + (usage.input or 0),
@@ -135,9 +135,9 @@ class Spent(Struct, frozen=True, kw_only=True):
             cache_write=self.cache_write + (usage.cache_write or 0),
             reasoning=self.reasoning + (usage.reasoning or 0),
             unmetered=self.unmetered + (not usage.metered),
-            known_cost=self.known_cost + (reply.cost or 0),
-            unpriced=self.unpriced + (reply.cost is None),
-            seconds=self.seconds + reply.seconds,
+            known_cost=self.known_cost + (call.cost or 0),
+            unpriced=self.unpriced + (call.cost is None),
+            seconds=self.seconds + call.seconds,
         )
 
 

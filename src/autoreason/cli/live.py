@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Literal
 
 from autoreason.cli import words
@@ -18,6 +17,7 @@ from autoreason.exchange import (
     Outcome,
     Role,
     Signal,
+    Spent,
     TextArrived,
 )
 from autoreason.settings import Budget
@@ -59,43 +59,6 @@ class Call:
     def tokens(self) -> int:
         """About how many tokens have arrived."""
         return self.characters // CHARACTERS_PER_TOKEN
-
-
-@dataclass
-class Spent:
-    """What the run has taken, from its first call on."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: Decimal = Decimal(0)
-    unpriced: int = 0
-    """Calls whose price is not known."""
-
-    def add(self, ended: CallEnded) -> None:
-        """Count one call that brought a reply; one that did not is not paid for."""
-        if ended.outcome in _NO_REPLY:
-            return
-        self.calls += 1
-        self.tokens += ended.usage.total
-        if ended.cost is None:
-            self.unpriced += 1
-        else:
-            self.cost += ended.cost
-
-    @property
-    def known_cost(self) -> Decimal | None:
-        """The sum, where every part of it is known."""
-        return None if self.unpriced else self.cost
-
-    def bill(self, limit: Decimal | None = None) -> str:
-        """The cost in words, against its limit; a part that is not known is said to be so."""
-        of = f" of {words.money(limit)}" if limit is not None else ""
-        if self.unpriced and not self.cost:
-            return f"cost unknown{of}"
-        more = (
-            f" and {words.count(self.unpriced, 'call')} of unknown price" if self.unpriced else ""
-        )
-        return f"{words.money(self.cost)}{of}{more}"
 
 
 @dataclass
@@ -155,7 +118,9 @@ class Live:
                     call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
             case CallEnded():
                 call = self.calls.pop(signal.key, None)
-                self.spent.add(signal)
+                # A call that brought no reply is not paid for.
+                if signal.outcome not in _NO_REPLY:
+                    self.spent = self.spent.plus(signal)
                 if call and call.seat is not None:
                     self.answered.add(call.seat)
 
@@ -266,7 +231,7 @@ class Live:
             (
                 _of(self.spent.calls, limits.calls, "call"),
                 _of(self.spent.tokens, limits.tokens, "token"),
-                self.spent.bill(limits.cost),
+                words.bill(self.spent, limits.cost),
             )
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from autoreason.cli.drive import View
-    from autoreason.cli.live import Call, Live, Spent
+    from autoreason.cli.live import Call, Live
     from autoreason.journal import Asked, Journal
 
 _LOOK_EVERY = 0.5
@@ -82,7 +82,7 @@ def _look(book: Journal, run: str, view: View, seen: int) -> int:
         view.tell(event)
         seen = seq
     live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
-    live.spent = _spent(book, run)
+    live.spent = book.spent(run)
     return seen
 
 
@@ -90,13 +90,6 @@ def _call(asked: Asked, live: Live) -> Call:
     from autoreason.cli.live import Call
 
     return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))
-
-
-def _spent(book: Journal, run: str) -> Spent:
-    from autoreason.cli.live import Spent
-
-    taken = book.spent(run)
-    return Spent(taken.calls, taken.tokens, taken.known_cost, taken.unpriced)
 
 
 def _age(moment: datetime) -> float:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Survival,
         Verdict,
     )
+    from autoreason.exchange import Spent
 
 SLOTS = ("A", "AB", "B")
 ENDINGS = {
@@ -47,6 +48,15 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def bill(spent: Spent, limit: Decimal | None = None) -> str:
+    """The cost in words, against its limit; a part that is not known is said to be so."""
+    of = f" of {money(limit)}" if limit is not None else ""
+    if spent.unpriced and not spent.known_cost:
+        return f"cost unknown{of}"
+    more = f" and {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
+    return f"{money(spent.known_cost)}{of}{more}"
 
 
 def money(cost: Decimal | None) -> str:
