@@ -30,6 +30,16 @@ def add_run(row: Row) -> Change[None]:
     return change
 
 
+def begin_run(row: Row, first_event: Row) -> Change[None]:
+    """A new run and what it begins with: nobody ever sees one without the other."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        add_run(row)(connection)
+        add_event(first_event)(connection)
+
+    return change
+
+
 def set_status(run: str, status: str) -> Change[None]:
     """What has become of a run."""
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, Status
+from autoreason.events import AnyEvent, RunStarted, Status
 from autoreason.exchange import Reply, Request, Spent
 from autoreason.journal import changes, codec, file, locks, names, place, sql
 from autoreason.journal.records import (
@@ -106,6 +106,15 @@ class Journal:
         at = now()
         row = (run, codec.check_text(title), at, at, version, forked_from)
         self._write().commit_now(run, changes.add_run(row))
+
+    async def begin_run(self, title: str, version: str, started: RunStarted) -> str:
+        """Enter a new run under a free name, together with its first event; returns the name."""
+        run, at = self.new_run_id(), now()
+        row = (run, codec.check_text(title), at, at, version, started.forked_from)
+        first = codec.event_row(run, 1, started)
+        await self._write().commit(run, changes.begin_run(row, first))
+        self._last_seq[run] = 1
+        return run
 
     def find(self, given: str) -> RunRow:
         """The run meant by its name, its beginning, its last words, `last` or `@2`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from autoreason.exchange import Model
@@ -28,6 +29,7 @@ class ModelPool:
         self._bare: dict[str, Model] = {}
         self._layered: dict[str, Model] = {}
         self._own: dict[str, Model] = {}
+        self._checked: dict[str, asyncio.Future[Check]] = {}
         self._gates: dict[str, Gate] = {}
         self._guards: dict[str, Guard] = {}
 
@@ -50,7 +52,10 @@ class ModelPool:
             bare.check()
         if not isinstance(bare, WireModel):
             return Check(address=address)
-        return await check(address, base_url=self.base_url, transport=self._transport)
+        if address not in self._checked:
+            asking = check(address, base_url=self.base_url, transport=self._transport)
+            self._checked[address] = asyncio.ensure_future(asking)
+        return await self._checked[address]
 
     def window(self, address: str) -> int | None:
         """Tokens a model can read and write at once; None where that is not known."""

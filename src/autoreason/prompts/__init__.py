@@ -26,7 +26,10 @@ class PromptSet:
 
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
-        return self._templates[name].render(**variables).strip()
+        template = self._templates[name]
+        # Jinja's own `render` copies its globals every time; our prompts use none.
+        context = template.new_context(variables, shared=True)
+        return "".join(template.root_render_func(context)).strip()
 
     @cached_property
     def _templates(self) -> dict[str, Template]:

@@ -53,19 +53,17 @@ async def start(
     on_started: Callable[[str], None] | None = None,
 ) -> Result:
     """Begin a run and drive it until it ends or pauses."""
-    run = journal.new_run_id()
-    journal.create_run(run, task.title, __version__, forked_from)
     prompts = prompts or built_in()
+    started = RunStarted(
+        task=task,
+        settings=settings,
+        prompts=prompts.sources,
+        version=__version__,
+        forked_from=forked_from,
+        departures=DEPARTURES[settings.protocol],
+    )
+    run = await journal.begin_run(task.title, __version__, started)
     with journal.hold(run):
-        started = RunStarted(
-            task=task,
-            settings=settings,
-            prompts=prompts.sources,
-            version=__version__,
-            forked_from=forked_from,
-            departures=DEPARTURES[settings.protocol],
-        )
-        journal.append(run, started)
         if on_started:
             on_started(run)
         if on_event:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from hashlib import blake2b
+from itertools import count
 
 
 def draw(seed: int, purpose: str) -> random.Random:
@@ -12,8 +14,9 @@ def draw(seed: int, purpose: str) -> random.Random:
 
 def boundary(seed: int, purpose: str, *texts: str) -> str:
     """A mark that no text between its lines contains and no author could have foreseen."""
-    source = draw(seed, f"{purpose}/boundary")
-    while True:
-        mark = f"{source.getrandbits(64):016x}"
+    for attempt in count():
+        drawn = blake2b(f"{seed}/{purpose}/boundary/{attempt}".encode(), digest_size=8)
+        mark = drawn.hexdigest()
         if not any(mark in text for text in texts):
             return mark
+    raise AssertionError("unreachable")

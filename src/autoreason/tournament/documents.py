@@ -37,7 +37,8 @@ def read_document(reply: str) -> Document:
 
 def same_text(one: str, other: str) -> bool:
     """Whether two texts differ in white space at most: clones are never judged."""
-    return one.split() == other.split()
+    # Most texts part ways within a few words, which is far quicker to see.
+    return one.split(None, 9)[:9] == other.split(None, 9)[:9] and one.split() == other.split()
 
 
 def _bare(body: str) -> str:

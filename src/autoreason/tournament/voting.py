@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -89,6 +90,23 @@ def next_wave(
     it. `seats_lost` counts the judges who were asked and gave no valid ballot.
     """
     _check(rankings, tie_order)
+    cast = tuple(tuple(ranking) for ranking in rankings)
+    return _wave(cast, tuple(tie_order), rule, start, step, close, limit, seats_lost, spare)
+
+
+@lru_cache(maxsize=4096)
+def _wave(
+    rankings: tuple[Ranking, ...],
+    tie_order: tuple[str, ...],
+    rule: str,
+    start: int,
+    step: int,
+    close: int,
+    limit: int,
+    seats_lost: int,
+    spare: bool,
+) -> int:
+    """The same panels come up again and again, and working a wave out takes a while."""
     limit = limit if step else min(start, limit)
     asked = len(rankings) + seats_lost
     scores = _SCORING[rule].score(rankings, tie_order)
