@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, permutations, product
 from math import comb, isclose
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoreason.tournament import evidence
 from autoreason.tournament.evidence import (
     agreement,
     chance_of_margin,
@@ -169,3 +171,10 @@ def test_the_tail_is_that_of_counting_every_course_of_events(
 
 def test_two_survivals_in_two_passes_of_a_three_judge_panel_are_chance_in_one_case_of_six() -> None:
     assert survival_tail(2, [chance_of_survival(3)] * 2) == pytest.approx(0.1585, abs=1e-4)
+
+
+def test_the_margins_of_the_usual_playoff_are_those_of_counting_them() -> None:
+    counted: Counter[int] = Counter()
+    for scores, times in evidence._all_panels(7, 5).items():
+        counted[scores[-1] - scores[-2]] += times
+    assert tuple(counted[margin] for margin in range(max(counted) + 1)) == evidence._USUAL_MARGINS

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, RunStarted, Status
-from autoreason.exchange import Reply, Request, Spent
+from autoreason.exchange import Outcome, Reply, Request, Spent
 from autoreason.journal import changes, codec, file, locks, names, place, sql
 from autoreason.journal.records import (
     Asked,
@@ -232,6 +232,11 @@ class Journal:
 
     async def record_guidance(self, run: str, request: Request) -> Reply:
         """Answer a request with all guidance not yet taken; taken and recorded in one commit."""
+        if not self.pending_commands(run, ("guide",)):
+            # Silence is worth no wait: it is on the disk no later than whatever is asked next.
+            reply = Reply(outcome=Outcome.OK, text="", model=request.model)
+            self._write().send(run, changes.add_reply(codec.reply_row(run, request, reply)))
+            return reply
         return await self._write().commit(run, changes.answer_with_guidance(run, request))
 
     def _ids(self) -> list[str]:

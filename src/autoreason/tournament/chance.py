@@ -14,9 +14,6 @@ def draw(seed: int, purpose: str) -> random.Random:
 
 def boundary(seed: int, purpose: str, *texts: str) -> str:
     """A mark that no text between its lines contains and no author could have foreseen."""
-    for attempt in count():
-        drawn = blake2b(f"{seed}/{purpose}/boundary/{attempt}".encode(), digest_size=8)
-        mark = drawn.hexdigest()
-        if not any(mark in text for text in texts):
-            return mark
-    raise AssertionError("unreachable")
+    drawn = (blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8) for attempt in count())
+    marks = (one.hexdigest() for one in drawn)
+    return next(mark for mark in marks if not any(mark in text for text in texts))
