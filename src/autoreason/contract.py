@@ -10,9 +10,12 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
+_CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _MARKUP = re.compile(
-    r"^\s{0,3}#{1,6}\s|^\s*```|\*\*\S|^\s*[-*+]\s+\S|\[[^\]]+\]\([^)]+\)", re.MULTILINE
+    r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
+    re.MULTILINE,
 )
 
 
@@ -114,7 +117,9 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return missing + unwanted
 
     def _layout(self, text: str) -> list[Violation]:
-        headings = {_plain_heading(h) for h in _HEADING.findall(text)}
+        prose = _CODE.sub("", text) if self.sections else ""
+        written = [*_HEADING.findall(prose), *_UNDERLINED.findall(prose)]
+        headings = {_plain_heading(heading) for heading in written}
         found = [
             Violation("sections", f"no heading “{wanted}”")
             for wanted in self.sections
@@ -126,10 +131,16 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             )
         if self.format == "json":
             try:
-                json.loads(text)
+                json.loads(text, parse_constant=_refuse_constant)
             except ValueError as error:
                 found.append(Violation("format", f"not valid JSON: {error}"))
+            except RecursionError:
+                found.append(Violation("format", "not valid JSON: nested too deeply"))
         return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def count_words(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 import stat
@@ -12,10 +13,13 @@ import pytest
 from tests.journal.samples import a_reply, a_request
 
 from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
+from autoreason.events import RunStarted
 from autoreason.exchange import Outcome, Reply, Spent
 from autoreason.journal import Journal, sql
 from autoreason.journal.names import new_name
 from autoreason.journal.place import locate
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
 
 RUN = "20261115-amber-fox"
 
@@ -252,3 +256,16 @@ async def test_a_person_is_not_a_call(journal: Journal) -> None:
 
 
 # Fingerprints.
+
+
+async def test_runs_that_begin_side_by_side_get_names_of_their_own(journal: Journal) -> None:
+    started = RunStarted(
+        task=Task(brief="x"),
+        settings=make_settings(Models.everywhere("echo/echo"), 1),
+        prompts={},
+        version="0",
+    )
+    begun = [journal.begin_run("A letter", "0.1.0", started) for _ in range(300)]
+    names = await asyncio.gather(*begun)
+    assert len(set(names)) == 300
+    assert [item.event for item in journal.events(names[0])] == [started]

@@ -158,9 +158,12 @@ def test_first_come_first_served() -> None:
     assert order == list(range(10))
 
 
-def test_it_widens_while_it_is_full_and_all_goes_well() -> None:
+@pytest.mark.parametrize("balked", [False, True])
+def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
     async def work() -> list[int]:
-        gate = Gate(4)
+        gate = Gate(8 if balked else 4)
+        if balked:
+            gate.narrow()
         limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
         seen = []
         for _ in range(3):
@@ -169,7 +172,9 @@ def test_it_widens_while_it_is_full_and_all_goes_well() -> None:
         return seen
 
     first, second, third = run(work())
-    assert 4 < first < second < third < 20
+    assert 4 < first < second < third
+    # One that never balked is tried out quickly, one that did with care.
+    assert (third < 20) == balked
 
 
 def test_it_stays_as_it_is_while_there_is_room() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from tests.run.runs import go_on, hold, scripted
 from tests.tournament.stage import cut_off, vote
 
-from autoreason.errors import CallFailed, Failure, InvalidInput, RecordDiverged, RunHeld
+from autoreason.errors import CallFailed, Failure, InvalidInput, RunHeld
 from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
@@ -22,6 +23,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import (
     CallEnded,
+    CallRetried,
     CallStarted,
     Outcome,
     Reply,
@@ -31,7 +33,10 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
+from autoreason.models.concurrency import Gate
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.models.guard import Guard
+from autoreason.models.stack import stack
 from autoreason.run import Switch
 from autoreason.settings import Budget
 
@@ -224,8 +229,73 @@ async def test_a_finished_run_is_not_resumed(journal: Journal) -> None:
 
 async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None:
     paused = await hold(journal, scripted(), changes={"budget": Budget(calls=3)})
-    with pytest.raises(RecordDiverged, match="asks something else"):
+    before = journal.events(paused.run)
+    with pytest.raises(InvalidInput, match="asks something else"):
         await go_on(journal, paused.run, scripted(), changes={"seed": 8})
+    assert journal.events(paused.run) == before
+
+
+@pytest.mark.parametrize(("calls", "passes"), [(20, 1), (15, 6)])
+async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is_paid(
+    journal: Journal, calls: int, passes: int
+) -> None:
+    newest = scripted({"judge": vote("made in 3", "made in 2", "made in 1")})
+    limits = {"budget": Budget(calls=calls), "passes": 2 if passes == 6 else 3}
+    paused = await hold(journal, newest, changes=limits)
+    assert paused.status == "budget"
+    again = scripted()
+    changes = {"passes": passes, "budget": Budget()}
+    with pytest.raises(InvalidInput, match="leave them out, or fork the run"):
+        await go_on(journal, paused.run, again, changes=changes)
+    assert not again.requests
+    assert (await go_on(journal, paused.run, newest, changes={"budget": Budget()})).text
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 4, 7])
+async def test_accepting_a_paused_run_ends_it_without_another_call(
+    journal: Journal, calls: int
+) -> None:
+    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=calls)})
+    journal.command(paused.run, "accept")
+    model = scripted()
+    result = await go_on(journal, paused.run, model)
+    assert (result.status, result.text, model.requests) == ("accepted", "First text.", [])
+    assert journal.pending_commands(paused.run) == []
+
+
+async def test_accepting_a_run_whose_last_call_then_fails_is_still_obeyed(
+    journal: Journal,
+) -> None:
+    name = ""
+
+    def remember(run: str) -> None:
+        nonlocal name
+        name = run
+
+    def accept(_: Request) -> Exception:
+        journal.command(name, "accept")
+        return CallFailed(Failure.CONNECTION, "gone")
+
+    model = scripted({"pass/1/reviser/try/0": accept}, latency=0.6)
+    result = await hold(journal, model, on_started=remember)
+    assert (result.status, result.text) == ("accepted", "First text.")
+
+
+async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again(
+    journal: Journal,
+) -> None:
+    switch = Switch()
+    down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=60))
+    patient = stack(down, gate=Gate(), guard=Guard("scripted"))
+
+    def hear(signal: Signal) -> None:
+        if isinstance(signal, CallRetried):
+            switch.stop()
+
+    started = time.monotonic()
+    result = await hold(journal, patient, switch=switch, on_signal=hear)
+    assert result.status == "stopped"
+    assert time.monotonic() - started < 10
 
 
 async def test_events_and_signals_can_be_followed(journal: Journal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueMade
@@ -11,7 +12,6 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
 from autoreason.run import replay, start
 from autoreason.task import Task
-from tests.run.runs import settings
 
 
 @pytest.mark.timeout(400)
@@ -21,7 +21,9 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     except InvalidInput as error:
         pytest.skip(f"the embedded model cannot be fetched here: {error}")
     task = Task(brief="Write one sentence about rain.", draft="Rain falls on the roof and sings.")
-    chosen = settings("local/smollm2", passes=1, judges=2, more_judges=0, output_limit=240, playoff=0)
+    chosen = settings(
+        "local/smollm2", passes=1, judges=2, more_judges=0, output_limit=240, playoff=0
+    )
     pool = ModelPool()
     result = await start(task, chosen, journal=journal, pool=pool)
     await pool.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,10 @@ def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_ne
         leaking += sum(bool(find_leaks(p["version_b"], run["task_prompt"])) for p in passes)
     # The audit counted 59 % over all revisions.
     assert 0.5 < leaking / total < 0.7
+
+
+@pytest.mark.parametrize("sign", ["_", "*", "[", "(", "\n", "# ", "a "])
+def test_a_degenerate_text_is_checked_in_no_time(sign: str) -> None:
+    started = time.perf_counter()
+    find_leaks(sign * 20_000 + " was x critique change revision original version ")
+    assert time.perf_counter() - started < 2

@@ -392,3 +392,12 @@ async def test_other_rules_decide_and_say_what_chance_alone_gives(rule: str) -> 
     assert verdict is not None
     assert verdict.winner == "A"
     assert 0 < verdict.chance < 1
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.EMPTY])
+async def test_an_author_who_refuses_or_says_nothing_proves_nothing_about_a(
+    outcome: Outcome,
+) -> None:
+    played = await play({"reviser": Reply(outcome=outcome, text="", model="scripted/x")})
+    assert [d.outcome for d in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
+    assert isinstance(played.interruption, PanelFailed)

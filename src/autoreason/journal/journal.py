@@ -32,6 +32,7 @@ from autoreason.journal.writer import Writer
 
 T = TypeVar("T")
 _ALL: tuple[CommandKind, ...] = ("stop", "accept", "guide")
+_GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
 class Journal:
@@ -46,6 +47,7 @@ class Journal:
         self._starting = threading.Lock()
         self._last_seq: dict[str, int] = {}
         self._numbering = threading.Lock()
+        self._named: set[str] = set()
 
     @classmethod
     def open(cls, url: str | None = None, *, create: bool) -> Self:
@@ -96,7 +98,10 @@ class Journal:
 
     def new_run_id(self) -> str:
         """A name for a run that is free, short and sorts by day."""
-        return names.new_name(frozenset(self._ids()))
+        name = names.new_name(self._named.union(self._ids()))
+        # Not on the disk yet, but no longer free.
+        self._named.add(name)
+        return name
 
     def create_run(
         self, run: str, title: str, version: str, forked_from: str | None = None
@@ -232,7 +237,7 @@ class Journal:
 
     async def record_guidance(self, run: str, request: Request) -> Reply:
         """Answer a request with all guidance not yet taken; taken and recorded in one commit."""
-        if not self.pending_commands(run, ("guide",)):
+        if not self.pending_commands(run, _GUIDE):
             # Silence is worth no wait: it is on the disk no later than whatever is asked next.
             reply = Reply(outcome=Outcome.OK, text="", model=request.model)
             self._write().send(run, changes.add_reply(codec.reply_row(run, request, reply)))

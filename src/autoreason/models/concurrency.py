@@ -71,7 +71,9 @@ class Gate:
     def widen(self) -> None:
         """A call went well: a place more for every gateful of such calls, if places were short."""
         if self._inside >= self.limit:
-            self._width = min(self._most, self._width + 1.0 / self._width)
+            # A provider that has never balked is tried out: twice the places with every gateful.
+            step = 1.0 if self._narrowed_at == -inf else 1.0 / self._width
+            self._width = min(self._most, self._width + step)
             self._admit()
 
     def narrow(self, retry_after: float | None = None) -> None:

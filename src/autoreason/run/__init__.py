@@ -1,10 +1,11 @@
 """One run from start to end."""
 
-from autoreason.run.driver import OnEvent, resume, start
+from autoreason.run.driver import resume, start
 from autoreason.run.estimate import Estimate, estimate
 from autoreason.run.export import export
 from autoreason.run.fork import fork
 from autoreason.run.preflight import check
+from autoreason.run.recall import OnEvent
 from autoreason.run.replay import Replayed, replay
 from autoreason.run.result import Result, Switch
 

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from time import monotonic
 
-from autoreason.errors import Accepted, CallFailed, ProviderFailed, RecordDiverged, Stopped
-from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
-from autoreason.journal import Journal, RecordedReply
+from autoreason.errors import Accepted, CallFailed, ProviderFailed, Stopped
+from autoreason.exchange import (
+    CallEnded,
+    CallRetried,
+    CallStarted,
+    OnSignal,
+    Outcome,
+    Reply,
+    Request,
+    Signal,
+)
+from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.run.recall import Memory
 from autoreason.run.result import Switch
 
 _LOOK_EVERY = 0.5
-
-
-class Memory:
-    """Replies of the record by key; a request that differs from the one recorded is never answered with its reply."""
-
-    def __init__(self, replies: Mapping[str, RecordedReply]) -> None:
-        self._replies = replies
-
-    def recall(self, request: Request) -> Reply | None:
-        """The recorded reply, if this was asked before."""
-        recorded = self._replies.get(request.key)
-        if recorded is None:
-            return None
-        if not _same_question(recorded.request, request):
-            raise RecordDiverged(
-                f"{request.key} asks something else than the record answers; "
-                "the run was made by another version of autoreason or its record was changed"
-            )
-        return recorded.reply
+_ENDING: tuple[CommandKind, ...] = ("stop", "accept")
+_STOPPED = "a person stopped the run"
 
 
 class Asker:
@@ -54,8 +46,12 @@ class Asker:
         self._memory = Memory(journal.replies(run))
         self._switch = switch
         self._on_signal = on_signal
-        self._accepted = False
+        self._calls: dict[str, asyncio.Future[Reply]] = {}
+        self._resting: dict[str, float] = {}
+        """Calls that wait before they are tried again, and until when."""
+        self.accepted = False
         self.purse = purse
+        self.look_for_commands()
 
     async def __call__(self, request: Request) -> Reply:
         known = self._memory.recall(request)
@@ -82,27 +78,63 @@ class Asker:
             self._on_signal(CallStarted(request.key, request.role, request.model))
         self._journal.asked(self._run, request)
         try:
-            return await self._pool.lend(request.model).ask(request, self._on_signal)
-        except (ProviderFailed, CallFailed) as error:
+            return await self._answer(request)
+        except (ProviderFailed, CallFailed, Stopped) as error:
             if self._on_signal:
                 seconds = monotonic() - started
                 self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
-            raise ProviderFailed(str(error)) from error
+            if isinstance(error, CallFailed):
+                raise ProviderFailed(str(error)) from error
+            raise
+
+    async def _answer(self, request: Request) -> Reply:
+        model = self._pool.lend(request.model)
+        if self._on_signal is None:
+            return await model.ask(request)
+        call = self._calls[request.key] = asyncio.ensure_future(model.ask(request, self._hear))
+        try:
+            return await call
+        except asyncio.CancelledError:
+            call.cancel()
+            if request.key in self._resting and self._switch.stopped:
+                raise Stopped(_STOPPED) from None
+            raise
+        finally:
+            del self._calls[request.key]
+            self._resting.pop(request.key, None)
+
+    def _hear(self, signal: Signal) -> None:
+        if isinstance(signal, CallRetried):
+            self._resting[signal.key] = monotonic() + signal.wait
+        if self._on_signal:
+            self._on_signal(signal)
 
     async def watch_for_commands(self) -> None:
         """Look for what a person typed in another terminal, for as long as the run lasts."""
         while True:
-            command = self._journal.take_command(self._run)
-            if command:
-                self._accepted = command.kind == "accept"
-                self._switch.stop()
+            self.look_for_commands()
+            if self._switch.stopped:
+                self._end_rests()
             await asyncio.sleep(_LOOK_EVERY)
 
+    def look_for_commands(self) -> None:
+        """Take note of a stop or an accept; the driver marks them as taken once they are obeyed."""
+        kinds = {command.kind for command in self._journal.pending_commands(self._run, _ENDING)}
+        self.accepted = self.accepted or "accept" in kinds
+        if kinds:
+            self._switch.stop()
+
+    def _end_rests(self) -> None:
+        """Nothing is under way in a call that only waits to be tried again."""
+        for key, until in self._resting.items():
+            if monotonic() < until:
+                self._calls[key].cancel()
+
     def _heed_commands(self) -> None:
-        if self._accepted:
+        if self.accepted:
             raise Accepted("a person accepted the text as it stands")
         if self._switch.stopped:
-            raise Stopped("a person stopped the run")
+            raise Stopped(_STOPPED)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
         if self._on_signal and request.role != "person":
@@ -111,12 +143,3 @@ class Asker:
                     request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed
                 )
             )
-
-
-def _same_question(recorded: Request, request: Request) -> bool:
-    """Whether the same is asked; who answers, how warmly and at what length may differ."""
-    return (recorded.role, recorded.messages, recorded.schema) == (
-        request.role,
-        request.messages,
-        request.schema,
-    )

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.errors import Accepted, Interruption, InvalidInput, RecordDiverged, Stopped
+from autoreason.errors import Interruption, InvalidInput, RecordDiverged, Stopped
 from autoreason.events import (
     FINISHED,
     LIFECYCLE,
@@ -26,6 +26,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import Asker
+from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
@@ -36,7 +37,6 @@ from autoreason.tournament.venue import Venue
 from autoreason.version import __version__
 
 _LATE: tuple[CommandKind, ...] = ("stop",)
-OnEvent = Callable[[AnyEvent], None]
 
 
 async def start(
@@ -94,17 +94,27 @@ async def resume(
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
-        settings = replace(settings, **{**_second_chance(story, settings), **(changes or {})})
+        changed = replace(settings, **{**_second_chance(story, settings), **(changes or {})})
+        told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
+        prompts = PromptSet(story.prompts)
+        memory = Memory(journal.replies(run))
+        retold = await retell(task, changed, prompts, told, memory)
+        if retold.difference and changes:
+            raise InvalidInput(
+                f"run {run} cannot go on with these changes ({retold.difference}); "
+                "leave them out, or fork the run"
+            )
+        if retold.difference:
+            raise RecordDiverged(f"run {run} cannot go on: {retold.difference}")
         # A stop that came too late was meant for whoever held the run before.
         journal.take_command(run, kinds=_LATE)
-        resumed = RunResumed(settings=settings)
+        resumed = RunResumed(settings=changed)
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
-        drive = _Drive(run, journal, task, settings, PromptSet(story.prompts), told, on_event)
+        drive = _Drive(run, journal, task, changed, prompts, told, on_event)
         return await drive.go(pool, on_signal, switch)
 
 
@@ -115,35 +125,6 @@ def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
     if story.draft is None and story.failed_drafts > settings.redrafts:
         return {"redrafts": story.failed_drafts}
     return {}
-
-
-class Teller:
-    """Passes events on; those the record already holds must come again as they were."""
-
-    def __init__(
-        self,
-        recorded: Sequence[AnyEvent],
-        append: Callable[[AnyEvent], object],
-        on_event: OnEvent | None,
-    ) -> None:
-        self._recorded = recorded
-        self._append = append
-        self._on_event = on_event
-        self.told = 0
-
-    def __call__(self, event: AnyEvent) -> None:
-        """Tell one event."""
-        if self.told < len(self._recorded):
-            if self._recorded[self.told] != event:
-                raise RecordDiverged(
-                    f"event {self.told + 1} is {type(event).__name__} now and differs from the record; "
-                    "the run was made by another version of autoreason or its record was changed"
-                )
-        else:
-            self._append(event)
-        self.told += 1
-        if self._on_event:
-            self._on_event(event)
 
 
 class _Drive:
@@ -182,7 +163,7 @@ class _Drive:
             )
             watcher = asyncio.create_task(asker.watch_for_commands())
             try:
-                ended: Delivered | RunPaused = await self._hold(tournament)
+                ended: Delivered | RunPaused = await self._hold(tournament, asker)
             finally:
                 watcher.cancel()
                 await self._journal.flush()
@@ -196,24 +177,28 @@ class _Drive:
                 purse.carry(call.reply, purse.bound(call.request, rates(call.request.model)))
         return purse
 
-    async def _hold(self, tournament: Tournament) -> Delivered | RunPaused:
+    async def _hold(self, tournament: Tournament, asker: Asker) -> Delivered | RunPaused:
         try:
             ended: Delivered | RunPaused = await tournament.run()
-        except Accepted as accepted:
-            ended = self._accept(tournament, str(accepted))
         except Interruption as interruption:
-            ended = RunPaused(status=interruption.status, reason=str(interruption))
+            # Whatever came in the way, a person who accepted the text has had the last word.
+            if asker.accepted:
+                ended = self._accept(tournament)
+            else:
+                ended = RunPaused(status=interruption.status, reason=str(interruption))
         if isinstance(ended, RunPaused):
             self._journal.append(self._run, ended)
             if self._on_event:
                 self._on_event(ended)
         self._journal.set_status(self._run, ended.status)
+        self._journal.take_command(self._run)
         return ended
 
-    def _accept(self, tournament: Tournament, reason: str) -> Delivered | RunPaused:
+    def _accept(self, tournament: Tournament) -> Delivered | RunPaused:
         incumbent = tournament.story.incumbent
         if incumbent is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
+        reason = "a person accepted the text as it stands"
         delivered = deliver(tournament.story, "accepted", reason, incumbent)
         tournament.story.tell(delivered)
         self._tell(delivered)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_OPEN = re.compile(r"<document>", re.IGNORECASE)
-_CLOSE = re.compile(r"</document>", re.IGNORECASE)
-_NOTES = re.compile(r"<notes>\s*(.*?)\s*(?:</notes>|\Z)", re.IGNORECASE | re.DOTALL)
+# Only marks around everything, or after everything, are marks: a text may be about such tags.
+_WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
+_NOTES = re.compile(
+    r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -20,19 +23,19 @@ class Document(NamedTuple):
 
 def read_document(reply: str) -> Document:
     """The document and the notes of a reply; a model may mark the document too, though none is asked to."""
-    opening = _OPEN.search(reply)
-    if not opening:
-        notes = _last(_NOTES, reply)
-        body = reply[: notes.start()] if notes else reply
-        return Document(_bare(body), notes.group(1) if notes else "")
-    # A document may itself contain the marks: the outermost pair counts.
-    closing = _last(_CLOSE, reply[opening.end() :])
-    rest = reply[opening.end() :]
-    body, after = (rest[: closing.start()], rest[closing.end() :]) if closing else (rest, "")
-    notes = _last(_NOTES, after if closing else body)
-    if notes and not closing:
-        body = body[: notes.start()]
-    return Document(_bare(body), notes.group(1) if notes else "")
+    wrapped = _WRAPPED.match(reply)
+    if wrapped:
+        return Document(_bare(wrapped[1]), _split(wrapped[2]).notes)
+    return _split(reply)
+
+
+def _split(reply: str) -> Document:
+    """Text and notes, where notes follow at the end on lines of their own."""
+    start = reply.lower().rfind("<notes>")
+    found = _NOTES.match(reply, reply.rfind("\n", 0, start) + 1) if start >= 0 else None
+    if not found:
+        return Document(_bare(reply), "")
+    return Document(_bare(reply[: found.start()]), (found["closed"] or found["open"] or "").strip())
 
 
 def same_text(one: str, other: str) -> bool:
@@ -45,7 +48,3 @@ def _bare(body: str) -> str:
     body = body.strip()
     fenced = _FENCED.match(body)
     return fenced.group(1).strip() if fenced and "\n```" not in fenced.group(1) else body
-
-
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    return max(pattern.finditer(text), key=re.Match.start, default=None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 # A text that opens like this announces itself instead of being the document.
 _OPENERS = re.compile(
-    r"""\A[\s*#_>-]*(?:
+    r"""\A[\s*#_>-]*+(?:
       (?:sure|certainly|of\ course|absolutely|okay|ok)\b[^\n]{0,60}?\b(?:here|below)\b[^\n]*
     | (?:here(?:\ is|['’]s|\ are)|below\ is|the\ following\ is|this\ is)\s+(?:the|my|an?|your)\b[^\n]{0,60}?
       \b(?:revis|rewrit|improv|updat|refin|synthesi[sz]|merged|combin|final|edited|polished|draft|version|document|text)[^\n]*
@@ -37,7 +37,7 @@ def _sign(needles: str, pattern: str) -> _Sign:
 _SIGNS = (
     _sign(
         "change, revision, edits, improvements, synthesis",
-        r"""^[\s*#_>-]*(?:change[\s-]?log|changes\ (?:made|from|in\ this|since)
+        r"""^[ \t*#_>-]*+(?:change[\s-]?log|changes\ (?:made|from|in\ this|since)
         |summary\ of\ (?:the\ )?(?:changes|revisions|edits)
         |(?:key|main|major)\ (?:changes|revisions|edits)|revision\ (?:notes|summary|history)
         |what\ (?:has\ )?changed|(?:key\ )?improvements\ (?:made|over|from)
@@ -66,7 +66,7 @@ _SIGNS = (
     ),
     _sign(
         "fix, address, change, was, revised, added, removed",
-        r"""[*_(\[]+\s*(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
+        r"""[*_(\[]++[ \t]*+(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
         \s*:[^\n)\]]{0,60}""",
     ),
 )

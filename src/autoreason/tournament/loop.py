@@ -127,6 +127,8 @@ class Tournament:
             )
         challengers = await challenge(self.venue, number, incumbent.text, findings.problems)
         ballot = self._ballot(number, incumbent, challengers)
+        if not challengers and self._unanswered():
+            return self._inconclusive(number, "no author would write a challenger")
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self._decide(number, "unopposed", winner, reason=_alone(winner))
@@ -169,6 +171,11 @@ class Tournament:
         order: list[Slot] = [slot for slot in ("A", "B", "AB") if slot in standing]
         order.sort(key=self.settings.tie_order.index)
         return {slot: standing[slot] for slot in order}
+
+    def _unanswered(self) -> bool:
+        """Whether an author refused or sent nothing: that says nothing about A."""
+        dropped = self.story.passes[-1].dropped
+        return any(text.reason in ("refused", "empty") for text in dropped)
 
     def _panel_size(self) -> Size:
         settings = self.settings

@@ -65,9 +65,7 @@ async def _whole(venue: Venue, request: Request, key: str) -> _Draft | Unwritten
     document = read_document(reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED:
-            return Unwritten(
-                "truncated", f"cut off twice, the second time at {2 * request.max_tokens} tokens"
-            )
+            return Unwritten("truncated", "cut off twice, the second time with twice the room")
         case Outcome.REFUSED:
             return Unwritten("refused", reply.finish or "the model declined")
         case Outcome.OK if document.text:

@@ -1,0 +1,147 @@
+"""Many runs at once in a process of its own, or the bare loop that they are held against."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+import time
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import ClientSession, TCPConnector
+from msgspec import Struct
+
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.models.concurrency import Gate
+from autoreason.models.dialects import openai_chat
+from autoreason.models.guard import Guard
+from autoreason.models.opening import open_model
+from autoreason.models.pool import ModelPool
+from autoreason.models.quirks import Quirks
+from autoreason.models.stack import stack
+from autoreason.run.refine import refine_async
+from benchmarks.commands import BRIEF
+
+ADDRESS = "openai/fake"
+_MEGABYTE = 1024 if sys.platform != "darwin" else 1024 * 1024
+Wave = list[dict[str, Any]]
+"""Bodies of calls made side by side."""
+
+
+class Took(Struct, frozen=True, kw_only=True):
+    """What the work took."""
+
+    calls: int
+    seconds: float
+    cpu: float
+    memory: float
+    """Megabytes at the peak."""
+
+    @property
+    def rate(self) -> float:
+        """Calls a second."""
+        return self.calls / self.seconds
+
+
+async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: int = 0) -> int:
+    """Runs side by side with one pool and one journal; how many calls they made."""
+    pool = ModelPool(base)
+    if width:
+        model = stack(open_model(ADDRESS, base_url=base), gate=Gate(width), guard=Guard("openai"))
+        pool.add({ADDRESS: model})
+    try:
+        async with asyncio.TaskGroup() as group:
+            held = [
+                group.create_task(
+                    refine_async(
+                        BRIEF, ADDRESS, seed=seed, journal=journal, pool=pool, k=99, passes=passes
+                    )
+                )
+                for seed in range(runs)
+            ]
+    finally:
+        await pool.close()
+        if width:
+            await model.close()
+    results = [task.result() for task in held]
+    if any(result.status != "capped" for result in results):
+        raise RuntimeError("a run did not end as it should")
+    return sum(result.calls for result in results)
+
+
+async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
+    """The calls of one run in the order in which they must follow one another."""
+    await hold_runs(base, 1, passes, journal)
+    requests = [call.request for call in journal.calls(journal.runs()[0].id)]
+    asked = [request for request in requests if request.role != "person"]
+    return [
+        [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
+        for _, wave in groupby(asked, key=_stage)
+    ]
+
+
+def _stage(request: Request) -> str:
+    """Judges of one panel are asked together, everybody else alone."""
+    return request.key.partition("/judge/")[0]
+
+
+async def loop_bare(base: str, waves: list[Wave], workers: int) -> int:
+    """The same calls in the same order with nothing but the HTTP client; how many there were."""
+    headers = {"authorization": "Bearer x"}
+    async with ClientSession(connector=TCPConnector(limit=0), headers=headers) as session:
+
+        async def call(body: dict[str, Any]) -> None:
+            async with session.post(f"{base}/chat/completions", json=body) as response:
+                await response.json()
+
+        async def work() -> None:
+            for wave in waves:
+                if len(wave) == 1:
+                    await call(wave[0])
+                else:
+                    await asyncio.gather(*map(call, wave))
+
+        await asyncio.gather(*(work() for _ in range(workers)))
+    return workers * sum(map(len, waves))
+
+
+async def measured(mode: str, base: str, runs: int, passes: int, width: int) -> Took:
+    """Do the work and look at the clocks."""
+    with (
+        tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder,
+        Journal.open(str(Path(folder, "journal.db")), create=True) as journal,
+    ):
+        waves = await record_waves(base, passes, journal) if mode == "bare" else []
+        cpu, started = time.process_time(), time.monotonic()
+        if mode == "bare":
+            calls = await loop_bare(base, waves, runs)
+        else:
+            calls = await hold_runs(base, runs, passes, journal, width)
+        seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
+    return Took(calls=calls, seconds=seconds, cpu=cpu, memory=peak)
+
+
+def main() -> None:
+    """Work as told and print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("mode", choices=("ours", "bare"))
+    parser.add_argument("base")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--passes", type=int, default=4)
+    parser.add_argument("--width", type=int, default=0, help="calls at once from the start")
+    given = parser.parse_args()
+    os.environ["OPENAI_API_KEY"] = "x"
+    took = asyncio.run(measured(given.mode, given.base, given.runs, given.passes, given.width))
+    print(msgspec.json.encode(took).decode())
+
+
+if __name__ == "__main__":
+    main()
