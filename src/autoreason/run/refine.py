@@ -15,8 +15,9 @@ from autoreason.exchange import Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import load
-from autoreason.run.driver import OnEvent, start
+from autoreason.run.driver import start
 from autoreason.run.preflight import check
+from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
 from autoreason.task import Task, make_contract
