@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.prompts import built_in, load, variables_of
+from autoreason.prompts import PromptSet, built_in, load, variables_of
 
 
 def test_every_prompt_uses_exactly_the_variables_it_states() -> None:
@@ -36,6 +36,16 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ("author", "Use {{ brief }}.", "unknown variable `brief`; author has none"),
         ("critic", "{% if text %}", "mend the template"),
         ("critics", "x", "is no prompt of ours"),
+        ("critic", "  ", "is empty"),
+        ("critic", "{{ text | nosuch }}", "No filter named 'nosuch'"),
+        ("critic", "{{ text.nosuch.thing }}", "cannot be rendered"),
+        ("critic", "{% if guidance %}x{% else %}{{ 1 / 0 }}{% endif %}", "cannot be rendered"),
+        ("critic", "{{ text.__class__.__mro__ }}", "cannot be rendered"),
+        ("judge", "{% for c in candidates %}{{ c.title }}{% endfor %}", "cannot be rendered"),
+        ("critic", "{% include 'author.md' %}", "takes in another template"),
+        ("critic", "{% if false %}{% extends 'author.md' %}{% endif %}", "takes in another"),
+        ("critic", "{% import 'author.md' as a %}", "takes in another"),
+        ("critic", "{% from 'author.md' import a %}", "takes in another"),
     ],
 )
 def test_a_prompt_that_would_fail_later_is_refused_now(
@@ -53,9 +63,24 @@ def test_a_folder_without_prompts_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "nowhere")
 
 
-def test_templates_cannot_reach_out_of_the_sandbox(tmp_path: Path) -> None:
+def test_templates_cannot_reach_out_of_the_sandbox() -> None:
     from jinja2.exceptions import SecurityError
 
-    (tmp_path / "critic.md").write_text("{{ text.__class__.__mro__ }}")
     with pytest.raises(SecurityError):
-        load(tmp_path).render("critic", text="x", boundary="b", guidance="", quoted=True)
+        PromptSet({"critic": "{{ text.__class__.__mro__ }}"}).render("critic", text="x")
+
+
+def test_every_built_in_prompt_passes_as_an_override(tmp_path: Path) -> None:
+    for name, source in built_in().sources.items():
+        (tmp_path / f"{name}.md").write_text(source)
+    assert load(tmp_path).sources == built_in().sources
+
+
+def test_a_prompt_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "critic.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
+        load(tmp_path)
+    (tmp_path / "critic.md").unlink()
+    (tmp_path / "critic.md").mkdir()
+    with pytest.raises(InvalidInput, match="is a folder"):
+        load(tmp_path)

@@ -47,6 +47,10 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"judge_temperature": 3.0}, "judge_temperature is 3.0"),
         ({"budget": Budget(cost=Decimal(0))}, "budget in cost is 0"),
         ({"budget": Budget(calls=-1)}, "budget in calls is -1"),
+        (
+            {"base_url": "http://bob:hunter2@127.0.0.1/v1"},
+            "put the key into the provider's variable",
+        ),
         ({"style": "grumpy"}, "style"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),
     ],

@@ -74,6 +74,12 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\nmax_words: many\n---\nWrite.", "`max_words`: expected `int"),
         ("---\nmax_words: 2\nmin_words: 3\n---\nWrite.", "min_words"),
         ("---\nfacts: 3\n---\nWrite.", "`facts` must be text"),
+        ("---\nfacts: 2024-99-99\n---\nWrite.", "not valid YAML"),
+        (f"---\nmax_words: {'9' * 5000}\n---\nWrite.", "not valid YAML"),
+        (f"---\nsections: {'[' * 3000}\n---\nWrite.", "not valid YAML"),
+        ("---\nmax_words: !!int ''\n---\nWrite.", "not valid YAML"),
+        ('---\nfacts: "\\ud800"\n---\nWrite.', "characters of the facts"),
+        ("---\nmax_words: 20\nWrite it.", "no --- at its end"),
     ],
 )
 def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
@@ -93,3 +99,36 @@ def test_a_file_that_is_not_there_is_no_literal_brief(source: str) -> None:
 def test_a_folder_is_no_brief(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is a folder"):
         read_task(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "brief",
+    ["~nosuchuser hello", "~ is a tilde", "字" * 200, "--- is a rule\nmax_words: no", "---\nA: b"],
+)
+def test_words_that_only_look_like_something_else_are_a_brief(brief: str) -> None:
+    assert read_task(brief).brief == brief
+
+
+def test_line_ends_of_literal_words_are_plain_too() -> None:
+    task = read_task("---\r\nmax_words: 9\r\n---\r\nWrite\r\nit.")
+    assert (task.brief, task.contract.max_words) == ("Write\nit.", 9)
+
+
+def test_a_draft_of_an_unknown_user_is_not_there() -> None:
+    with pytest.raises(InvalidInput, match="no draft at ~nosuchuser/x"):
+        read_task("Write it.", draft=Path("~nosuchuser/x"))
+
+
+@pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
+def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
+    with pytest.raises(InvalidInput, match="characters of the brief"):
+        read_task(brief)
+
+
+def test_a_contract_that_cannot_be_written_down_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="characters of the contract"):
+        read_task("Write it.", contract={"must_include": ["\udcff"]})
+
+
+def test_a_title_holds_no_control_characters() -> None:
+    assert Task(brief="# \x1b[31mRed\x07 \x9b2Jtide\x7f").title == "[31mRed 2Jtide"

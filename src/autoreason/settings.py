@@ -120,6 +120,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 2:
                 raise InvalidInput(f"{name} is {value}; give a number from 0 to 2")
+        if self.base_url and "@" in self.base_url.partition("://")[2].partition("/")[0]:
+            raise InvalidInput(
+                "the base URL holds a user name or a key, which would be recorded; "
+                "put the key into the provider's variable or the key file"
+            )
         for name in ("cost", "tokens", "calls"):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from autoreason.errors import JournalUnusable
 from autoreason.events import (
     AnyEvent,
     BallotCast,
@@ -26,6 +27,16 @@ from autoreason.events import (
 )
 from autoreason.settings import Settings
 from autoreason.task import Task
+
+WithinAPass = (
+    PassStarted
+    | GuidanceTaken
+    | CritiqueMade
+    | CandidateReady
+    | CandidateDropped
+    | BallotCast
+    | PassDecided
+)
 
 
 @dataclass
@@ -118,12 +129,13 @@ class Story:
             case _:
                 self._tell_pass(event)
 
-    def _tell_pass(self, event: AnyEvent) -> None:
+    def _tell_pass(self, event: WithinAPass) -> None:
         if isinstance(event, PassStarted):
-            assert self.incumbent is not None
+            if self.incumbent is None:
+                raise _hole(f"pass {event.number} begins without a text")
             self.passes.append(Pass(event.number, self.incumbent.text))
             return
-        now = self.passes[-1]
+        now = self._pass_of(event)
         match event:
             case GuidanceTaken():
                 now.guidance = event.text
@@ -138,14 +150,31 @@ class Story:
             case PassDecided():
                 now.decided = event
                 if event.winner in ("B", "AB"):
-                    # A challenger that breaks the contract never reaches a ballot.
-                    won = Reigning(
-                        name=f"pass {event.number} {event.winner}",
-                        since=event.number,
-                        text=now.text(event.winner),
-                        keeps_contract=True,
-                    )
-                    self.reigns.append(won)
+                    self._crown(now, event.winner)
+
+    def _pass_of(self, event: WithinAPass) -> Pass:
+        stage = event.stage if isinstance(event, BallotCast) else f"pass/{event.number}"
+        if not self.passes or stage != f"pass/{self.passes[-1].number}":
+            raise _hole(f"the beginning of {stage.replace('/', ' ')} is missing")
+        return self.passes[-1]
+
+    def _crown(self, held: Pass, winner: Slot) -> None:
+        if winner not in held.candidates:
+            raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
+        # A challenger that breaks the contract never reaches a ballot.
+        won = Reigning(
+            name=f"pass {held.number} {winner}",
+            since=held.number,
+            text=held.text(winner),
+            keeps_contract=True,
+        )
+        self.reigns.append(won)
+
+
+def _hole(missing: str) -> JournalUnusable:
+    return JournalUnusable(
+        f"the record of this run has a hole: {missing}; restore the journal from a copy"
+    )
 
 
 def tell_all(events: list[AnyEvent]) -> Story:

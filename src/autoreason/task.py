@@ -15,6 +15,8 @@ from autoreason.errors import InvalidInput, plainly
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
+_UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LISTS = ("sections", "must_include", "must_not_include")
 _LONGEST_NAME = 255
 
@@ -33,7 +35,7 @@ class Task(Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """The first words of the brief, for lists."""
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
-        line = line.strip().lstrip("# ").strip()
+        line = without_controls(line).strip().lstrip("# ").strip()
         return line if len(line) <= 60 else line[:59].rstrip() + "…"
 
 
@@ -57,19 +59,43 @@ def read_task(
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
-    return Task(
-        brief=brief.strip(),
-        draft=read_text(draft, "draft") if draft else None,
-        facts=read_text(facts, "facts") if facts else given_facts,
-        contract=make_contract(keys | overrides, name),
+    return check_task(
+        Task(
+            brief=brief.strip(),
+            draft=read_text(draft, "draft") if draft else None,
+            facts=read_text(facts, "facts") if facts else given_facts,
+            contract=make_contract(keys | overrides, name, also=("facts",)),
+        )
     )
+
+
+def check_task(task: Task) -> Task:
+    """The same task, unless it is empty or cannot be written down."""
+    for name in ("brief", "draft", "facts"):
+        text = getattr(task, name)
+        if text is None and name != "brief":
+            continue
+        if not isinstance(text, str):
+            raise InvalidInput(f"the {name} is a {type(text).__name__}; give it as a str")
+        if not text.strip() and name != "facts":
+            raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
+        _check_text(text, f"the {name}")
+    for item in task.contract.rules():
+        _check_text(item, "the contract")
+    return task
+
+
+def without_controls(text: str) -> str:
+    """The text without what would steer a terminal; new lines and tabs stay."""
+    return _CONTROLS.sub("", text)
 
 
 def read_text(path: Path, what: str) -> str:
     """The text of a file a person named; one clear sentence when it cannot be used."""
     try:
         data = path.expanduser().read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, RuntimeError):
+        # The latter where a leading ~ names a user that does not exist.
         raise InvalidInput(f"no {what} at {path}; check the name") from None
     except IsADirectoryError:
         raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
@@ -81,17 +107,42 @@ def read_text(path: Path, what: str) -> str:
     return text
 
 
+def read_input() -> str:
+    """The text that comes in on standard input."""
+    return _decode(sys.stdin.buffer.read(), "standard input")
+
+
 def _read_source(source: str) -> tuple[str, str]:
     if source == "-":
-        return "standard input", _decode(sys.stdin.buffer.read(), "standard input")
+        return "standard input", read_input()
     if not source.strip():
         raise InvalidInput(
             "the brief is empty; name a file, give the text itself, or - for standard input"
         )
     short = "\n" not in source and len(source) <= _LONGEST_NAME
-    if short and (Path(source).expanduser().exists() or _LOOKS_LIKE_A_FILE.search(source)):
+    if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
         return source, read_text(Path(source), "brief")
-    return "the brief", source
+    return "the brief", source.replace("\r\n", "\n")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.expanduser().exists()
+    except (OSError, RuntimeError):
+        # Words that cannot be the name of a file are not one.
+        return False
+
+
+def _check_text(text: str, name: str) -> None:
+    """Refuse what no record can hold: NUL, and what a shell passes on that is no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        usable = False
+    else:
+        usable = "\0" not in text
+    if not usable:
+        raise InvalidInput(f"some characters of {name} are no text; give plain UTF-8 text")
 
 
 def _decode(data: bytes, name: str) -> str:
@@ -100,20 +151,24 @@ def _decode(data: bytes, name: str) -> str:
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8 text; save it as plain text or Markdown") from None
     if "\0" in text:
-        raise InvalidInput(f"{name} is a binary file; a brief is plain text or Markdown")
+        raise InvalidInput(f"{name} is a binary file; give plain text or Markdown")
     return text.replace("\r\n", "\n")
 
 
 def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     found = _FRONT_MATTER.match(text)
     if not found:
+        begun = _UNCLOSED.match(text)
+        if begun and begun.group(1) in (*Contract.__struct_fields__, "facts"):
+            raise InvalidInput(f"{name}: the front matter has no --- at its end; add that line")
         return {}, text
     # YAML is only needed for a brief that has front matter.
     import yaml
 
     try:
         keys = yaml.safe_load(found.group(1)) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        # Values that look like a date or a number fail in the ways of those.
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 2}" if where else ""
         raise InvalidInput(
@@ -124,13 +179,14 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     return keys, text[found.end() :]
 
 
-def make_contract(keys: dict[str, Any], name: str) -> Contract:
-    """A contract from keys as they are written in front matter; `name` is where they stand."""
+def make_contract(keys: dict[str, Any], name: str, also: tuple[str, ...] = ()) -> Contract:
+    """A contract from keys as they are written in front matter; `name` is where they stand, `also` what may too."""
     known = Contract.__struct_fields__
     for key in keys:
         if key not in known:
+            *most, last = (*known, *also)
             raise InvalidInput(
-                f"{name}: unknown key `{key}`; known are {', '.join(known)} and facts"
+                f"{name}: unknown key `{key}`; known are {', '.join(most)} and {last}"
             )
     for key in _LISTS:
         if isinstance(keys.get(key), str):

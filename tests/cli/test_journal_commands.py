@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+
+from autoreason.events import PassStarted
+from autoreason.journal import Journal
 
 
 @pytest.fixture
@@ -144,3 +148,53 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
         _AUTOREASON_COMPLETE="bash_complete", COMP_WORDS="autoreason show 2", COMP_CWORD="2"
     )
     assert done.stdout == f"plain,{row['run']}\n"
+
+
+def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
+    assert paused("resume", "--max-calls", "500", "--output-limit", "999", "-q").returncode == 0
+    assert json.loads(paused("show", "--json").stdout)["settings"]["output_limit"] == 999
+
+
+def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "500").returncode == 0
+    assert shell("fork", "last", "-q", "--max-tokens", "900000", "--judges", "12").returncode == 0
+    settings = json.loads(shell("show", "--json").stdout)["settings"]
+    assert (settings["budget"]["calls"], settings["budget"]["tokens"]) == (500, 900000)
+    assert (settings["judges"], settings["most_judges"]) == (12, 12)
+    assert shell("fork", "last", "-q", "--protocol", "paper").returncode == 0
+    assert json.loads(shell("show", "--json").stdout)["settings"]["budget"]["calls"] == 500
+
+
+def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
+    with Journal.open(str(paused.journal), create=False) as journal:
+        journal.create_run("29991231-empty-run", "Nothing", "0")
+    assert paused("resume", "--max-calls", "500", "-q").returncode == 0
+
+
+def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
+    with Journal.open(str(finished.journal), create=False) as journal:
+        journal.create_run("29991231-bad-run", "Torn", "0")
+        journal.append("29991231-bad-run", PassStarted(number=1, words=3))
+    done = finished("runs")
+    assert done.returncode == 0
+    assert "damaged" in done.stdout
+    assert BRIEF in done.stdout
+    torn, whole = json.loads(finished("runs", "--json").stdout)
+    assert (torn["status"], torn["trajectory"]) == ("damaged", None)
+    assert whole["trajectory"]
+    shown = finished("show", "bad-run")
+    assert shown.returncode == 2
+    assert "pass 1 begins without a text" in shown.stderr
+
+
+def test_guidance_that_is_not_text_is_refused(paused: Shell) -> None:
+    done = subprocess.run(
+        paused.command("guide", "last", "-"),
+        input=b"\xff",
+        capture_output=True,
+        env=paused.environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"standard input is not UTF-8 text" in done.stderr

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -37,8 +39,9 @@ def test_json_is_one_object(shell: Shell) -> None:
     told = json.loads(done.stdout)
     assert set(told) == {
         *("run", "status", "reason", "text", "origin", "passes"),
-        *("calls", "tokens", "cost", "seed", "evidence"),
+        *("calls", "tokens", "cost", "seed", "evidence", "violations"),
     }
+    assert told["violations"] == []
     assert told["seed"] == 7
     assert told["calls"] > 0
 
@@ -204,3 +207,103 @@ def test_a_key_in_the_environment_changes_nothing(shell: Shell) -> None:
 def test_a_terminal_in_name_only_gets_lines(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
     assert "\x1b[?25l" not in done.stderr
+
+
+def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> None:
+    (shell.home / "draft.md").write_text("A draft.")
+    broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
+    done = shell("run", BRIEF, *FAST, *broken)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
+    assert done.stderr == "autoreason: the text breaks its contract: “unicorn” is missing\n"
+
+
+def test_a_link_is_followed_and_kept(shell: Shell) -> None:
+    (shell.home / "real").mkdir()
+    (shell.home / "text.md").symlink_to("real/text.md")
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "text.md").returncode == 0
+    assert (shell.home / "text.md").is_symlink()
+    assert (shell.home / "real" / "text.md").read_text().startswith("# ")
+    assert [path.name for path in (shell.home / "real").iterdir()] == ["text.md"]
+
+
+def test_a_pipe_with_a_name_is_written_to(shell: Shell) -> None:
+    fifo = shell.home / "pipe"
+    os.mkfifo(fifo)
+    process = shell.start("run", BRIEF, *FAST, "-q", "-o", "pipe")
+    assert fifo.read_text().startswith("# ")
+    assert process.wait(20) == 0
+    assert fifo.is_fifo()
+
+
+def test_devices_and_streams_are_written_to(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout").stdout.startswith("# ")
+    log = shell.home / "log"
+    log.write_text("before\n")
+    with log.open("a") as file:
+        process = shell.start("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout", stdout=file)
+        assert process.wait(20) == 0
+    assert log.read_text().startswith("before\n# ")
+
+
+@pytest.mark.parametrize(
+    ("redirections", "status", "said"),
+    [
+        (">/dev/full", 1, "cannot write to standard output: No space left on device; the text is"),
+        (">&-", 0, ""),
+        ("<&-", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_streams_that_cannot_be_used(
+    shell: Shell, redirections: str, status: int, said: str
+) -> None:
+    command = shlex.join(shell.command("run", BRIEF, *FAST, "-q"))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {redirections}"],
+        capture_output=True,
+        text=True,
+        env=shell.environment,
+        cwd=shell.home,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == status
+    assert said in done.stderr
+    assert done.stderr.count("\n") == bool(said)
+
+
+@pytest.mark.parametrize("arguments", [("runs", "--json"), ("--help",), ("doctor",)])
+def test_a_full_standard_output_is_one_clear_sentence(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = shell.start(*arguments, stdout=full, stderr=subprocess.PIPE)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert said == "autoreason: cannot write to standard output: No space left on device\n"
+
+
+def test_a_brief_that_is_not_text_writes_nothing(shell: Shell) -> None:
+    done = shell("run", "x \udcff", *FAST)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not shell.journal.exists()
+
+
+def test_no_control_characters_reach_a_line(shell: Shell) -> None:
+    done = shell("run", "Write \x1b[31mred\x07 tides", *FAST)
+    assert done.returncode == 0
+    assert "Write [31mred tides" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\x1b" not in shell("runs").stdout + shell("show").stdout
+
+
+def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "-o", "x" * 300)
+    assert done.returncode == 2
+    assert "cannot use xxx" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not shell.journal.exists()

@@ -21,6 +21,9 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
 
+from autoreason.journal import Journal
+from autoreason.story import tell_all
+
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -218,3 +221,15 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
         assert "Accepted by a person" in screen.text
         assert "─\n# " in screen.text
     assert server.asked == 2
+
+
+def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) -> None:
+    (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft.")
+    assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--passes", "1").returncode == 0
+    with terminal(shell, "show", "--pass", "1") as screen:
+        assert screen.end() == 0
+        assert "\x1b]0;" not in screen.raw
+        assert "A ]0;titledraft." in screen.text
+    with Journal.open(str(shell.journal), create=False) as journal:
+        piped = tell_all([each.event for each in journal.events(journal.find("last").id)]).text
+    assert shell("show", "--text").stdout.rstrip("\n") == (piped or "").rstrip("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 from tests.cli import made_up
 
 from autoreason.cli import words
@@ -164,3 +165,11 @@ def test_evidence_prints_what_it_left_out() -> None:
 def test_position_effects_are_told_against_even_shares() -> None:
     assert "50 % / 25 % / 25 % of 8 (33 % each" in words.positions((4, 2, 2))
     assert words.positions((0, 0, 0)) == ""
+
+
+def test_a_first_draft_that_was_delivered_is_said_to_be_the_one_preferred() -> None:
+    found = replace(made_up.EVIDENCE, preference=None)
+    rows = dict(words.evidence(found, Contract(), (), origin="draft"))
+    assert rows["Playoff"] == "the first draft itself is what was delivered"
+    rows = dict(words.evidence(found, Contract(), (), origin="pass 1 AB"))
+    assert rows["Playoff"].startswith("unknown")

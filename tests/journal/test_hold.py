@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import a_process
 
-from autoreason.errors import InvalidInput, RunHeld
+from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
 from autoreason.journal import Journal
 from autoreason.journal.locks import Holder, held, hold, holder
 
@@ -136,3 +137,15 @@ def test_a_lock_stays_in_its_folder(journal: Journal) -> None:
         journal.hold("../../outside").__enter__()
     with pytest.raises(InvalidInput, match="cannot name a run"):
         journal.holder("../../outside")
+
+
+def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
+    locks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(JournalUnusable, match=r"cannot lock .*No space left"), hold(locks, RUN):
+        pytest.fail("held without its name written down")
+    assert list(locks.iterdir()) == []

@@ -86,3 +86,12 @@ def test_a_secret_does_not_show_itself() -> None:
     assert secret.after("Bearer ").reveal() == "Bearer sk-123"
     assert secret.after("Bearer ").hide("was sk-123.") == "was [key]."
     assert copy.copy(secret).reveal() == "sk-123"
+
+
+def test_a_configuration_folder_that_is_a_file_is_one_clear_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    with pytest.raises(InvalidInput, match="cannot be read: Not a directory"):
+        found()

@@ -123,3 +123,25 @@ def test_a_server_we_do_not_know_speaks_openais_format() -> None:
     assert provider.key_variables == ("MY_SERVER_API_KEY",)
     assert not provider.needs_key
     assert provider.base("http://h:1/v1") == "http://h:1/v1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "http://bob:secret@host/v1",
+        "https://secret@host",
+        "bob:secret@host:80",
+        "http://bob:secret@[::1",
+        "http://bob:sec/secret@host",
+        "http://bob:secret@",
+    ],
+)
+def test_credentials_in_an_address_are_refused_and_not_repeated(given: str) -> None:
+    with pytest.raises(InvalidInput, match="OPENAI_API_KEY or the key file") as raised:
+        PROVIDERS["openai"].base(given)
+    assert "secret" not in str(raised.value)
+
+
+def test_an_address_that_cannot_be_taken_apart_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="is not an address for openai"):
+        PROVIDERS["openai"].base("http://[::1")

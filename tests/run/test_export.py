@@ -68,3 +68,13 @@ async def test_a_folder_with_something_in_it_is_left_alone(
         export(result.run, tmp_path, journal=journal)
     export(result.run, tmp_path, journal=journal, force=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
+    journal: Journal, tmp_path: Path
+) -> None:
+    result = await hold(journal, scripted())
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file" / "out", tmp_path / "file"):
+        with pytest.raises(InvalidInput, match=r"cannot write .*; name another folder"):
+            export(result.run, folder, journal=journal, force=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.runs import scripted
@@ -12,6 +13,7 @@ import autoreason
 from autoreason import EchoModel, InvalidInput, ScriptedModel, refine, refine_async
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
+from autoreason.task import Task
 
 
 def test_one_call_from_brief_to_text() -> None:
@@ -87,3 +89,48 @@ async def test_bad_input_is_refused_before_anything_is_written(
 async def test_an_empty_brief_is_refused() -> None:
     with pytest.raises(InvalidInput, match="brief is empty"):
         await refine_async("  ", model=EchoModel())
+
+
+@pytest.mark.parametrize(
+    ("brief", "options", "said"),
+    [
+        (None, {}, "the brief is a NoneType"),
+        (b"Write.", {}, "the brief is a bytes"),
+        ("x \udcff", {}, "characters of the brief"),
+        ("x \0 y", {}, "characters of the brief"),
+        (Task(brief=" "), {}, "the brief is empty"),
+        (Task(brief="Write.", draft=" "), {}, "the draft is empty"),
+        ("Write.", {"draft": "\n"}, "the draft is empty"),
+        ("Write.", {"draft": b"x"}, "the draft is a bytes"),
+        ("Write.", {"facts": "\udcff"}, "characters of the facts"),
+        ("Write.", {"contract": 3}, "the contract is a int"),
+        ("Write.", {"contract": {"facts": "x"}}, "known are .* and format$"),
+        (Task(brief="Write."), {"draft": "x"}, "a Task says its draft itself"),
+        (Task(brief="Write."), {"facts": "x"}, "a Task says its facts itself"),
+        (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task says its contract itself"),
+    ],
+)
+async def test_a_task_that_cannot_be_used_is_refused_before_anything_is_written(
+    tmp_path: Path, brief: Any, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        await refine_async(brief, model="echo/echo", journal=tmp_path / "none.db", **options)
+    assert not (tmp_path / "none.db").exists()
+
+
+async def test_line_ends_of_a_brief_are_plain() -> None:
+    result = await refine_async("Write\r\nit.", model=scripted())
+    assert result.story.task
+    assert result.story.task.brief == "Write\nit."
+
+
+async def test_prompts_can_be_named_by_a_string(tmp_path: Path) -> None:
+    (tmp_path / "author.md").write_text("Write like Hemingway.")
+    model = scripted()
+    await refine_async("Write.", model=model, prompts=str(tmp_path))
+    assert model.requests[0].messages[-1].text == "Write like Hemingway."
+
+
+async def test_waiting_inside_a_running_loop_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"await refine_async\(...\)"):
+        refine("Write.", model="echo/echo")

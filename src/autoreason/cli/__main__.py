@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -18,12 +19,23 @@ BROKEN_PIPE = 141
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    _replace_closed_streams()
     status = run_cli(sys.argv[1:])
-    try:
-        sys.stderr.flush()
-    except OSError:
-        _abandon(sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            _abandon(stream)
     sys.exit(status)
+
+
+def _replace_closed_streams() -> None:
+    """A stream that whoever called us has closed is None: nothing is read from it or shown there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Not to be closed, like the streams that Python opens itself.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
 
 
 def run_cli(arguments: list[str]) -> int:
@@ -38,7 +50,8 @@ def run_cli(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as mistake:
-        mistake.show()
+        with suppress(OSError):
+            mistake.show()
         return mistake.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", INTERRUPTED)
@@ -49,6 +62,10 @@ def run_cli(arguments: list[str]) -> int:
     except BrokenPipeError:
         _abandon(sys.stdout)
         return BROKEN_PIPE
+    except OSError as error:
+        if error.filename:
+            return _say(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+        return _say(f"cannot write to standard output: {error.strerror or error}", 1)
     return status if isinstance(status, int) else 0
 
 
@@ -58,7 +75,10 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _say(sentence: str, status: int) -> int:
-    print(f"autoreason: {sentence}", file=sys.stderr)
+    from autoreason.task import without_controls
+
+    with suppress(OSError):
+        print(f"autoreason: {without_controls(sentence)}", file=sys.stderr)
     return status
 
 

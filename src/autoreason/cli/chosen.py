@@ -55,8 +55,11 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
         )
     before = Models.everywhere(values["model"]) if values["model"] else settings.models
     models, seed, changes = models_of(before, values), _seed(values), _changes(values)
+    changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
     if values["protocol"]:
         return task, make_settings(models, seed, values["protocol"], **changes)
+    if "judges" in changes:
+        changes.setdefault("most_judges", max(changes["judges"], settings.most_judges))
     return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
 
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from autoreason.task import without_controls
 
 
 class Printer(Console):
-    """Prints what it is given as it is, and leaves a reader's departure to whoever called."""
+    """Prints what it is given as it is but for control characters; a reader's departure is the caller's matter."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """As always, with nothing in a text that would steer the terminal."""
+        for segment in super().render(renderable, options):
+            ours = segment.control or segment.text.isprintable()
+            yield segment if ours else segment._replace(text=without_controls(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Not the end of the process, as it would be otherwise."""

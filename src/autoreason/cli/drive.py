@@ -18,6 +18,7 @@ from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
 from autoreason.exchange import Signal
 from autoreason.run import Result, Switch
+from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,13 +126,16 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
     status = ending.EXIT[result.status]
     ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
     if not manner.quiet:
-        said = ending.rows(result, result.story, view.live.elapsed, manner.output)
+        rows = ending.rows(result, result.story, view.live.elapsed, manner.output)
         with contextlib.suppress(OSError):
-            ending.print_rows(said, console)
+            ending.print_rows(rows, console)
     elif status:
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         steps = ending.in_one_line(result.run, has_text=result.text is not None)
-        print(f"autoreason: {reason}; {steps}", file=sys.stderr)
+        print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
+    elif broken := words.violations(ending.violations(result)):
+        said = f"autoreason: the text breaks its contract: {broken}"
+        print(without_controls(said), file=sys.stderr)
     return status
 
 

@@ -6,6 +6,8 @@ import os
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from autoreason.errors import AutoreasonError, InvalidInput
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autoreason.contract import Violation
     from autoreason.journal import RunRow
     from autoreason.run import Result
     from autoreason.story import Story
@@ -42,22 +45,36 @@ def deliver(result: Result, *, output: Path | None, as_json: bool, bare: bool = 
     """Put the text where it was asked for."""
     usable = EXIT[result.status] in USABLE and result.text is not None
     if usable and output:
-        try:
-            write_atomically(output, result.text or "")
-        except OSError as error:
-            raise AutoreasonError(
-                f"cannot write {output}: {error.strerror}; the text is kept, "
-                f"see `autoreason show {result.run} --text`"
-            ) from None
-    if as_json:
-        print_json(as_object(result))
-    elif usable and not output:
-        show_text(result.text or "", bare)
+        with _kept(result, str(output)):
+            write(output, result.text or "")
+    with _kept(result, "to standard output"):
+        if as_json:
+            print_json(as_object(result))
+        elif usable and not output:
+            show_text(result.text or "", bare)
+
+
+@contextmanager
+def _kept(result: Result, where: str) -> Iterator[None]:
+    """Say, where the text cannot be written, that it is not lost."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AutoreasonError(
+            f"cannot write {where}: {error.strerror}; the text is kept, "
+            f"see `autoreason show {result.run} --text`"
+        ) from None
 
 
 def show_text(text: str, bare: bool = False) -> None:
     """The text alone; between two rules where a person is looking."""
+    from autoreason.task import without_controls
+
     body = text if text.endswith("\n") else f"{text}\n"
+    if sys.stdout.isatty():
+        body = without_controls(body)
     if bare or not sys.stdout.isatty():
         sys.stdout.write(body)
     else:
@@ -68,7 +85,13 @@ def show_text(text: str, bare: bool = False) -> None:
 
 def as_object(result: Result) -> dict[str, Any]:
     """A run's end for programs."""
-    return {name: getattr(result, name) for name in _FIELDS}
+    fields = {name: getattr(result, name) for name in _FIELDS}
+    return fields | {"violations": [broken.message for broken in violations(result)]}
+
+
+def violations(result: Result) -> tuple[Violation, ...]:
+    """Rules of the contract that the text delivered breaks."""
+    return result.story.delivered.violations if result.story.delivered else ()
 
 
 def print_json(value: Any) -> None:
@@ -86,19 +109,39 @@ def check_output(path: Path | None) -> None:
         return
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for --output")
-    if not path.absolute().parent.is_dir():
-        raise InvalidInput(f"no folder {path.parent} for --output; make it first")
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise InvalidInput(f"cannot write to the folder of {path}; choose another --output")
+    folder = _target(path).parent
+    if not _is_a_stream(path) and not folder.is_dir():
+        raise InvalidInput(f"no folder {folder} for --output; make it first")
+    if not os.access(path if _is_a_stream(path) else folder, os.W_OK):
+        raise InvalidInput(f"cannot write to {path}; choose another --output")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """The whole text or nothing: a reader never sees half a file."""
-    body = text if text.endswith("\n") else f"{text}\n"
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+def write(path: Path, text: str) -> None:
+    """Put a text where a path leads; links, pipes and devices stay what they are."""
+    body = (text if text.endswith("\n") else f"{text}\n").encode()
+    if _is_a_stream(path):
+        with path.open("ab") as stream:
+            stream.write(body)
+    else:
+        _write_atomically(_target(path), body)
+
+
+def _target(path: Path) -> Path:
+    """The file behind any links."""
+    return Path(os.path.realpath(path))
+
+
+def _is_a_stream(path: Path) -> bool:
+    """Whether somebody reads as it is written: a pipe, a device, a stream of this process."""
+    return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
+
+
+def _write_atomically(path: Path, body: bytes) -> None:
+    """All of it or nothing: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(body.encode())
+            file.write(body)
         # Temporary files are private; a result is as readable as any file the user makes.
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
         Path(name).chmod(mode)
@@ -134,7 +177,7 @@ def rows(
     said.append(("Took", ", ".join(took)))
     if result.evidence and story.task:
         broken = story.task.contract.violations(result.text or "")
-        said += words.evidence(result.evidence, story.task.contract, broken)
+        said += words.evidence(result.evidence, story.task.contract, broken, origin=result.origin)
     return [*said, *next_steps(result)]
 
 

@@ -28,6 +28,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import CallRetried, Signal
 from autoreason.story import Story
+from autoreason.task import without_controls
 
 HEARTBEAT = 15.0
 """Seconds after which silence is broken."""
@@ -76,7 +77,7 @@ class Plain:
         minutes, seconds = divmod(int(self.live.elapsed), 60)
         # Whoever read along may have left; the run goes on.
         with suppress(OSError):
-            print(f"{minutes:3}:{seconds:02}  {line}", file=self.out, flush=True)
+            print(f"{minutes:3}:{seconds:02}  {without_controls(line)}", file=self.out, flush=True)
         self.spoke = self.live.clock()
 
     def tick(self) -> None:

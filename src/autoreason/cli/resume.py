@@ -54,7 +54,11 @@ def resume(run: str | None, **values: Any) -> int:
 
     check_output(values["output"])
     with opened(values["journal"]) as journal:
-        row = pick(journal, run, _waits, "run that waits to be resumed")
+
+        def begun(row: RunRow) -> bool:
+            return _waits(row) and bool(journal.events(row.id))
+
+        row = pick(journal, run, begun, "run that waits to be resumed")
         story = story_of(journal, row.id)
         task, before = recorded(row, story)
         settings = _changed(before, values)
@@ -98,9 +102,8 @@ def _changed(before: Settings, values: dict[str, Any]) -> Settings:
 
 
 def _difference(before: Settings, after: Settings) -> dict[str, Any]:
-    names = ("budget", "models", "passes", "base_url")
     return {
         name: getattr(after, name)
-        for name in names
+        for name in ("budget", "models", *_PLAIN)
         if getattr(after, name) != getattr(before, name)
     }

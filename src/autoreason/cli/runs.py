@@ -8,11 +8,12 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened, state, story_of
+from autoreason.errors import JournalUnusable
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from autoreason.journal import RunRow
+    from autoreason.journal import Journal, RunRow
     from autoreason.story import Story
 
 
@@ -31,7 +32,7 @@ def runs(most: int, journal: str | None, as_json: bool) -> None:
     from autoreason.cli.ending import print_json
 
     with opened(journal) as book:
-        found = [(row, story_of(book, row.id)) for row in book.runs(most)]
+        found = [(row, _legible(book, row.id)) for row in book.runs(most)]
     if as_json:
         print_json([_as_object(row, story) for row, story in found])
     elif found:
@@ -40,14 +41,26 @@ def runs(most: int, journal: str | None, as_json: bool) -> None:
         click.echo("no runs yet; begin with `autoreason run`", err=True)
 
 
-def _as_object(row: RunRow, story: Story) -> dict[str, Any]:
+def _legible(book: Journal, run: str) -> Story | None:
+    """What is recorded of a run; None where the record is damaged, which must not hide the others."""
+    try:
+        return story_of(book, run)
+    except JournalUnusable:
+        return None
+
+
+def _state(row: RunRow, story: Story | None) -> str:
+    return state(row) if story else "damaged"
+
+
+def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
     return {
         "run": row.id,
         "created": row.created,
         "updated": row.updated,
-        "status": state(row),
-        "passes": len(story.trajectory),
-        "trajectory": story.trajectory,
+        "status": _state(row, story),
+        "passes": len(story.trajectory) if story else None,
+        "trajectory": story.trajectory if story else None,
         "calls": row.spent.calls,
         "tokens": row.spent.tokens,
         "cost": row.spent.cost,
@@ -56,7 +69,7 @@ def _as_object(row: RunRow, story: Story) -> dict[str, Any]:
     }
 
 
-def _print_table(found: list[tuple[RunRow, Story]]) -> None:
+def _print_table(found: list[tuple[RunRow, Story | None]]) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import stdout_console
@@ -88,12 +101,12 @@ _LEAST_TITLE = 20
 _WIDE = 200
 
 
-def _cells(row: RunRow, story: Story) -> tuple[str, ...]:
+def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     return (
         row.id,
         when(row.created),
-        state(row),
-        trajectory(story.trajectory),
+        _state(row, story),
+        trajectory(story.trajectory if story else ()),
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
         row.title,

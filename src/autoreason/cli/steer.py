@@ -28,7 +28,9 @@ def guide(run: str, text: str, journal: str | None) -> None:
     \b
       autoreason guide amber-fox "the second paragraph is too long"
     """
-    said = (sys.stdin.read() if text == "-" else text).strip()
+    from autoreason.task import read_input
+
+    said = (read_input() if text == "-" else text).strip()
     if not said:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
     with opened(journal) as book:

@@ -214,8 +214,10 @@ def agreement(tau: float | None) -> str:
     )
 
 
-def preference(found: Preference | None) -> str:
+def preference(found: Preference | None, origin: str = "") -> str:
     """How many judges of the playoff prefer the delivered text to the first draft."""
+    if origin == "draft":
+        return "the first draft itself is what was delivered"
     if found is None or not found.judges:
         return "unknown: no playoff compared the delivered text with the first draft"
     interval = f"{found.low * 100:.0f} to {percent(found.high)}"
@@ -237,13 +239,13 @@ def leaks(number: int) -> str:
 
 
 def evidence(
-    found: Evidence, rules: Contract, broken: tuple[Violation, ...]
+    found: Evidence, rules: Contract, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     """What a run can show for itself, as labelled sentences."""
     rows = [
         ("Survival", survival(found.survival)),
         ("Agreement", agreement(found.agreement)),
-        ("Playoff", preference(found.preference)),
+        ("Playoff", preference(found.preference, origin)),
         ("Contract", contract(rules, broken)),
         ("Leaks", leaks(found.leaks)),
     ]

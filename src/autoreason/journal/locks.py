@@ -51,7 +51,10 @@ def hold(folder: Path, run: str) -> Iterator[None]:
                 f"{run} is held by {holder(folder, run) or 'another process'};"
                 f" wait for it, or end it with `autoreason stop {run}`"
             )
-        os.pwrite(lock, msgspec.json.encode(_myself()), 0)
+        try:
+            os.pwrite(lock, msgspec.json.encode(_myself()), 0)
+        except OSError as error:
+            raise _cannot_lock(path, error) from None
         yield
 
 
@@ -62,10 +65,7 @@ def exclusive(path: Path, patience: float) -> Iterator[int | None]:
         make_folder(path.parent)
         lock = _acquire(path, time.monotonic() + patience)
     except OSError as error:
-        raise JournalUnusable(
-            f"cannot lock {path}: {error.strerror}; allow writing there or name another journal"
-            " with AUTOREASON_JOURNAL"
-        ) from None
+        raise _cannot_lock(path, error) from None
     try:
         yield lock
     finally:
@@ -74,6 +74,13 @@ def exclusive(path: Path, patience: float) -> Iterator[int | None]:
             with suppress(OSError):
                 path.unlink()
             os.close(lock)
+
+
+def _cannot_lock(path: Path, error: OSError) -> JournalUnusable:
+    return JournalUnusable(
+        f"cannot lock {path}: {error.strerror}; allow writing there or name another journal"
+        " with AUTOREASON_JOURNAL"
+    )
 
 
 def holder(folder: Path, run: str) -> Holder | None:

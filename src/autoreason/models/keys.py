@@ -68,6 +68,8 @@ def _read(path: Path) -> dict[str, str]:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise _unreadable(path, error) from None
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise InvalidInput(
             f"the key file {path} can be read by others on this machine; run `chmod 600 {path}`"
@@ -82,8 +84,14 @@ def _read(path: Path) -> dict[str, str]:
             f'The key file {path} is not valid TOML{line}; each line reads NAME = "key".'
         ) from None
     except OSError as error:
-        raise InvalidInput(f"the key file {path} cannot be read: {error.strerror}.") from None
+        raise _unreadable(path, error) from None
     return {name: value for name, value in content.items() if isinstance(value, str)}
+
+
+def _unreadable(path: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(
+        f"the key file {path} cannot be read: {error.strerror}; mend that, or move it away"
+    )
 
 
 def _checked(value: str, where: str) -> Secret:

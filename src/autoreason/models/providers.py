@@ -74,11 +74,18 @@ def _normal(provider: Provider, given: str) -> str:
     """An address as typed, made into the one requests are built on; path prefixes are kept."""
     if "://" not in given:
         given = f"http://{given}"
-    parts = urlsplit(given)
     try:
+        parts = urlsplit(given)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        named = "@" in parts.netloc
     except ValueError:
-        usable = False
+        usable = named = False
+    if named or ("@" in given and not usable):
+        # Addresses are written down with every run.
+        raise InvalidInput(
+            f"the address for {provider.name} holds a user or a password; leave it out and put the"
+            f" key into {provider.key_variables[0]} or the key file"
+        )
     if not usable:
         raise InvalidInput(
             f"{given!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.errors import InvalidInput
+from autoreason.task import read_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"\{#-?\s*variables:\s*(.*?)\s*-?#\}", re.DOTALL)
 _BUILT_IN = Path(__file__).parent
+_FULL: dict[str, Any] = {
+    "boundary": "a1b2",
+    "brief": "Write it.",
+    "candidates": [{"label": "P", "text": "One."}, {"label": "Q", "text": "Two."}],
+    "critique": "It is short.",
+    "facts": "It rains.",
+    "guidance": "Look at the end.",
+    "labels": ["P", "Q"],
+    "leaks": ["revised version"],
+    "lens": "clarity",
+    "quoted": True,
+    "rules": ("At most 9 words.",),
+    "style": "reasoned",
+    "text": "One.",
+    "texts": ["One.", "Two."],
+    "violations": ["12 words, at most 9 allowed"],
+}
+_SPARE = _FULL | {"facts": None, "guidance": "", "lens": "", "quoted": False, "rules": ()}
+_SAMPLES = (_FULL, _SPARE, _SPARE | {"style": "holistic"}, _FULL | {"style": "specialists"})
+"""What prompts are given, in the ways that make a difference."""
 
 
 class PromptSet:
@@ -63,24 +84,38 @@ def load(folder: Path | None) -> PromptSet:
 
 
 def _check(name: str, path: Path, usual: PromptSet) -> str:
-    from jinja2 import TemplateSyntaxError, meta
+    from jinja2 import TemplateSyntaxError, meta, nodes
 
     if name not in usual.sources:
         raise InvalidInput(f"{path} is no prompt of ours; the prompts are {_list(usual.sources)}")
-    source = path.read_text("utf-8")
+    source = read_text(path, "prompt")
     try:
-        used = meta.find_undeclared_variables(_environment().parse(source))
+        tree = _environment().parse(source)
+        used = meta.find_undeclared_variables(tree)
     except TemplateSyntaxError as error:
         raise InvalidInput(
             f"{path} line {error.lineno}: {error.message}; mend the template"
         ) from None
+    if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
+        raise InvalidInput(f"{path} takes in another template; write the prompt whole in one file")
     known = variables_of(usual.sources[name])
     if used - known:
         offered = _list(known) if known else "none"
         raise InvalidInput(
             f"{path} uses unknown variable `{min(used - known)}`; {name} has {offered}"
         )
+    _try_out(path, source, known)
     return source
+
+
+def _try_out(path: Path, source: str, known: frozenset[str]) -> None:
+    """Render a prompt as a run would: what fails later is paid for."""
+    prompts = PromptSet({"it": source})
+    try:
+        for sample in _SAMPLES:
+            prompts.render("it", **{name: sample[name] for name in known})
+    except Exception as error:
+        raise InvalidInput(f"{path} cannot be rendered: {error}; mend the template") from None
 
 
 def variables_of(source: str) -> frozenset[str]:

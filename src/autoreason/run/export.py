@@ -17,12 +17,21 @@ from autoreason.story import Pass, Story, tell_all
 def export(run: str, folder: Path, *, journal: Journal, force: bool = False) -> list[Path]:
     """Write brief, settings, prompts, every text, critique and ballot by pass, `final.md` and `run.json`."""
     story = tell_all([item.event for item in journal.events(run)])
+    files = _texts(story) | _calls(run, journal)
+    files["run.json"] = _run_json(run, story, journal)
+    try:
+        return _write(files, folder, force)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
+        ) from None
+
+
+def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
         raise InvalidInput(
             f"{folder} is not empty; name a new folder, or use --force to write into it"
         )
-    files = _texts(story) | _calls(run, journal)
-    files["run.json"] = _run_json(run, story, journal)
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

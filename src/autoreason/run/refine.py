@@ -20,12 +20,18 @@ from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
-from autoreason.task import Task, make_contract
+from autoreason.task import Task, check_task, make_contract
 
 
 def refine(brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any) -> Result:
     """Refine a text and wait for it; takes what `refine_async` takes."""
-    return asyncio.run(refine_async(brief, model, **options))
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(refine_async(brief, model, **options))
+    raise InvalidInput(
+        "refine() cannot wait inside a running event loop; write `await refine_async(...)`"
+    )
 
 
 async def refine_async(
@@ -42,7 +48,7 @@ async def refine_async(
     protocol: Protocol = "robust",
     seed: int | None = None,
     budget: Budget | None = None,
-    prompts: Path | None = None,
+    prompts: str | Path | None = None,
     journal: Journal | str | Path | None = None,
     pool: ModelPool | None = None,
     on_event: OnEvent | None = None,
@@ -66,7 +72,7 @@ async def refine_async(
     task = _task(brief, draft, facts, contract)
     chosen_seed = secrets.randbits(32) if seed is None else seed
     chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    prompt_set = load(prompts)
+    prompt_set = load(Path(prompts) if prompts else None)
     async with AsyncExitStack() as exits:
         if pool is None:
             pool = ModelPool(chosen.base_url)
@@ -108,12 +114,18 @@ def _task(
     contract: Contract | Mapping[str, Any] | None,
 ) -> Task:
     if isinstance(brief, Task):
-        return brief
-    if not brief.strip():
-        raise InvalidInput("the brief is empty; say what you want, in a sentence or a page")
-    limits = (
-        contract
-        if isinstance(contract, Contract)
-        else make_contract(dict(contract or {}), "contract")
-    )
-    return Task(brief=brief.strip(), draft=draft, facts=facts, contract=limits)
+        for name, given in (("draft", draft), ("facts", facts), ("contract", contract)):
+            if given is not None:
+                raise InvalidInput(f"a Task says its {name} itself; give it there, not beside it")
+        return check_task(brief)
+    if isinstance(brief, str):
+        brief = brief.replace("\r\n", "\n").strip()
+    return check_task(Task(brief=brief, draft=draft, facts=facts, contract=_contract(contract)))
+
+
+def _contract(given: Contract | Mapping[str, Any] | None) -> Contract:
+    if isinstance(given, Contract):
+        return given
+    if not isinstance(given, Mapping | None):
+        raise InvalidInput(f"the contract is a {type(given).__name__}; give a Contract or a dict")
+    return make_contract(dict(given or {}), "contract")
