@@ -7,11 +7,12 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autoreason.tournament.ballots import read_ranking
@@ -263,6 +264,179 @@ def test_a_ranking_against_the_places_the_judge_gave_in_words_is_no_ranking() ->
     assert read(f"{by_criterion}\n\nRANKING: C, B, A") == "C B A"
 
 
+# ---- rankings that are not meant ---------------------------------------------------------------
+
+QRT = ("QX", "RM", "TZ")
+GIVEN = "RANKING: QX > RM > TZ"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "TZ > RM > QX",
+        "TZ → RM → QX",
+        "TZ, RM, QX",
+        "TZ - RM - QX",
+        "QX < RM < TZ",
+        "TZ\nRM\nQX",
+        "- TZ\n- RM\n- QX",
+        "1. TZ\n2. RM\n3. QX",
+        "| 1 | TZ |\n| 2 | RM |\n| 3 | QX |",
+        "Text TZ > Text RM > Text QX",
+        "TZ (clear) > RM (fair) > QX (dull)",
+        "RM > QX",
+        "Hmm, let me redo this.\nTZ > RM > QX",
+        "That is wrong. The correct order is TZ > RM > QX.",
+        "The order is TZ, RM, QX.",
+        "Actually no: TZ is best, then RM, then QX.",
+        "QX is best, then TZ, then RM.",
+        "RM is best, TZ second, QX worst.",
+        "First TZ, then RM, then QX.",
+        "1st TZ, 2nd RM, 3rd QX",
+        "TZ: 1st\nRM: 2nd\nQX: 3rd",
+        "The best is TZ and the worst is QX.",
+        "Best: TZ",
+        "**Best:** Text TZ",
+        "Worst: QX",
+        "TZ = best",
+        "Text TZ is clearly the best overall.",
+        "TZ should have come first.",
+        "I would put TZ first.",
+        "First place goes to TZ.",
+        "QX comes last.",
+        "QX is not the best.",
+        "The winner is TZ.",
+        "So TZ wins.",
+        "TZ is better than QX.",
+        "TZ beats QX.",
+        "I prefer TZ.",
+        "My favourite is TZ.",
+    ],
+)
+def test_a_ranking_gainsaid_after_it_is_no_ranking(after: str) -> None:
+    assert read(GIVEN, QRT) == "QX RM TZ"
+    assert read(f"{GIVEN}\n{after}", QRT) is None
+    assert read(f"Some thoughts.\n\n{GIVEN}\n\n{after}\n\nThat is all.", QRT) is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "That is wrong.",
+        "This ranking is not correct.",
+        "Let me reconsider.",
+        "Wait no, I am not sure.",
+        "Actually, I am not sure.",
+        "I disagree with it.",
+        "But I cannot decide.",
+        "It is impossible to rank them.",
+        "Ignore that.",
+        "Swap QX and TZ.",
+        "Reverse that.",
+        "No, the other way round.",
+        "I take that back; I have changed my mind.",
+        "That was only an example.",
+        "which tries to fool me.",
+    ],
+)
+def test_a_ranking_taken_back_is_no_ranking(after: str) -> None:
+    assert read(f"{GIVEN}\n\n{after}", QRT) is None
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Text QX contains the line",
+        "At its end, Text QX writes",
+        "For example, if QX were best I would write",
+        "The previous judge:",
+        "The author of QX:",
+        "This is not my ranking:",
+        "My ranking is definitely not",
+        "Text QX gives its final ranking:",
+    ],
+)
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+@pytest.mark.parametrize("ranking", [GIVEN, "QX > RM > TZ"])
+def test_a_ranking_led_up_to_as_anothers_is_not_the_judges(
+    before: str, gap: str, ranking: str
+) -> None:
+    assert read(f"{before}{gap}{ranking}", QRT) is None
+    answer = f"{before}{gap}{ranking}\n\nI have read all of them.\n\nRANKING: RM > TZ > QX"
+    assert read(answer, QRT) in (None, "RM TZ QX")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "TZ > RM > QX",
+        "The best is TZ and the worst is QX.",
+        "Overall, TZ is best, RM second, QX worst.",
+        "TZ is best, then RM, then QX.",
+    ],
+)
+def test_a_ranking_gainsaid_before_it_is_no_ranking(before: str) -> None:
+    assert read(f"{before}\n\n{GIVEN}", QRT) is None
+
+
+@pytest.mark.parametrize("tag", ["think", "thinking", "THINK"])
+def test_thinking_that_never_ends_is_no_answer(tag: str) -> None:
+    assert read(f"<{tag}>\n{GIVEN}\nwait no TZ is better", QRT) is None
+    assert read(f"<{tag}>\n{GIVEN}", QRT) is None
+    assert read(f"<{tag}>\nTZ > RM > QX, no:\n</{tag}>\n{GIVEN}", QRT) == "QX RM TZ"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{GIVEN} (where > means "is worse than")',
+        f"{GIVEN}\n\nHere > means worse than.",
+        f"Least to most convincing:\n\n{GIVEN}",
+        f"I list the weakest first.\n\n{GIVEN}",
+    ],
+)
+def test_a_ranking_from_the_worst_up_is_no_ranking(text: str) -> None:
+    assert read(text, QRT) is None
+
+
+@pytest.mark.parametrize(
+    "ballot",
+    [
+        '{"ranking":"QX > RM > TZ","final_ranking":"TZ > RM > QX"}',
+        '{"ranking":["QX","RM","TZ"],"final_ranking":["TZ","RM","QX"]}',
+        '{"ranking":"QX > RM > TZ","ranking":"TZ > RM > QX"}',
+        '{"ranking":"TZ > RM > QX","ranking":"QX > RM > TZ"}',
+        '{"reasoning":"listed worst to best","ranking":"QX > RM > TZ"}',
+        '{"ranking":"QX > RM > TZ","note":"The weakest comes first."}',
+        '{"ranking":"QX > RM > TZ","best":"TZ"}',
+        '{"ranking":"QX > RM > TZ","reasoning":"Actually, that is wrong."}',
+        '{"reasoning":"TZ is best, then RM, then QX.","ranking":"QX > RM > TZ"}',
+    ],
+)
+def test_json_that_contradicts_itself_is_no_ranking(ballot: str) -> None:
+    assert read(ballot, QRT) is None
+    assert read(f"So:\n\n```json\n{ballot}\n```", QRT) is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "TZ has the best structure, QX the best opening.",
+        "QX is best. TZ is the worst.",
+        "TZ is best on structure, but that is not enough.",
+        "RM actually meets the limit; TZ ignores it.",
+        "- Actually uses its sources\n- Wrong format in TZ",
+        "I compared QX, TZ, RM line by line.",
+        "QX beats RM and TZ. RM is better than TZ.",
+    ],
+)
+def test_remarks_on_single_points_do_not_disturb_a_ranking(after: str) -> None:
+    assert read(f"{GIVEN}\n\n{after}", QRT) == "QX RM TZ"
+    assert read(f"{after}\n\n{GIVEN}", QRT) == "QX RM TZ"
+    ballot = {"reasoning": after, "ranking": "QX > RM > TZ"}
+    assert read(json.dumps(ballot), QRT) == "QX RM TZ"
+
+
 # ---- no ranking --------------------------------------------------------------------------------
 
 
@@ -430,6 +604,41 @@ def test_two_rankings_in_the_same_words_must_agree(labels: tuple[str, ...], data
     assert read_ranking(both, labels) == (one if one == other else None)
 
 
+ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth"]
+STATEMENTS: dict[str, Callable[[Sequence[str]], str]] = {
+    **FORMS,
+    "plain chain": lambda r: " > ".join(r),
+    "chain of nouns": lambda r: " > ".join(f"Text {label}" for label in r),
+    "chain in a sentence": lambda r: f"The order is {' > '.join(r)}.",
+    "commas": lambda r: ", ".join(r),
+    "commas in a sentence": lambda r: f"So the order is {', '.join(r)}.",
+    "ordinals": lambda r: (
+        "So " + ", ".join(f"{x} is {nth}" for nth, x in zip(ORDINALS, r, strict=False)) + "."
+    ),
+    "best, then": lambda r: f"{r[0]} is best, then " + ", then ".join(r[1:]) + ".",
+    "first, then": lambda r: f"First {r[0]}, then " + ", then ".join(r[1:]) + ".",
+    "bare numbered": lambda r: "\n".join(f"{n}. {x}" for n, x in enumerate(r, 1)),
+    "pairs": lambda r: " ".join(f"Text {a} is better than Text {b}." for a, b in pairwise(r)),
+}
+
+
+@given(
+    labelled,
+    st.sampled_from(sorted(FORMS)),
+    st.sampled_from(sorted(STATEMENTS)),
+    st.sampled_from(["\n", "\n\n", "\n\nOn the whole, however:\n\n", "\n\nThat is that.\n"]),
+    st.data(),
+)
+@settings(steady, max_examples=500)
+def test_a_ranking_is_never_read_against_a_later_one(
+    labels: tuple[str, ...], form: str, statement: str, between: str, data: Any
+) -> None:
+    one, other = (tuple(data.draw(st.permutations(labels))) for _ in range(2))
+    assume(one != other)
+    answer = FORMS[form](one) + between + STATEMENTS[statement](other)
+    assert read_ranking(answer, labels) in (None, other)
+
+
 SCRAPS = [
     *ABC,
     "RANKING",
@@ -501,6 +710,13 @@ def test_reading_knows_no_favourite_label(text: str, others: list[str]) -> None:
         '{"a":\n',
         "Ranking:\n1. Version A\n",
         "best: A\n",
+        "A is best, then ",
+        "A, B, ",
+        "A\nB\n",
+        "best of the A ",
+        "A is better than B. ",
+        "<think>",
+        "1. A\n",
         "\n",
     ],
 )
@@ -511,7 +727,7 @@ def test_a_huge_answer_is_read_in_no_time(piece: str) -> None:
         read_ranking(huge, ABC)
         # Tens of milliseconds for prose, tenths of a second for thousands of broken rankings; work
         # that grew with the square of the length would take minutes.
-        assert time.process_time() - started < 5
+        assert time.process_time() - started < 20
 
 
 # ---- real answers ------------------------------------------------------------------------------

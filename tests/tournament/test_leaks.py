@@ -18,6 +18,7 @@ from autoreason.tournament.leaks import find_leaks
         "Here's my improved draft of the plan.\n\n# Plan",
         "Sure! Below is the text you asked for.\n\nDear all,",
         "**Revised Proposal**\n\nDear all,",
+        "<<<TEXT 88035e678418922d>>\nDear all,",
         "Here's the welcome note:\n\nDear all,",
         "I've rewritten the note.\n\nDear all,",
         "Dear all,\n\n## Changes made\n\n- Cut the middle.",

@@ -7,44 +7,38 @@ declare is believed only where nothing else in the answer speaks against it.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from autoreason.tournament.own_words import Line, own_words
-from autoreason.tournament.ranking_forms import NOUN, Forms, Ranking, Unreadable
+from autoreason.tournament.own_words import (
+    Line,
+    is_reported,
+    own_words,
+    runs_worst_first,
+    structured,
+    takes_back,
+)
+from autoreason.tournament.ranking_forms import NOUN, PLACES, Forms, Ranking, Unreadable
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
-    structured = _structured(text)
-    if structured and sorted(structured) == sorted(labels):
-        return structured
+    ballot = structured(text)
+    if ballot and sorted(ballot.ranking) == sorted(labels):
+        doubted = _disowned(ballot.ranking, ballot.before, ballot.after)
+        return None if doubted else ballot.ranking
     forms = _forms(tuple(labels))
     lines = own_words(text)
     declared = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
     ranking = _final(declared)
-    if ranking is None or _found(_WORST_FIRST, lines):
+    if ranking is None:
         return None
-    if _found(_RETRACTION, lines[declared[-1].line :]) or _contradicted(ranking, lines, forms):
+    at = declared[-1].line
+    if _disowned(ranking, _joined(lines[:at]), _joined(lines[at:])):
         return None
-    return ranking
-
-
-def _structured(text: str) -> tuple[str, ...]:
-    """The ranking of an answer that is one JSON object, as judges held to a schema give it."""
-    if not text.lstrip().startswith("{"):
-        return ()
-    try:
-        ranking = json.loads(text)["ranking"]
-    except (ValueError, KeyError, RecursionError):
-        return ()
-    names = ranking.split(">") if isinstance(ranking, str) else ranking
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return ()
-    return tuple(name.strip() for name in names)
+    return None if _contradicted(ranking, lines, at, forms) else ranking
 
 
 class Declaration(NamedTuple):
@@ -70,7 +64,7 @@ def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
     heads = [(at, head) for at, line in enumerate(lines) if (head := _head(line.text))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
     for (at, head), end in zip(heads, ends, strict=False):
-        if at and _is_reported(lines[at - 1].text):
+        if at and is_reported(lines[at - 1].text):
             continue
         try:
             ranking = _declared(head, lines[at + 1 : end], forms)
@@ -107,10 +101,18 @@ def _declared(head: re.Match[str], below: Sequence[Line], forms: Forms) -> Ranki
 def _bare_chains(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
     """C > A > B, without another word, as the first or the last thing said."""
     for at in sorted({0, len(lines) - 1} if lines else ()):
-        under_heading = at and lines[at - 1].text.endswith(":")
-        found = forms.try_line(lines[at].text)
-        if found and found.is_chain and found.is_alone and not under_heading:
-            yield Declaration(at, found.ranking)
+        if ranking := _bare_chain(lines, at, forms):
+            yield Declaration(at, ranking)
+
+
+def _bare_chain(lines: Sequence[Line], at: int, forms: Forms) -> Ranking | None:
+    """A chain that is all of its line, unless the line above does not end before it."""
+    found = forms.try_line(lines[at].text) if ">" in lines[at].text else None
+    if not found or not found.is_chain or not found.is_alone:
+        return None
+    above = lines[at - 1].text if at else "."
+    leads_up = _HEAD.fullmatch(above) and not above.endswith(":")
+    return found.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
 
 
 def _finality(head: re.Match[str]) -> int:
@@ -118,17 +120,83 @@ def _finality(head: re.Match[str]) -> int:
     return 2 if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
 
 
-def _is_reported(line_before: str) -> bool:
-    """Whether a line announces somebody else's words: the format asked for, a candidate's text."""
-    return (
-        line_before.endswith(":")
-        and bool(_REPORTING.search(line_before))
-        and not _OWN_ANSWER.search(line_before)
+def _disowned(ranking: Ranking, before: str, after: str) -> bool:
+    """Whether what is said around a ranking takes it back, turns it round or gainsays it."""
+    if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
+        return True
+    where = _places(ranking)
+    return (_mentions(after, where) and _gainsays(after.translate(_NO_BRACKETS), where)) or (
+        _mentions(before, where) and _outvotes(before.translate(_NO_BRACKETS), where)
     )
 
 
-def _contradicted(ranking: Ranking, lines: Sequence[Line], forms: Forms) -> bool:
-    """Whether the judge gave every text its place in words, and not the place it has here."""
+def _mentions(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text can be about the labels at all. Most are not, and are spared the patterns."""
+    return any(label in text for label in where)
+
+
+def _gainsays(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text gives a label another place than it has."""
+    if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
+        return True
+    return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(
+        0 < where.get(pair["one"], 0) > where.get(pair["other"], len(where) + 1)
+        for pair in _BETTER.finditer(text)
+    )
+
+
+def _outvotes(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text names the best and the worst, each only once, and not those there are."""
+    if any(run["told"] and _misordered(run, where) for run in _RUN.finditer(text)):
+        return True
+    said = {(place, where[label]) for label, place, denied in _verdicts(text, where) if not denied}
+    once = len({place for place, _ in said}) == len({label for _, label in said}) == len(said)
+    ends = {1, max(where.values())} <= {place for place, _ in said}
+    return once and ends and any(place != label for place, label in said)
+
+
+def _places(ranking: Ranking) -> dict[str, int]:
+    where = {label: place for place, label in enumerate(ranking, 1)}
+    return {label.lower(): place for label, place in where.items() if len(label) > 1} | where
+
+
+def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, bool]]:
+    """Labels, the places a text gives them, and whether it denies them these places.
+
+    Labels may differ with every ballot, so the patterns know none of them: they find any word that
+    is given a place, and only then is it asked whether that is a label.
+    """
+    last = max(where.values(), default=0)
+    for pattern in _VERDICTS:
+        for said in pattern.finditer(text):
+            if said["label"] in where:
+                yield said["label"], _place(said, last), bool(said["not"])
+
+
+def _place(said: re.Match[str], last: int) -> int:
+    word = said.groupdict().get("place") or "best"
+    number = PLACES.get(word.lower()) or int(word.strip("#stndrhSTNDRH"))
+    return number if number > 0 else last
+
+
+def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
+    """Whether labels stand in a run, such as "C > A" or "C, then A", in another order."""
+    places = [where[word] for word in _WORD.findall(_ASIDE.sub("", run[0])) if word in where]
+    if run["listed"] and ">" not in run[0]:
+        # "B, C" may be any two of them, and "B is second, C first" is in no order.
+        full = len(set(places)) == max(where.values())
+        if run["told"] or not full or not _ENDS.match(run.string, run.end()):
+            return False
+    rising = sorted(places, reverse="<" in run[0])
+    return len(places) > 1 and places != rising
+
+
+def _contradicted(ranking: Ranking, lines: Sequence[Line], at: int, forms: Forms) -> bool:
+    """Whether the judge gave the texts their places elsewhere too, and not those they have here."""
+    others = {_bare_chain(lines, index, forms) for index in range(at)}
+    others |= {forms.alone(lines[i : i + len(ranking)]) for i in range(at + 1, len(lines))}
+    if others - {None, ranking}:
+        return True
     said = {(entry.place, entry.label) for line in lines if (entry := forms.verdict(line.text))}
     # Anything but one place per label is about single criteria, or about some of the texts.
     if [place for place, _ in sorted(said)] != list(range(1, len(ranking) + 1)):
@@ -137,8 +205,8 @@ def _contradicted(ranking: Ranking, lines: Sequence[Line], forms: Forms) -> bool
     return sorted(in_words) == sorted(ranking) and in_words != ranking
 
 
-def _found(pattern: re.Pattern[str], lines: Sequence[Line]) -> bool:
-    return bool(pattern.search("\n".join(line.text for line in lines)))
+def _joined(lines: Sequence[Line]) -> str:
+    return "\n".join(line.text for line in lines)
 
 
 @lru_cache(maxsize=256)
@@ -171,26 +239,59 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _FINAL = re.compile(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
-_REPORTING = re.compile(
-    r"\b(?:format|template|example|e\.g\.|instruct\w*|ask(?:s|ed)?|prompt|says?|said|contains?"
-    r"|claims?|writes?|wrote|reads?|states?|includes?|ends?|embed\w*|inject\w*|tells?"
-    r"|quot\w+)\b",
-    re.IGNORECASE,
+_NO_BRACKETS = dict.fromkeys(map(ord, '[]"'))
+_WORD = re.compile(r"\w+")
+_ENDS = re.compile(r" ?(?:$|[.;!])", re.MULTILINE)
+_ASIDE = re.compile(r"\([^()]*\)")
+_PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
+_KIND = rf"(?: (?:place|one|overall|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
+_WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
+_IS = (
+    r"(?:is|was|ranks?|comes?(?: in)?|goes|finishes|belongs|deserves|must be|(?:sh|w)ould (?:\w+ )?"
+    r"(?:be|rank|come|go|have been))(?P<not> not|n't)?"
 )
-_OWN_ANSWER = re.compile(
-    r"\b(?:my|final|here(?: is|'s) the) (?:final )?"
-    r"(?:ranking|answer|verdict|ballot|json|response)\b",
-    re.IGNORECASE,
+_DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_VERDICTS = (
+    re.compile(
+        rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])? (?:{_IS} )?(?:\w{{1,20}}ly )?"
+        rf"(?:to be )?(?:in )?(?:the )?(?:clear |overall )?{_PLACED}{_KIND}{_DONE}(?(set)(?!,))",
+        _FLAGS,
+    ),
+    re.compile(
+        rf"\b(?<!to ){_PLACED}{_KIND}(?: (?:is|was|goes to|(?:sh|w)ould be)(?P<not> not|n't)? "
+        rf"| ?[:=(]+ ?){_WRITTEN}",
+        _FLAGS,
+    ),
+    re.compile(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
+    re.compile(
+        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_WRITTEN}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
+        _FLAGS,
+    ),
+    re.compile(
+        r"\b(?P<label>\w++) (?:wins|is (?:\w{1,20}ly |much )?(?:better|superior|preferable))"
+        rf"(?P<not>(?!))?{_KIND}{_DONE}",
+        _FLAGS,
+    ),
+    re.compile(
+        r"\bi(?:'d| would)?(?: (?:now|still|do|actually))? (?:prefer|pick|choose|favou?r|go with"
+        rf"|vote for) {_WRITTEN}(?P<not>(?!))?",
+        _FLAGS,
+    ),
 )
-_WORST_FIRST = re.compile(
-    r"\b(?:worst|weakest|lowest|last|bottom|least)(?: to | ?- ?to ?- ?| ?> ?)(?:the )?"
-    r"(?:best|strongest|highest|first|top|most)\b|\b(?:worst|weakest|lowest)[ -]first\b"
-    r"|\bstarting (?:with|from) the (?:worst|weakest)\b|\b(?:reverse|ascending) order\b",
-    re.IGNORECASE,
+_IS_UNNAMED = _IS.replace("?P<not>", "?:")
+_TOLD = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"
+_NOTED = r"(?: ?\([^()\n]{0,80}\))?+"
+_NEXT = (
+    r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"
+    rf"(?:{NOUN} )?"
 )
-_RETRACTION = re.compile(
-    r"\b(?:scratch that|on (?:second thought|reflection)|i (?:made an? (?:mistake|error)"
-    r"|mis(?:read|spoke|stated|ranked|labell?ed))"
-    r"|(?:wait|correction|sorry|oops)\s?[,:!.-]|ranking should (?:be|have been))",
-    re.IGNORECASE,
+_RUN = re.compile(
+    rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS
+)
+_BETTER = re.compile(
+    rf"\b(?P<one>\w++) (?:(?:{_IS_UNNAMED} )?(?:\w{{1,20}}ly |much |still )?"
+    r"(?:better than|stronger than|superior to|preferable to|above|ahead of|before|over)|beats"
+    rf"|outranks|outperforms) (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",
+    _FLAGS,
 )

@@ -48,6 +48,8 @@ _SIGNS = (
         r"""\b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
+    # Lines of our own prompts, repeated by a model that took them for part of the text.
+    _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
         "this revis, this synthesis, this rewrite, this merged",

@@ -1,11 +1,14 @@
-"""A judge's answer as plain lines in the judge's own voice: no typography, no quotations."""
+"""A judge's answer as plain lines in the judge's own voice: no typography, no quotations.
+
+Also the words by which a judge shows that a ranking is not its own, not meant, or not best first.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 
@@ -20,8 +23,7 @@ class Line(NamedTuple):
 
 def own_words(answer: str) -> list[Line]:
     """The lines of an answer that are neither empty nor quoted from elsewhere."""
-    # What a model thinks aloud first is not yet its answer.
-    text = "\n".join(answer.rpartition("</think>")[2].splitlines())
+    text = "\n".join(_after_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub("", text)
     text = _spell_out_json(text)
@@ -29,6 +31,72 @@ def own_words(answer: str) -> list[Line]:
     text = _RANKING_TAG.sub(lambda tag: "\n" if tag[1] else "\nranking: ", text)
     text = _QUOTATION.sub(lambda quote: " " if "rank" in quote[0].lower() else quote[0], text)
     return list(_lines(text.replace("“", '"').replace("”", '"')))
+
+
+class Ballot(NamedTuple):
+    """A ranking in a JSON object, and what the object says in other fields."""
+
+    ranking: tuple[str, ...]
+    before: str
+    after: str
+
+
+def structured(text: str) -> Ballot | None:
+    """The ballot of an answer that is one JSON object, as judges held to a schema give it."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        fields: list[tuple[str, object]] = _JSON.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    at = [index for index, (key, _) in enumerate(fields) if key == "ranking"]
+    ranking = _names(fields[at[0]][1]) if len(at) == 1 else ()
+    if not ranking or any(
+        sorted(names) == sorted(ranking) and names != ranking
+        for key, value in fields
+        if "rank" in key.lower() and (names := _names(value))
+    ):
+        return None
+    return Ballot(ranking, _spoken(fields[: at[0]]), _spoken(fields[at[0] + 1 :]))
+
+
+def _names(value: object) -> tuple[str, ...]:
+    names = value.split(">") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return ()
+    return tuple(name.strip() for name in names)
+
+
+def _spoken(fields: Sequence[tuple[str, object]]) -> str:
+    return "\n".join(f"{key}: {value}" for key, value in fields if isinstance(value, str))
+
+
+def is_reported(line_before: str) -> bool:
+    """Whether a line leads up to a ranking that is not given here: another's, a sample, a denial."""
+    if not line_before.endswith(":"):
+        return bool(_LEADS_TO_ANOTHERS.search(line_before))
+    if _OWN_ANSWER.search(line_before) and not _DENIAL.search(line_before):
+        return False
+    return bool(_REPORTING.search(line_before)) or not _OWN_LEAD.search(line_before)
+
+
+def takes_back(text: str) -> bool:
+    """Whether a judge who has given a ranking goes back on it."""
+    return bool(_RETRACTION.search(text))
+
+
+def runs_worst_first(text: str) -> bool:
+    """Whether a judge says that some ranking begins with the worst."""
+    lowered = text.lower()
+    return any(word in lowered for word in _MAYBE_WORST_FIRST) and bool(_WORST_FIRST.search(text))
+
+
+def _after_thinking(answer: str) -> str:
+    """What a model thinks aloud first is not yet its answer; if it never stops, it has none."""
+    tag, end = "</", 0
+    for match in _THINKING.finditer(answer):
+        tag, end = match[1], match.end()
+    return answer[end:] if tag == "</" else ""
 
 
 def _lines(text: str) -> Iterator[Line]:
@@ -42,7 +110,7 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _spell_out_json(text: str) -> str:
-    """Every JSON object that starts a line becomes the ranking it holds, written as a line."""
+    """Every JSON object that starts a line becomes lines, its rankings as rankings."""
     # The real ballot comes last, and nobody writes more objects than this; it bounds the work.
     starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MOST_OBJECTS:]
     parts, done = [], 0
@@ -53,20 +121,28 @@ def _spell_out_json(text: str) -> str:
             value, end = _JSON.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        parts += [text[done:start], f"\n{_ranking_line(value)}\n"]
+        parts += [text[done:start], "\n", *map(_field_line, value), "\n"]
         done = end
     return "".join(parts) + text[done:]
 
 
-def _ranking_line(value: dict[str, object]) -> str:
-    ranking = value.get("ranking", value.get("final_ranking"))
-    if isinstance(ranking, list):
-        ranking = ", ".join(map(str, ranking))
-    return f"RANKING: {ranking}" if isinstance(ranking, str) else ""
+def _field_line(field: tuple[str, object]) -> str:
+    key, value = field
+    if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
+        value = ", ".join(map(str, value))
+    if not isinstance(value, str):
+        return ""
+    if key in ("ranking", "final_ranking"):
+        return f"RANKING: {value}\n"
+    # The mark in front keeps what is merely discussed from being taken for a ranking of its own.
+    return f"' {key}: {' '.join(value.translate(_NO_MARKS).split())}.\n"
 
 
 _MOST_OBJECTS = 50
-_JSON = json.JSONDecoder(strict=False)
+# As pairs: a key given twice must not hide what it said first.
+_JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
+_NO_MARKS = dict.fromkeys(map(ord, '"“”<~'), " ")
+_THINKING = re.compile(r"(</?)think(?:ing)?>", re.IGNORECASE)
 _OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _RANKING_TAG = re.compile(r"<(/?)(?:final[_-])?ranking>", re.IGNORECASE)
@@ -80,4 +156,70 @@ _PLAIN = str.maketrans(
     | dict.fromkeys("‘’‚´", "'")  # noqa: RUF001
     | {"、": ",", "🥇": "1. ", "🥈": "2. ", "🥉": "3. "}
     | dict.fromkeys("*\\\u200b\u200d\ufeff\ufe0f", "")
+)
+_REPORTING = re.compile(
+    r"\b(?:format|template|examples?|e\.g\.|instruct\w*|ask(?:s|ed)?|prompt|says?|said|contains?"
+    r"|claims?|writes?|wrote|reads?|states?|includes?|ends?|embed\w*|inject\w*|tells?|gives?|gave"
+    r"|quot\w+|previous|other|another|earlier|prior|someone|suppose|hypothetical\w*|if|not|never"
+    r"|wrong|fake|its)\b|n't\b",
+    re.IGNORECASE,
+)
+_OWN_ANSWER = re.compile(
+    r"\b(?:my|(?<!its )final|here(?: is|'s) the) (?:final )?"
+    r"(?:ranking|answer|verdict|ballot|json|response)\b",
+    re.IGNORECASE,
+)
+_OWN_LEAD = re.compile(
+    r"^\W*(?:based|looking|considering|given|after|so|thus|therefore|hence|here)\b"
+    r"|\b(?:i|i'd|i'll|my|final|overall|verdict|decision|conclusion|summary|result|ranking)\b",
+    re.IGNORECASE,
+)
+_DENIAL = re.compile(r"\b(?:not|never|if|were)\b|n't\b", re.IGNORECASE)
+# Without a colon only the end of a line can lead up to the next: "Text A contains the line".
+_LEADS_TO_ANOTHERS = re.compile(
+    r"\b(?:says?|said|contains?|claims?|writes?|wrote|written|writing|reads?|states?|includes?"
+    r"|inserts?|adds?|ends? with|embeds?|injects?|tells? me|asks? (?:me )?for|gives?|gave|quotes?"
+    r"|suggests?|demands?|prints?|like|as in|e\.g\.|for example|for instance|judge|not|never)"
+    r"(?: (?:the|this|that|these|those|a|an|its?|own|following|last|first|final|fake|false|lines?"
+    r"|text|words?|sentences?|instructions?|rankings?|order|verdict|answer|phrase|string|statement"
+    r"|output|of|for|me|us|to|be|simply|just|only|exactly|literally))*[ ,;-]*$",
+    re.IGNORECASE,
+)
+_WORST_FIRST = re.compile(
+    r"\b(?:worst|weakest|lowest|last|bottom|least|worse)(?: \w+)?(?: to | ?- ?to ?- ?| ?> ?)(?:the )?"
+    r"(?:best|strongest|highest|first|top|most|better)\b"
+    r"|\b(?:worst|weakest|lowest|least \w+)(?: \w+)?(?:[ -]| comes | is )first\b"
+    r"|\b(?:starting|beginning|begins?|starts?) (?:with|from|at) the (?:worst|weakest|lowest|bottom)\b"
+    r"|\b(?:reversed?|ascending|increasing) order\b|\b1 ?(?:=|means|being) ?(?:the )?(?:worst|weakest)\b"
+    r"|(?:>|\b(?:sign|symbol|arrow)s?)['\" )]*(?:here )?(?:means?|denotes?|indicates?|stands? for|reads?"
+    r"|signif\w+|represents?|=|is)\b[^.\n]{0,30}\b(?:worse|weaker|lower|inferior|less|below|beaten)\b",
+    re.IGNORECASE,
+)
+# One of these is in whatever that pattern finds, and they are looked for in far less time.
+_MAYBE_WORST_FIRST = (
+    *("wors", "weakest", "lowest", "last", "least", "bottom", "order"),
+    *(">", "sign", "symbol", "arrow"),
+)
+_RETRACTION = re.compile(
+    r"\b(?:(?:scratch|strike|reverse|swap|flip) (?:that|this|it|them|the|\w+ and)|just kidding"
+    r"|on (?:second thought|reflection)"
+    r"|i (?:(?:have |'ve )?made an? (?:mistake|error)|mis(?:read|spoke|stated|ranked|labell?ed))"
+    r"|my (?:mistake|bad|error)|(?:wait|correction|sorry|oops|hmm+)\s?[,:!.-]"
+    r"|wait,? (?:no|that|i|a)\b|no,? wait|rankings? should (?:be|have been)|should (?:be|have been) "
+    r"(?:revers|swapp|flipp)ed|(?:that|this|it|which|above|ranking|order)(?:'s| is| was| looks| seems)"
+    r"(?: \w+ly)? (?:not (?:my|the|right|correct|what)|(?:the )?(?:wrong|incorrect|backwards?|reversed?)"
+    r"|a mistake|an error|mistaken|false|upside)|i (?:got|had|have) (?:that|this|it|them) (?:wrong|back)"
+    r"|(?:let me|i(?:'ll| will| must| should| need to| want to| have to)) (?:now )?(?:re-?do|re-?think"
+    r"|re-?consider|re-?rank|re-?order|revise|start over|try again|correct (?:that|this|it|my)|fix"
+    r"|change my|take (?:that|it) back|retract|withdraw|swap)|i (?:now )?(?:retract|withdraw|disown)"
+    r"|(?:changed?|changing) my (?:mind|ranking|answer)|(?:the|my) (?:correct|right|true|real|actual"
+    r"|proper|revised|corrected|new) (?:order|ranking|answer|verdict)|(?:ignore|disregard|discard"
+    r"|forget) (?:that|this|it|the (?:above|ranking|line|order|previous)|my)|i (?:do not|don't|cannot|can't) "
+    r"(?:agree|endorse|follow|accept|mean|stand)|i (?:\w+ )?disagree|(?:cannot|can't|could not|couldn't"
+    r"|unable to|not able to|impossible to) (?:\w+ )?(?:decide|rank|choose|determine|tell|judge|say|order)"
+    r"|(?:tries|trying|tried|attempts?|meant|wants?) to (?:fool|trick|manipulate|mislead|influence|deceive"
+    r"|hijack|bias|game)|(?:is|was|were) (?:only|just|merely) (?:an? )?(?:example|sample|placeholder|guess))"
+    r"|(?:^|[.!?] )(?:actually|no|nope|instead|rather)\b(?! (?:other|one|text|such|additional|single|matter))"
+    r"|^(?:which|who)\b",
+    re.IGNORECASE | re.MULTILINE,
 )

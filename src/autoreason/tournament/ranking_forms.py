@@ -114,6 +114,17 @@ class Forms:
             return self.on_line(text)
         return None
 
+    def alone(self, lines: Sequence[Line]) -> Ranking | None:
+        """The ranking in lines that hold nothing else, be it a list or on the first of them."""
+        text = lines[0].text
+        # Two labels side by side, or one below the other, need not be in any order.
+        ordered = len(self.labels) > 2 or any(mark in text for mark in ",;>-")
+        with suppress(Unreadable):
+            if ordered and (listed := self._bare_list(lines)):
+                return listed
+        found = self.try_line(text) if ordered else None
+        return found.ranking if found and found.is_alone else None
+
     def verdict(self, line: str) -> Entry | None:
         """The place a line gives a label in words: "Version C: worst", "Best: A"."""
         with suppress(Unreadable):
@@ -215,6 +226,12 @@ _ORDINALS = {
         start=1,
     )
 }
+PLACES = (
+    dict.fromkeys(("best", "strongest", "top", "winner", "favourite", "favorite", "number one"), 1)
+    | dict.fromkeys(("worst", "weakest", "last", "bottom", "lowest"), -1)
+    | _ORDINALS
+)
+"""The words for places; -1 is the last one."""
 _PLACE = rf"(?:best|worst|last|{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))"
 _MORE = r"(?:[ -](?:best|place|choice))?"
 _MARK = r"(?:[.):]+|\s?-)\s*"
