@@ -84,3 +84,12 @@ def test_a_prompt_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "critic.md").mkdir()
     with pytest.raises(InvalidInput, match="is a folder"):
         load(tmp_path)
+
+
+def test_a_very_small_author_is_asked_in_few_words_and_judged_like_any_other() -> None:
+    usual, small = built_in().sources, built_in(small=True).sources
+    assert set(small) == set(usual)
+    assert len(small["reviser"]) < len(usual["reviser"]) / 3
+    assert small["judge"] == usual["judge"]
+    for name, source in small.items():
+        assert variables_of(source) <= variables_of(usual[name]), name

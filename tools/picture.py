@@ -16,6 +16,7 @@ from autoreason.cli.live import Live
 from autoreason.cli.screen import draw
 from autoreason.events import AnyEvent, BallotCast
 from autoreason.journal import Journal
+from autoreason.prompts import built_in
 from autoreason.run import start
 from autoreason.settings import DEFAULT_MODEL, Models, make_settings
 from autoreason.task import read_task
@@ -48,6 +49,7 @@ def main() -> None:
                 read_task(brief),
                 settings,
                 journal=journal,
+                prompts=built_in(small=model == DEFAULT_MODEL),
                 on_event=watch,
                 on_signal=live.hear,
                 on_started=lambda run: setattr(live, "run", run),

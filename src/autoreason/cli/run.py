@@ -65,10 +65,11 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
     from autoreason.prompts import load
+    from autoreason.settings import DEFAULT_MODEL
 
     task = chosen.task_of(brief, values)
     settings = chosen.settings_of(values)
-    prompts = load(values["prompts"])
+    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
     check_output(values["output"])
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run

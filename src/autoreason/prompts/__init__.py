@@ -59,16 +59,19 @@ class PromptSet:
 
 
 @cache
-def built_in() -> PromptSet:
-    """The prompts that come with the library."""
-    return PromptSet(
-        {path.stem: path.read_text("utf-8") for path in sorted(_BUILT_IN.glob("*.md"))}
-    )
+def built_in(*, small: bool = False) -> PromptSet:
+    """The prompts that come with the library; for a very small author, in a few plain words."""
+    sources = _read_all(_BUILT_IN)
+    return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)
 
 
-def load(folder: Path | None) -> PromptSet:
+def _read_all(folder: Path) -> dict[str, str]:
+    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
+
+
+def load(folder: Path | None, *, small: bool = False) -> PromptSet:
     """The built-in prompts, with those in `folder` in place of their namesakes."""
-    usual = built_in()
+    usual = built_in(small=small)
     if folder is None:
         return usual
     if not folder.is_dir():
@@ -98,7 +101,7 @@ def _check(name: str, path: Path, usual: PromptSet) -> str:
         ) from None
     if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
         raise InvalidInput(f"{path} takes in another template; write the prompt whole in one file")
-    known = variables_of(usual.sources[name])
+    known = variables_of(built_in().sources[name])
     if used - known:
         offered = _list(known) if known else "none"
         raise InvalidInput(

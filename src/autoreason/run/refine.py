@@ -72,7 +72,8 @@ async def refine_async(
     task = _task(brief, draft, facts, contract)
     chosen_seed = secrets.randbits(32) if seed is None else seed
     chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    prompt_set = load(Path(prompts) if prompts else None)
+    small = models.author == DEFAULT_MODEL
+    prompt_set = load(Path(prompts) if prompts else None, small=small)
     async with AsyncExitStack() as exits:
         if pool is None:
             pool = ModelPool(chosen.base_url)
