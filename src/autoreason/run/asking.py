@@ -26,6 +26,7 @@ from autoreason.run.result import Switch
 _LOOK_EVERY = 0.5
 _ENDING: tuple[CommandKind, ...] = ("stop", "accept")
 _STOPPED = "a person stopped the run"
+ACCEPTED = "a person accepted the text as it stands"
 
 
 class Asker:
@@ -132,7 +133,7 @@ class Asker:
 
     def _heed_commands(self) -> None:
         if self.accepted:
-            raise Accepted("a person accepted the text as it stands")
+            raise Accepted(ACCEPTED)
         if self._switch.stopped:
             raise Stopped(_STOPPED)
 

@@ -25,7 +25,7 @@ from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.asking import Asker
+from autoreason.run.asking import ACCEPTED, Asker
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
@@ -198,8 +198,7 @@ class _Drive:
         incumbent = tournament.story.incumbent
         if incumbent is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        reason = "a person accepted the text as it stands"
-        delivered = deliver(tournament.story, "accepted", reason, incumbent)
+        delivered = deliver(tournament.story, "accepted", ACCEPTED, incumbent)
         tournament.story.tell(delivered)
         self._tell(delivered)
         return delivered

@@ -15,6 +15,7 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.critic import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.venue import Venue
 
@@ -26,7 +27,6 @@ _BALLOT = 450
 _MILLION = 1_000_000
 _TRIES = 2
 _MENDS = 2
-_JUDGES_A_SEAT = 2
 
 
 Plan = dict[str, int]
@@ -118,7 +118,7 @@ def _most(settings: Settings) -> Plan:
         "critic": settings.passes * CRITICS * _TRIES,
         "reviser": settings.passes * texts,
         "synthesizer": settings.passes * texts,
-        "judge": (settings.passes * seats + settings.playoff) * _TRIES * _JUDGES_A_SEAT,
+        "judge": (settings.passes * seats + settings.playoff) * _TRIES * JUDGES_A_SEAT,
     }
 
 

@@ -23,7 +23,7 @@ LENSES = (
 """What specialists look at, seat by seat."""
 
 _MOST_SPELT_OUT = 120
-_JUDGES_A_SEAT = 2
+JUDGES_A_SEAT = 2
 
 
 async def take_seat(
@@ -32,7 +32,7 @@ async def take_seat(
     """The ballot of one seat; its ranking is None where two judges in turn gave none."""
     lens = LENSES[seat % len(LENSES)] if venue.settings.style == "specialists" else ""
     asked = 0
-    for judge in range(_JUDGES_A_SEAT):
+    for judge in range(JUDGES_A_SEAT):
         key = f"{stage}/judge/{seat}" + (f"/fresh/{judge}" if judge else "")
         labels = neutral_labels(len(order), draw(venue.settings.seed, f"{key}/labels"))
         request = _question(
