@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         CandidateReady,
         CritiqueMade,
         Evidence,
+        PanelHeld,
         PassDecided,
         Preference,
         Survival,
@@ -27,6 +28,7 @@ ENDINGS = {
     "running": "Not finished",
     "converged": "Converged",
     "capped": "Ended at the last pass allowed",
+    "done": "Done",
     "accepted": "Accepted by a person",
     "budget": "Paused at the budget",
     "stopped": "Stopped",
@@ -107,12 +109,23 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     """How a pass ended, in one line."""
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" else ""
+    if event.outcome == "taken":
+        return f"taken as it comes, {count(event.words, 'word')}"
+    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     if event.verdict is None:
         return f"{event.winner} stands alone ({event.reason or 'unopposed'}){row}"
     verb = "survives" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
+
+
+def panel(event: PanelHeld) -> str:
+    """What a panel over finished texts came to, in one line."""
+    verdict = event.verdict
+    if verdict is None:
+        return "too few valid ballots to decide anything"
+    first = f"a tie at the top, {verdict.winner} among it" if verdict.tied else verdict.winner
+    return f"{first} leads, {scores(verdict.scores)} ({ballots(verdict)})"
 
 
 def survivals(streak: int, k: int | None) -> str:
