@@ -7,13 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.settings import Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.parts import side_by_side
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.venue import Tell
 
 _AGAIN = "again/"
@@ -35,6 +38,13 @@ class Decision(NamedTuple):
         return self.now is not None and self.now != self.before
 
 
+class Again(Struct, frozen=True, kw_only=True):
+    """Whose passes are held again."""
+
+    of: str
+    """The run."""
+
+
 class Rejudge(Strategy):
     """Every recorded panel once more, over the same texts; nothing is written anew."""
 
@@ -50,6 +60,11 @@ class Rejudge(Strategy):
         if not any(panel.verdict for panel in held):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         return self.deliver("done", f"{len(held)} panels were held again", self._last())
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """It must be said whose passes these are."""
+        read_options(settings, Again)
 
     async def _hold(self, stage: str, tell: Tell) -> None:
         texts = {e.name: e.text for e in self.venue.task.entries if e.stage == stage}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
+from statistics import mode
 
 from msgspec import Struct
 
@@ -187,21 +188,24 @@ def _duels(
     for one, other in combinations(names, 2):
         met = [at for at, place in enumerate(places) if one in place and other in place]
         signs = [_sign(places[at][other] - places[at][one]) for at in met]
-        pairs.append((one, other, signs.count(1), signs.count(-1)))
-        tests.append(permutation_test(signs, clusters=[units[at] for at in met] if units else None))
+        clusters = [units[at] for at in met] if units else None
+        pairs.append((one, other, signs.count(1), signs.count(-1), _preferred(signs, clusters)))
+        tests.append(permutation_test(signs, clusters=clusters))
     corrected = holm([test.p for test in tests])
     return tuple(
-        Duel(
-            one=one,
-            other=other,
-            wins=wins,
-            losses=losses,
-            preferred=share(wins, wins + losses),
-            test=test,
-            holm=p,
-        )
-        for (one, other, wins, losses), test, p in zip(pairs, tests, corrected, strict=True)
+        Duel(one=one, other=other, wins=won, losses=lost, preferred=preferred, test=test, holm=p)
+        for (one, other, won, lost, preferred), test, p in zip(pairs, tests, corrected, strict=True)
     )
+
+
+def _preferred(signs: Sequence[int], clusters: Sequence[Hashable] | None) -> Estimate:
+    """How many prefer the first of two, among those with a preference; repeats are drawn whole."""
+    from autoreason.stats.bootstrap import bootstrap
+
+    if clusters is None:
+        return share(signs.count(1), len(signs) - signs.count(0))
+    telling = [at for at, sign in enumerate(signs) if sign]
+    return bootstrap([signs[at] > 0 for at in telling], clusters=[clusters[at] for at in telling])
 
 
 def _winner(
@@ -231,9 +235,11 @@ def _positions(shown: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
     from autoreason.stats.position import position_effect
 
     cast = [(ballot.order, ballot.ranking) for ballot in shown if ballot.ranking]
-    sizes = {len(order) for order, _ in cast}
-    if len(sizes) != 1:
-        return (), Test(None, n=len(cast), reason="panels of different sizes, or none at all")
+    if not cast:
+        return (), Test(None, reason="no ballot was valid")
+    # Shares by position can only be added up over panels of one size: the usual one.
+    usual = mode(len(order) for order, _ in cast)
+    cast = [each for each in cast if len(each[0]) == usual]
     effect = position_effect([order for order, _ in cast], [ranking for _, ranking in cast])
     return effect.counts, effect.test
 
