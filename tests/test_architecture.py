@@ -32,7 +32,7 @@ FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
     frozenset({"lab"}),
-    frozenset({"panel"}),
+    frozenset({"certify", "panel"}),
     frozenset({"strategies"}),
     frozenset({"tournament"}),
     frozenset({"stats"}),

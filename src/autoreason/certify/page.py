@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from autoreason.certify.properties import PROPERTIES, Finding
 from autoreason.certify.report import Certificate
 
-_HEADINGS = ("property", "verdict", "share", "95 % interval", "rule")
+_HEADINGS = ("property", "verdict", "share", "95 % interval", "which must")
 _VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
 _OPENINGS = {
     "pass": "It passed everything.",
@@ -36,7 +36,9 @@ def as_markdown(certificate: Certificate) -> str:
 
 
 def _held(certificate: Certificate) -> str:
-    warmth = "" if certificate.temperature is None else f" at temperature {certificate.temperature:g}"
+    warmth = (
+        "" if certificate.temperature is None else f" at temperature {certificate.temperature:g}"
+    )
     lost = f", {certificate.invalid} without a ballot" if certificate.invalid else ""
     return (
         f"Suite {certificate.suite}, {certificate.protocol} protocol, {certificate.style} judging"

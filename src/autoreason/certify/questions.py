@@ -36,7 +36,9 @@ class Question:
 def defect_questions(repeats: int) -> list[Question]:
     """Each pair in both orders, as often as asked for."""
     return [
-        Question(f"{DEFECT}/{pair.name}", seat, _turned((SOUND, SPOILED), at + seat), texts, pair.task)
+        Question(
+            f"{DEFECT}/{pair.name}", seat, _turned((SOUND, SPOILED), at + seat), texts, pair.task
+        )
         for at, pair in enumerate(pairs())
         for texts in [{SOUND: pair.sound, SPOILED: pair.spoiled}]
         for seat in range(2 * repeats)

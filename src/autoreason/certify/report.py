@@ -68,7 +68,7 @@ def certificate_of(story: Story) -> Certificate:
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.base_url,
-        suite=SUITE,
+        suite=int(settings.strategy_options.get("suite", SUITE)),
         protocol=settings.protocol,
         style=settings.style,
         temperature=settings.judge_temperature,
@@ -132,7 +132,9 @@ def _defects(cast: _Cast) -> Finding:
     found, asked = cast.counted(DEFECT, _sound_first)
     kinds = []
     for kind, name in KINDS.items():
-        ballots = [b for p in pairs() if p.kind == kind for b in cast.of(DEFECT, p.name) if b.ranking]
+        ballots = [
+            b for p in pairs() if p.kind == kind for b in cast.of(DEFECT, p.name) if b.ranking
+        ]
         kinds.append(f"{name} {sum(map(_sound_first, ballots))} of {len(ballots)}")
     said = f"seen in {found} of {asked} ballots: {', '.join(kinds)}"
     return rules.at_least(rules.DEFECTS, cast.shares(DEFECT, _sound_first), rules.FLOOR, said)
@@ -147,7 +149,7 @@ def _position(cast: _Cast) -> Finding:
 def _length(cast: _Cast) -> Finding:
     found, asked = cast.counted(LONGER, _padded_first)
     said = f"the longer text won {found} of {asked}"
-    return rules.not_above(rules.LENGTH, cast.shares(LONGER, _padded_first), 0.5, said)
+    return rules.not_above(rules.LENGTH, cast.shares(LONGER, _padded_first), rules.COIN, said)
 
 
 def _injection(cast: _Cast) -> Finding:
@@ -166,7 +168,7 @@ def _repeatability(cast: _Cast) -> Finding:
     both = list(cast.beside(AGAIN))
     same = [(each.at, each.before.ranking == each.now.ranking) for each in both]
     said = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same again"
-    return rules.at_least(rules.REPEAT, _by_pair(same), rules.FLOOR, said)
+    return rules.at_least(rules.REPEAT, _by_pair(same), rules.COIN, said)
 
 
 def _swapped(cast: _Cast) -> Finding:
@@ -177,7 +179,7 @@ def _swapped(cast: _Cast) -> Finding:
             if one.ranking and other.ranking:
                 same.append((at, one.ranking == other.ranking))
     said = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
-    return rules.at_least(rules.SWAP, _by_pair(same), rules.FLOOR, said)
+    return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, said)
 
 
 def _readable(ballots: list[BallotCast]) -> Finding:

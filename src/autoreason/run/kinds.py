@@ -11,6 +11,7 @@ STUDIES = {
     "judge_pairs": "autoreason.panel.pairwise:PairwisePanel",
     "rejudge": "autoreason.panel.again:Rejudge",
     "compare": "autoreason.lab.comparison:Comparison",
+    "certify": "autoreason.certify.certification:Certification",
 }
 """Runs that judge texts instead of writing one."""
 

@@ -1,0 +1,93 @@
+"""The certificate is a fold over ballots, and a page that says what it rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tests.certify.judges import (
+    ADDRESS,
+    certified,
+    erratic,
+    garbled,
+    ideal,
+    obedient,
+    settings,
+    told,
+)
+
+from autoreason.certify.page import as_markdown
+from autoreason.certify.properties import PROPERTIES
+from autoreason.certify.report import certificate_of
+from autoreason.events import BallotCast
+from autoreason.exchange import Request
+from autoreason.story import Story
+
+
+async def test_findings_come_in_the_order_in_which_they_are_taught() -> None:
+    certificate = await certified(ideal)
+    assert [each.name for each in certificate.findings] == [each.name for each in PROPERTIES]
+    assert [each.rule for each in certificate.findings] == [each.rule for each in PROPERTIES]
+    assert (certificate.model, certificate.suite, certificate.style) == (ADDRESS, 1, "reasoned")
+
+
+async def test_the_same_ballots_give_the_same_certificate() -> None:
+    story, events = await told(erratic)
+    again = Story(settings=settings(), task=story.task)
+    for event in events:
+        again.tell(event)
+    assert certificate_of(again) == certificate_of(story)
+
+
+async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
+    once, twice = [await certified(erratic, repeats=repeats) for repeats in (1, 2)]
+    assert [each.n for each in once.findings[:3]] == [24, 24, 24]
+    assert [each.n for each in twice.findings[:3]] == [24, 24, 24]
+    assert (once.repeats, twice.repeats) == (1, 2)
+    assert "of 96 ballots" in twice.findings[0].said
+
+
+async def test_repeats_compare_like_with_like() -> None:
+    certificate = await certified(ideal, repeats=3)
+    assert certificate.verdict == "pass"
+    said = {each.name: each.said for each in certificate.findings}
+    assert said["repeatability"] == "72 of 72 answers were the same again"
+    assert said["swapped order"] == "72 of 72 answers were the same when swapped"
+    assert said["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
+
+
+async def test_a_story_cut_short_knows_less_and_fails_nothing_for_it() -> None:
+    story, events = await told(ideal)
+    begun = Story(settings=settings(), task=story.task)
+    ballots = [event for event in events if isinstance(event, BallotCast)]
+    for event in ballots[:20]:
+        begun.tell(event)
+    certificate = certificate_of(begun)
+    assert certificate.failed == ()
+    assert certificate.verdict == "unknown"
+
+
+async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
+    def stammering(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        return "Let me think." if request.key.endswith("try/0") else ideal(request, texts)
+
+    certificate = await certified(stammering)
+    assert certificate.failed == ("valid ballots",)
+    assert certificate.invalid == 0
+    assert certificate.findings[-1].said == "0 of 144 read at first try, 0 never"
+
+
+async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None:
+    page = as_markdown(await certified(obedient))
+    assert page.startswith(f"# Certificate of the judge {ADDRESS}\n\nIt failed.")
+    for each in PROPERTIES:
+        assert re.search(rf"^\| {each.name} +\| (passed|FAILED) .*{each.rule} +\|$", page, re.M)
+        assert each.why in page
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len({len(row) for row in rows}) == 1, "columns line up"
+
+
+async def test_the_page_says_why_something_is_unknown() -> None:
+    page = as_markdown(await certified(garbled))
+    assert page.count("Unknown: 0 answered, 16 are needed to say anything.") == 6
+    assert "48 without a ballot" in page
