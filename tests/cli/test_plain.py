@@ -64,3 +64,13 @@ def test_trouble_is_worth_a_line() -> None:
     view.hear(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
     view.hear(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
     assert "overloaded; asking again in 2.5 s" in out.getvalue()
+
+
+def test_of_many_calls_under_way_only_some_are_named() -> None:
+    clock, out = Clock(), StringIO()
+    view = Plain(Live(clock=clock), out)
+    for number in range(48):
+        view.hear(CallStarted(f"defect/recipe/judge/{number}/try/0", "judge", "m"))
+    clock.now += 16
+    view.tick()
+    assert "judge 9 for 16 s, and 39 more" in out.getvalue()

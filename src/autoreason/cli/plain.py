@@ -34,6 +34,8 @@ from autoreason.task import without_controls
 
 HEARTBEAT = 15.0
 """Seconds after which silence is broken."""
+_NAMED = 9
+"""Calls under way that are named one by one: as many as a panel usually has judges."""
 
 
 class Plain:
@@ -85,7 +87,11 @@ class Plain:
     def tick(self) -> None:
         """Break a long silence."""
         if self.live.clock() - self.spoke >= HEARTBEAT and self.live.calls:
-            self.say(f"still at work: {', '.join(map(self._progress, self.live.calls.values()))}")
+            calls = list(self.live.calls.values())
+            said = [self._progress(call) for call in calls[:_NAMED]]
+            if len(calls) > _NAMED:
+                said.append(f"and {len(calls) - _NAMED} more")
+            self.say(f"still at work: {', '.join(said)}")
 
     def _progress(self, call: Call) -> str:
         who = call.role if call.seat is None else f"judge {call.seat + 1}"
