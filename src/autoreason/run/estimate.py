@@ -107,7 +107,8 @@ def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + document + _CRITIQUE, document),
         "synthesizer": (prompt + 2 * document, document),
-        "judge": (prompt + 3 * document, _BALLOT),
+        # Where judges are asked first, their question holds the texts already.
+        "judge": (prompt + (0 if request.role == "judge" else 3 * document), _BALLOT),
     }
 
 
