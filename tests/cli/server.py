@@ -18,6 +18,7 @@ class Server(ThreadingHTTPServer):
     """Counts what it is asked."""
 
     daemon_threads = True
+    request_queue_size = 256
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

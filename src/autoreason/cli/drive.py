@@ -133,6 +133,7 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
     if status == 0 and studies.is_study(result.story):
+        studies.keep(result)
         with opened(manner.journal) as journal:
             studies.show(result, journal, as_json=manner.as_json)
         return status

@@ -24,6 +24,9 @@ SECTIONS = {
         "compare": "Hold strategies against each other from one draft.",
         "rejudge": "Hold a run's passes again with another panel.",
     },
+    "Study": {
+        "certify": "Measure a judge before it is trusted.",
+    },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",

@@ -44,6 +44,7 @@ def resume(run: str | None, **values: Any) -> int:
       autoreason resume
       autoreason resume amber-fox --max-cost 5
     """
+    from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, closing, hold
     from autoreason.cli.ending import check_output
     from autoreason.events import LIFECYCLE
@@ -62,6 +63,7 @@ def resume(run: str | None, **values: Any) -> int:
         story = story_of(journal, row.id)
         task, before = recorded(row, story)
         settings = _changed(before, values)
+        warn_of_failed_judges(settings)
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
 
         async def go(view: View, switch: Switch) -> Result:

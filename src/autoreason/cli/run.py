@@ -86,6 +86,7 @@ def begin(
     forked_from: str | None = None,
 ) -> int:
     """Check everything, then open the journal and drive the run."""
+    from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, closing, hold
     from autoreason.cli.small import NOTE, require_weights
     from autoreason.journal import Journal
@@ -94,6 +95,7 @@ def begin(
     from autoreason.settings import DEFAULT_MODEL
 
     require_weights(settings)
+    warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
         def name(run: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from autoreason.cli import ending, verdicts, words
@@ -28,6 +29,8 @@ def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:
         _compare(result, journal, as_json)
     elif kind == "rejudge":
         _rejudge(result, journal, as_json)
+    elif kind == "certify":
+        _certify(result, as_json)
     else:
         _judge(result, as_json)
 
@@ -99,6 +102,38 @@ def _rejudge(result: Result, journal: Journal, as_json: bool) -> None:
     console.print(verdicts.decisions(found))
     console.print()
     ending.print_rows([("", _sentence(_changed(found))), *_took(result)], console)
+
+
+def _certify(result: Result, as_json: bool) -> None:
+    from autoreason.certify.report import certificate_of
+
+    certificate = certificate_of(result.story)
+    if as_json:
+        found = {"conclusion": result.reason, "verdict": certificate.verdict}
+        ending.print_json(_head(result) | found | {"certificate": certificate})
+        return
+    ending.show_text(result.text or "", bare=True)
+    console = stdout_console()
+    console.print()
+    ending.print_rows([("", _sentence(result.reason)), *_took(result)], console)
+
+
+def keep(result: Result) -> None:
+    """Put away what outlives a study that has just ended: a judge's certificate."""
+    settings = result.story.settings
+    if settings is None or settings.strategy != "certify":
+        return
+    from datetime import UTC, datetime
+
+    from autoreason.certify import store
+    from autoreason.certify.report import certificate_of
+
+    certificate = certificate_of(result.story)
+    try:
+        store.keep(store.Stored(certificate=certificate, run=result.run, date=datetime.now(UTC)))
+    except OSError as error:
+        said = f"the certificate cannot be kept ({error.strerror}); the run has it"
+        print(f"autoreason: {said}: `autoreason show {result.run}`", file=sys.stderr)
 
 
 def _changed(found: list[Decision]) -> str:

@@ -1,0 +1,96 @@
+"""Certificates of judges: shown, listed, and remembered when a judge that failed is seated."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from autoreason.task import without_controls
+
+if TYPE_CHECKING:
+    from autoreason.certify.store import Stored
+    from autoreason.settings import Settings
+
+_HEADINGS = ("judge", "verdict", "when", "run", "failed")
+
+
+def warn_of_failed_judges(settings: Settings) -> None:
+    """Say in one line which judges of a panel failed their certificate, and in what."""
+    from autoreason.certify.store import find
+    from autoreason.run.kinds import kind_of
+
+    prompts = kind_of(settings).prompts
+    if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
+        return
+    found = [find(address, settings.base_url) for address in dict.fromkeys(settings.models.judges)]
+    failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
+    if failed:
+        named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
+        see = f"`autoreason certify {failed[0].model} --show`"
+        said = f"autoreason: warning: as a judge, {named}; see {see}"
+        print(without_controls(said), file=sys.stderr)
+
+
+def show(stored: Stored, *, as_json: bool) -> None:
+    """One certificate with its date and its run."""
+    from autoreason.certify.page import as_markdown
+    from autoreason.cli import ending
+    from autoreason.cli.consoles import stdout_console
+    from autoreason.cli.runs import when
+
+    if as_json:
+        ending.print_json(as_object(stored))
+        return
+    ending.show_text(as_markdown(stored.certificate), bare=True)
+    console = stdout_console()
+    console.print()
+    rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
+    ending.print_rows(rows, console)
+
+
+def list_all(*, as_json: bool) -> None:
+    """Every judge that has a certificate."""
+    import click
+
+    from autoreason.certify.store import all_certificates
+    from autoreason.cli.ending import print_json
+
+    found = all_certificates()
+    if as_json:
+        print_json([as_object(stored) for stored in found])
+    elif found:
+        _print_table(found)
+    else:
+        click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
+
+
+def as_object(stored: Stored) -> dict[str, Any]:
+    """A stored certificate for programs."""
+    certificate = stored.certificate
+    return {
+        "model": certificate.model,
+        "verdict": certificate.verdict,
+        "failed": certificate.failed,
+        "date": stored.date,
+        "run": stored.run,
+        "certificate": certificate,
+    }
+
+
+def _print_table(found: list[Stored]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.consoles import stdout_console
+    from autoreason.cli.runs import when
+
+    lines = [_HEADINGS]
+    for stored in found:
+        one = stored.certificate
+        where = f" at {one.base_url}" if one.base_url else ""
+        failed = ", ".join(one.failed) or "-"
+        lines.append((one.model + where, one.verdict, when(stored.date), stored.run, failed))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    console = stdout_console()
+    for place, cells in enumerate(lines):
+        row = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        console.print(Text(row.rstrip(), style="dim" if place == 0 else ""), soft_wrap=True)

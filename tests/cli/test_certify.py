@@ -1,0 +1,223 @@
+"""`certify`: a judge is measured once, and whoever seats it afterwards is told what it failed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.certify.judges import stored
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.server import Server
+
+from autoreason.certify.properties import LEAST, PROPERTIES, Verdict
+from autoreason.certify.store import keep
+from autoreason.cli.certificates import warn_of_failed_judges
+from autoreason.cli.group import cli
+from autoreason.journal import Journal
+from autoreason.settings import Models, make_settings
+
+ECHO = ("certify", "echo/echo", "--seed", "7")
+QUESTIONS = 144
+
+
+def certificates(shell: Shell) -> list[Path]:
+    """The files that are kept."""
+    return sorted((shell.home / "data" / "autoreason" / "certificates").glob("*"))
+
+
+def recorded(shell: Shell) -> int:
+    """Replies that are in the journal."""
+    if not shell.journal.exists():
+        return 0
+    with Journal.open(str(shell.journal), create=False) as journal:
+        return sum(len(journal.replies(row.id)) for row in journal.runs(1))
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for something that comes about in another process."""
+    until = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < until, "it never came about"
+        time.sleep(0.05)
+
+
+def test_a_certificate_is_printed_and_kept(shell: Shell) -> None:
+    done = shell(*ECHO)
+    assert done.returncode == 0
+    for each in PROPERTIES:
+        assert f"| {each.name} " in done.stdout
+    assert "The judge failed planted defects" in done.stdout
+    assert "defect recipe: judge 1:" in done.stderr
+    assert [path.name for path in certificates(shell)] == ["echo%2Fecho.json"]
+    shown = shell("certify", "echo/echo", "--show").stdout
+    assert shown.partition("\n\nMade")[0] == done.stdout.partition("\n\nThe judge failed")[0]
+
+
+def test_a_certificate_for_programs(shell: Shell) -> None:
+    done = shell(*ECHO, "--json", "-q")
+    told = json.loads(done.stdout)
+    assert (told["status"], told["verdict"], told["calls"]) == ("done", "fail", QUESTIONS)
+    names = [finding["name"] for finding in told["certificate"]["findings"]]
+    assert names == [each.name for each in PROPERTIES]
+    (listed,) = json.loads(shell("certify", "--json").stdout)
+    assert listed["run"] == told["run"]
+    assert listed["certificate"] == told["certificate"]
+    assert json.loads(shell("certify", "echo/echo", "--show", "--json").stdout) == listed
+
+
+def test_certificates_are_listed(shell: Shell) -> None:
+    nothing = shell("certify")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "autoreason certify MODEL" in nothing.stderr
+    shell(*ECHO, "-q")
+    heading, row = shell("certify").stdout.splitlines()
+    assert heading.split() == ["judge", "verdict", "when", "run", "failed"]
+    assert row.startswith("echo/echo  fail")
+    assert "planted defects" in row
+
+
+def test_a_certification_is_a_run_like_any_other(shell: Shell) -> None:
+    assert shell(*ECHO, "-q").returncode == 0
+    assert "certify: Certify the judge echo/echo" in shell("runs").stdout
+    assert "Defect recipe" in shell("show").stdout
+    assert shell("show", "--text").stdout.startswith("# Certificate of the judge echo/echo")
+    assert shell("replay", "last").returncode == 0
+
+
+def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(shell: Shell) -> None:
+    keep(stored("echo/echo"))
+    done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+    line = (
+        "autoreason: warning: as a judge, echo/echo failed position; "
+        "see `autoreason certify echo/echo --show`"
+    )
+    assert done.stderr.splitlines()[0] == line
+    assert shell("resume", "--max-calls", "500", "-q").stderr.splitlines() == [line]
+    for name in ("one.md", "two.md"):
+        (shell.home / name).write_text(f"A text in {name}.\n")
+    judged = shell("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
+    assert (judged.returncode, judged.stderr.splitlines()) == (0, [line])
+
+
+def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(shell: Shell) -> None:
+    keep(stored("echo/echo"))
+    alone = shell("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert shell(*ECHO, "-q").stderr == ""
+
+
+@pytest.mark.parametrize("verdict", ["pass", "unknown"])
+def test_a_judge_that_did_not_fail_is_seated_without_a_word(
+    capsys: pytest.CaptureFixture[str], verdict: Verdict
+) -> None:
+    keep(stored("echo/echo", verdict=verdict))
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(stored("echo/echo")).write_text("{")
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_mixed_panel_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for address in ("a/one", "b/two"):
+        keep(stored(address))
+    models = Models(author="c/x", critic="c/x", synthesizer="c/x", judges=("a/one", "c/x", "b/two"))
+    warn_of_failed_judges(make_settings(models, 7))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a/one failed position; b/two failed position" in line
+
+
+def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
+    shell: Shell, server: Server
+) -> None:
+    server.held_from = 40
+    running = shell.start("certify", "test/slow", "--base-url", server.url, "-q")
+    eventually(lambda: server.asked >= 40 and recorded(shell) == 39)
+    running.kill()
+    running.wait(30)
+    server.gate.set()
+    # What was on its way when it was killed still arrives.
+    time.sleep(0.5)
+    asked = server.asked
+    assert recorded(shell) == 39
+    assert certificates(shell) == []
+    done = shell("resume", "-q")
+    assert done.returncode == 0
+    assert "# Certificate of the judge test/slow" in done.stdout
+    assert server.asked - asked == QUESTIONS - 39
+    assert len(certificates(shell)) == 1
+    assert shell("certify", "test/slow", "--show").returncode == 2
+    assert shell("certify", "test/slow", "--base-url", server.url, "--show").returncode == 0
+
+
+def test_a_spent_budget_pauses_it_without_a_certificate(shell: Shell) -> None:
+    done = shell(*ECHO, "-q", "--max-calls", "30")
+    assert done.returncode == 3
+    assert "autoreason resume" in done.stderr
+    assert certificates(shell) == []
+    more = shell("resume", "--max-calls", "500", "-q")
+    assert more.returncode == 0
+    assert len(certificates(shell)) == 1
+
+
+def test_another_judge_cannot_finish_what_one_began(shell: Shell) -> None:
+    shell(*ECHO, "-q", "--max-calls", "30")
+    done = shell("resume", "-m", "local/smollm2")
+    assert done.returncode == 2
+    assert "this run certifies echo/echo" in done.stderr
+
+
+def test_a_dry_run_counts_the_questions_and_asks_none(shell: Shell) -> None:
+    told = json.loads(shell(*ECHO, "--repeats", "2", "--dry-run", "--json").stdout)
+    assert told["estimate"]["calls"] == {"low": 288, "likely": 288, "high": 1152}
+    assert told["request"]["role"] == "judge"
+    assert not shell.journal.exists()
+
+
+WRONG: dict[str, tuple[str, ...]] = {
+    "no such provider": ("nowhere/model",),
+    "no address": ("gpt",),
+    "no key": ("openai/gpt-5",),
+    "repeats": ("echo/echo", "--repeats", "0"),
+    "nothing to show": ("echo/echo", "--show"),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=list(WRONG))
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    done = shell("certify", *arguments, "-q")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("autoreason: ")
+    assert done.stderr.count("\n") == 1
+    assert not shell.journal.exists()
+
+
+def test_help_states_every_rule_as_it_is() -> None:
+    said = CliRunner().invoke(cli, ["certify", "--help"]).output
+    lines = [line.strip() for line in said.splitlines()]
+    for each in PROPERTIES:
+        (line,) = [line for line in lines if line.startswith(f"{each.name}  ")]
+        assert line.endswith(f"  {each.rule}")
+    assert f"{QUESTIONS} questions" in said
+    assert f"fewer than {LEAST} of the 24 pairs" in said
+
+
+def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(shell: Shell) -> None:
+    folder = shell.home / "data" / "autoreason"
+    folder.mkdir(parents=True)
+    (folder / "certificates").write_text("in the way")
+    done = shell(*ECHO, "-q")
+    assert done.returncode == 0
+    assert "# Certificate of the judge echo/echo" in done.stdout
+    assert "cannot be kept" in done.stderr
+    assert "autoreason show" in done.stderr
