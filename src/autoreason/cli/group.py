@@ -24,6 +24,9 @@ SECTIONS = {
         "accept": "Take the text that stands and end the run.",
         "stop": "Stop a run cleanly; it can be resumed.",
     },
+    "Study": {
+        "rate": "Let people rate texts blind, and count what they say.",
+    },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
         "doctor": "Check this machine and say how to mend it.",

@@ -84,9 +84,7 @@ def _code(parent: Tree.Element, lines: list[str], at: int, fence: str) -> int:
     return end + 1
 
 
-def _list(
-    parent: Tree.Element, lines: list[str], at: int, first: re.Match[str], depth: int
-) -> int:
+def _list(parent: Tree.Element, lines: list[str], at: int, first: re.Match[str], depth: int) -> int:
     """Items of one indentation; deeper lines belong to the item above them."""
     indent, number = len(first.group(1)), first.group(2)
     whole = Tree.SubElement(parent, "ol" if number else "ul")

@@ -72,7 +72,9 @@ def read_part(folder: Path, packet: Packet, name: str) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}; restore it from a copy") from None
+        raise InvalidInput(
+            f"cannot read {path}: {error.strerror}; restore it from a copy"
+        ) from None
     if digest(data) != packet.files.get(name):
         raise InvalidInput(f"{path} is not what it was; restore it from a copy")
     return data.decode()

@@ -49,7 +49,9 @@ class Opening(Struct, frozen=True, kw_only=True):
 def seal(key: Key) -> bytes:
     """A key as a file that nobody reads by accident."""
     hidden = base64.b85encode(zlib.compress(msgspec.json.encode(key), 9)).decode()
-    return "\n".join([_LABEL, *textwrap.wrap(hidden, _COLUMNS, break_on_hyphens=False), ""]).encode()
+    return "\n".join(
+        [_LABEL, *textwrap.wrap(hidden, _COLUMNS, break_on_hyphens=False), ""]
+    ).encode()
 
 
 def unseal(sealed: bytes) -> Key:

@@ -6,16 +6,14 @@ import errno
 import hmac
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from autoreason.errors import InvalidInput, JournalUnusable
-from autoreason.journal.locks import exclusive
+from autoreason.errors import InvalidInput
 from autoreason.raters import packet as packets
 from autoreason.raters import seal
 from autoreason.raters.desk import Desk, DeskTaken, Say
@@ -33,7 +31,6 @@ _PAGE = Path(__file__).parent / "page"
 _FILES = {"/": "index.html", "/page.css": "page.css", "/page.js": "page.js"}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _LARGEST = 256 * 1024
-_PATIENCE = 0.2
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -66,12 +63,6 @@ class Server:
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
         self._runner = web.AppRunner(self._app(), access_log=None)
-
-    @contextmanager
-    def held(self) -> Iterator[int]:
-        """Be the only one who serves this packet."""
-        with sole(self._folder) as lock:
-            yield lock
 
     async def start(self, port: int | None) -> str:
         """Begin to answer, and say where: on the port given, else the usual one, else a free one."""
@@ -197,9 +188,7 @@ class Server:
             },
             "scores": sheet.scores,
             "rankings": [sheet.rankings.get(number, ()) for number in range(len(tasks))],
-            "comments": {
-                code or str(task): text for (task, code), text in sheet.comments.items()
-            },
+            "comments": {code or str(task): text for (task, code), text in sheet.comments.items()},
             "step": sheet.step,
             "finished": sheet.finished,
         }
@@ -207,23 +196,6 @@ class Server:
 
 class _Name(msgspec.Struct):
     rater: str
-
-
-@contextmanager
-def sole(folder: Path) -> Iterator[int]:
-    """Be the only one who rates or opens a packet; inside, the file that shows it is locked."""
-    path = folder / ".in-use"
-    try:
-        with exclusive(path, _PATIENCE) as lock:
-            if lock is None:
-                where = path.read_text("utf-8", "replace").strip() if path.exists() else ""
-                raise InvalidInput(
-                    f"{folder} is being rated{f' at {where}' if where else ''};"
-                    " end that first, with Ctrl-C where it was started"
-                )
-            yield lock
-    except JournalUnusable:
-        raise InvalidInput(f"cannot write into {folder}; allow it, or copy the packet") from None
 
 
 def _rendered(folder: Path, packet: Packet) -> dict[str, str]:
