@@ -31,6 +31,9 @@ NOUNS = frozenset(
 FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
+    frozenset({"lab"}),
+    frozenset({"panel"}),
+    frozenset({"strategies"}),
     frozenset({"raters"}),
     frozenset({"tournament"}),
     frozenset({"stats"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import product
 
 from autoreason.errors import InvalidInput
@@ -39,15 +39,17 @@ _CODES = tuple(
 
 
 def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[str, ...]:
-    """Codes that occur in none of the texts, each unlike the others, with a first letter of its own while there is one."""
+    """Codes that occur in none of the texts, unlike each other and with first letters as different as can be."""
     written = [text.upper() for text in texts]
+    shuffled = rng.sample(_CODES, len(_CODES))
+    left = [code for code in shuffled if not any(code in text for text in written)]
     drawn: list[str] = []
-    for code in rng.sample(_CODES, len(_CODES)):
-        if len(drawn) == count:
-            break
-        free = _free_letters(drawn)
-        if code[0] in free and _unlike(code, drawn) and not any(code in text for text in written):
-            drawn.append(code)
+    begun: Counter[str] = Counter()
+    while left and len(drawn) < count:
+        code = min(left, key=lambda each: begun[each[0]])
+        drawn.append(code)
+        begun[code[0]] += 1
+        left = [other for other in left if _unlike(code, other)]
     if len(drawn) < count:
         raise InvalidInput(
             f"no {count} codes are left that occur in none of the texts; make two packets of them"
@@ -55,13 +57,6 @@ def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[st
     return tuple(drawn)
 
 
-def _free_letters(drawn: Sequence[str]) -> set[str]:
-    """Letters that begin the fewest codes so far."""
-    times = Counter({letter: 0 for letter in (_USUAL + _RARE).upper()})
-    times.update(code[0] for code in drawn)
-    return {letter for letter, count in times.items() if count == min(times.values())}
-
-
-def _unlike(code: str, others: Sequence[str]) -> bool:
-    """Whether a code differs from each of the others in two letters or more."""
-    return all(sum(a != b for a, b in zip(code, other, strict=True)) > 1 for other in others)
+def _unlike(code: str, other: str) -> bool:
+    """Whether two codes differ in two letters or more."""
+    return sum(a != b for a, b in zip(code, other, strict=True)) > 1
