@@ -102,8 +102,10 @@ def _spread(found: Estimate) -> str:
 
 def _concordance(task: TaskResult) -> str:
     ranked = words.count(len(task.rankings), "whole ranking")
+    if len(task.rankings) < 2:
+        return f"{ranked}; agreement is unknown, because it takes two"
     if task.concordance.value is None:
-        return f"{ranked}; agreement unknown: {task.concordance.reason}"
+        return f"{ranked}; agreement is unknown: {task.concordance.reason}"
     chance = ""
     if task.chance.p is not None:
         chance = (
@@ -144,11 +146,11 @@ def _panel(found: AgreementWithPanel) -> list[tuple[str, str]]:
         rows.append(("Panel", f"{of}{order} by {judges}; tau with the order of the people {tau}"))
     pairs = found.pairs
     if pairs.value is None:
-        return [*rows, ("", f"no pair of texts to compare: {pairs.reason}")]
+        return [*rows, ("Pairs", "unknown: nobody ranked two texts that the panel tells apart")]
     interval = (
         f" (95 % interval {pairs.low * 100:.0f} to {words.percent(pairs.high)})"
         if pairs.low is not None and pairs.high is not None
-        else f" ({pairs.reason})"
+        else " (one person only, so no interval)"
     )
     tied = f"; {words.count(found.tied, 'pair')} left out, tied on the panel" if found.tied else ""
     said = (

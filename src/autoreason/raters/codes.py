@@ -42,14 +42,16 @@ def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[st
     """Codes that occur in none of the texts, unlike each other and with first letters as different as can be."""
     written = [text.upper() for text in texts]
     shuffled = rng.sample(_CODES, len(_CODES))
-    left = [code for code in shuffled if not any(code in text for text in written)]
     drawn: list[str] = []
     begun: Counter[str] = Counter()
-    while left and len(drawn) < count:
-        code = min(left, key=lambda each: begun[each[0]])
-        drawn.append(code)
-        begun[code[0]] += 1
-        left = [other for other in left if _unlike(code, other)]
+    # In the first round one code for each first letter, in the second another, and so on.
+    for most, code in product(range(1, count + 1), shuffled):
+        if len(drawn) == count:
+            break
+        unused = begun[code[0]] < most and all(_unlike(code, other) for other in drawn)
+        if unused and not any(code in text for text in written):
+            drawn.append(code)
+            begun[code[0]] += 1
     if len(drawn) < count:
         raise InvalidInput(
             f"no {count} codes are left that occur in none of the texts; make two packets of them"

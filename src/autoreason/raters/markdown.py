@@ -25,6 +25,7 @@ _INLINE = re.compile(
 _TOP = 3
 """A text's first heading stands below the page's own two."""
 _DEEPEST = 8
+_FULL = 60
 
 
 def render(text: str) -> str:
@@ -98,7 +99,7 @@ def _list(parent: Tree.Element, lines: list[str], at: int, first: re.Match[str],
         entry = Tree.SubElement(whole, "li")
         inside = _dedented(lines[at + 1 : end])
         flow = next((n for n, line in enumerate(inside) if _begins_block(line)), len(inside))
-        _inline(entry, "\n".join([item.group(3), *inside[:flow]]))
+        _inline(entry, _flowing([item.group(3), *inside[:flow]]))
         _blocks(entry, inside[flow:], depth + 1)
         at = end
         while at + 1 < len(lines) and not lines[at].strip() and _ITEM.match(lines[at + 1]):
@@ -151,12 +152,18 @@ def _paragraph(parent: Tree.Element, lines: list[str], at: int) -> int:
     end = at + 1
     while end < len(lines) and not _begins_block(lines[end]):
         end += 1
-    _inline(Tree.SubElement(parent, "p"), "\n".join(line.strip() for line in lines[at:end]))
+    _inline(Tree.SubElement(parent, "p"), _flowing(lines[at:end]))
     return end
 
 
+def _flowing(lines: list[str]) -> str:
+    """Lines as one text: a full line was broken to fit a window, a short one because its author meant it."""
+    joints = [" " if len(line.rstrip()) >= _FULL else "\n" for line in lines[:-1]]
+    return "".join(line.strip() + joint for line, joint in zip(lines, [*joints, ""], strict=True))
+
+
 def _inline(parent: Tree.Element, text: str) -> None:
-    """Emphasis and code; new lines stay, because most who write Markdown mean them."""
+    """Emphasis and code; a new line is a new line."""
     at = 0
     for found in _INLINE.finditer(text):
         _add_text(parent, text[at : found.start()])

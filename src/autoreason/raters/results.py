@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.raters.packet import Packet
 from autoreason.raters.panel import AgreementWithPanel, PanelRankings, check_panel, compare
-from autoreason.raters.rubric import LINES
+from autoreason.raters.rubric import HIGHEST, LINES, LOWEST
 from autoreason.raters.seal import Key, Opening
 from autoreason.raters.sheets import Sheet, steps_in
 from autoreason.stats.bootstrap import bootstrap
@@ -144,8 +145,12 @@ def _task(packet: Packet, key: Key, sheets: Sequence[Sheet], number: int) -> Tas
         Standing(
             name=named.names[code],
             code=code,
-            scores={line: mean(_scores(sheets, code, line)) for line in LINES},
-            place=mean([float(places(ranking)[named.names[code]]) for ranking in rankings]),
+            scores={line: _mean_score(_scores(sheets, code, line)) for line in LINES},
+            place=_within(
+                mean([float(places(ranking)[named.names[code]]) for ranking in rankings]),
+                1,
+                len(task.codes),
+            ),
             borda=points.get(named.names[code]),
             firsts=round(firsts.get(named.names[code], 0)),
             rankings=len(rankings),
@@ -178,6 +183,17 @@ def _best_first(standing: Standing) -> tuple[float, float, str]:
 def _scores(sheets: Sequence[Sheet], code: str, line: str) -> list[float]:
     found = (sheet.scores.get(code, {}).get(line) for sheet in sheets)
     return [float(score) for score in found if score is not None]
+
+
+def _mean_score(scores: list[float]) -> Estimate:
+    return _within(mean(scores), LOWEST, HIGHEST)
+
+
+def _within(found: Estimate, lowest: int, highest: int) -> Estimate:
+    """An interval cut off where the scale ends: no mean lies beyond."""
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, lowest), high=min(found.high, highest))
 
 
 def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:

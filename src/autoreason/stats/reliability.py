@@ -51,7 +51,7 @@ def krippendorff_alpha(
         return _alpha(rows, np.array(values), distance)
 
     if not resamples:
-        return Estimate(alpha(counts), n=n)
+        return Estimate(float(alpha(counts)), n=n)
     return bootstrap(counts, alpha, confidence=confidence, resamples=resamples, seed=seed)
 
 

@@ -428,15 +428,17 @@ function unplaced(text, placed, change) {
 // A text in a list, with what was said of it and a way to read it again.
 function again(text, before, tools) {
   const overall = sheet.scores[text]?.overall;
-  const words = overall ? `overall ${overall}` : "not rated overall";
+  const words = overall ? `overall ${overall}` : "no overall score";
   const item = make("li", {});
   const read = button("Read", () => {
     const shown = item.querySelector(".prose");
     if (shown) shown.remove();
     else item.append(prose(sheet.texts[text], { tabindex: 0, "aria-label": `Text ${text}` }));
     read.setAttribute("aria-expanded", String(!shown));
-  }, { class: "quiet", "aria-expanded": "false", "aria-label": `Read ${text} again` });
-  item.append(make("div", { class: "row" }, before, code(text), make("span", { class: "faint" }, words), read, tools));
+  }, { "aria-expanded": "false", "aria-label": `Read ${text} again` });
+  tools.prepend(read);
+  const name = make("span", { class: "name" }, code(text), make("span", { class: "faint" }, words));
+  item.append(make("div", { class: "row" }, before, name, tools));
   return item;
 }
 
