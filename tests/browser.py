@@ -24,9 +24,9 @@ _QUIETLY = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium without a window, from this machine."""
+    """Chromium without a window, from this machine; gone with its module, where no test may be a coroutine."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="needs playwright: pip install playwright"
     )

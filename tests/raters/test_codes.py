@@ -6,15 +6,18 @@ import random
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.raters.codes import draw_codes
 
+steady = settings(deadline=None, derandomize=True)
+
 seeds = st.integers(0, 2**32)
 
 
+@steady
 @given(st.integers(1, 60), seeds)
 def test_codes_are_four_letters_and_differ_in_two_or_more(count: int, seed: int) -> None:
     codes = draw_codes(count, [], random.Random(seed))
@@ -24,12 +27,14 @@ def test_codes_are_four_letters_and_differ_in_two_or_more(count: int, seed: int)
         assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
 
 
+@steady
 @given(seeds)
 def test_no_code_of_a_small_packet_begins_like_another(seed: int) -> None:
     codes = draw_codes(16, [], random.Random(seed))
     assert len({code[0] for code in codes}) == 16
 
 
+@steady
 @given(seeds)
 def test_a_code_occurs_in_no_text_in_whatever_letters(seed: int) -> None:
     usual = draw_codes(10, [], random.Random(seed))
@@ -38,6 +43,7 @@ def test_a_code_occurs_in_no_text_in_whatever_letters(seed: int) -> None:
     assert not any(code in text.upper() for code in codes for text in texts)
 
 
+@steady
 @given(seeds)
 def test_the_same_seed_gives_the_same_codes(seed: int) -> None:
     assert draw_codes(9, ["x"], random.Random(seed)) == draw_codes(9, ["x"], random.Random(seed))

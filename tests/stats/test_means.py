@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -12,6 +12,7 @@ from autoreason.stats.means import mean
 values = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
 
 
+@settings(deadline=None, derandomize=True)
 @given(values)
 def test_the_interval_is_that_of_the_t_test(found: list[float]) -> None:
     estimate = mean(found)

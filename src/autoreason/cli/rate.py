@@ -166,16 +166,16 @@ def report(folder: Path, yes: bool, panel: Path | None, as_json: bool) -> None:
     from importlib.util import find_spec
 
     from autoreason.raters.packet import read_packet
+    from autoreason.raters.panel import read_panel
     from autoreason.raters.seal import opening
 
     read_packet(folder)
+    rankings = read_panel(panel) if panel else None
     if not (find_spec("numpy") and find_spec("scipy")):
         raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
-    from autoreason.raters.concluding import conclude
-    from autoreason.raters.panel import read_panel
-
-    rankings = read_panel(panel) if panel else None
     _confirm(folder, opening(folder), yes)
+    from autoreason.raters.concluding import conclude
+
     found = conclude(folder, panel=rankings)
     if as_json:
         from autoreason.cli.ending import print_json

@@ -15,7 +15,7 @@ from autoreason.raters.rubric import LINES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.raters.panel import AgreementWithPanel
+    from autoreason.raters.beside import AgreementWithPanel
     from autoreason.raters.results import Person, Report, Standing, TaskResult
     from autoreason.stats.results import Estimate
 

@@ -8,8 +8,9 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.raters.beside import AgreementWithPanel, compare
 from autoreason.raters.packet import Packet
-from autoreason.raters.panel import AgreementWithPanel, PanelRankings, check_panel, compare
+from autoreason.raters.panel import PanelRankings, check_panel
 from autoreason.raters.rubric import HIGHEST, LINES, LOWEST
 from autoreason.raters.seal import Key, Opening
 from autoreason.raters.sheets import Sheet, steps_in

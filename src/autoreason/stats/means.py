@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import fmean, stdev
 
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from autoreason.stats.results import Estimate, counted
 
@@ -20,5 +20,5 @@ def mean(values: Sequence[float], confidence: float = 0.95) -> Estimate:
     if n < 2:
         reason = f"an interval needs two values or more, {counted(n, 'value')}"
         return Estimate(middle, n=n, reason=reason)
-    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * stdev(values) / sqrt(n)
+    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * stdev(values) / sqrt(n)
     return Estimate(middle, middle - reach, middle + reach, n=n)
