@@ -20,7 +20,7 @@ comparisons = st.lists(
 
 
 def length_term(longer_by: Array) -> Array:
-    return np.tanh(longer_by / np.std(longer_by, ddof=1))
+    return np.asarray(np.tanh(longer_by / np.std(longer_by, ddof=1)), dtype=float)
 
 
 def made_up(constant: float, slope: float, n: int = 400) -> tuple[Array, Array]:

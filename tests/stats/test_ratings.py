@@ -162,7 +162,8 @@ def test_full_rankings_are_rated_as_by_choix(rankings: list[list[str]]) -> None:
     found = plackett_luce(rankings)
     assume(not found.reason)
     names = list(found.strengths)
-    theirs = choix.opt_rankings(4, [[names.index(n) for n in ranking] for ranking in rankings])
+    numbered = [tuple(names.index(name) for name in ranking) for ranking in rankings]
+    theirs = choix.opt_rankings(4, numbered)
     ours = [strength(found, name) for name in names]
     assert ours == pytest.approx(theirs - theirs.mean(), abs=1e-3)
 
@@ -261,14 +262,16 @@ def test_elo_gives_one_what_it_takes_from_the_other(drawn: list[Game]) -> None:
 
 
 def test_averaging_takes_the_order_out() -> None:
-    played: list[Game] = [("A", "B", 1)] * 6 + [("A", "B", 0)] * 6 + [("B", "C", 1)] * 4
+    played: list[Game] = [("A", "B", 1.0)] * 6 + [("A", "B", 0.0)] * 6 + [("B", "C", 1.0)] * 4
     assert elo(played)["A"] < elo(played[::-1])["A"]
     one, other = elo_averaged(played), elo_averaged(played[::-1])
     for name in "ABC":
-        assert one[name].value == pytest.approx(other[name].value, abs=4)
-        assert one[name].low is not None
-        assert one[name].high is not None
-        assert one[name].low < (one[name].value or 0) < one[name].high
+        value, low, high = one[name].value, one[name].low, one[name].high
+        assert value == pytest.approx(other[name].value, abs=4)
+        assert value is not None
+        assert low is not None
+        assert high is not None
+        assert low < value < high
     assert elo_averaged(played, seed=3) == elo_averaged(played, seed=3)
 
 

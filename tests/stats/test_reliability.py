@@ -15,13 +15,11 @@ from statsmodels.stats.inter_rater import fleiss_kappa as their_kappa
 from autoreason.stats.reliability import Level, fleiss_kappa, krippendorff_alpha
 
 steady = settings(deadline=None, derandomize=True)
-_ = None
-
-KRIPPENDORFF_2011 = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, _, _, _],
-    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, _, 3],
-    [_, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, _],
-    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, _],
+KRIPPENDORFF_2011: list[list[int | None]] = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
 ]
 """Four observers and twelve units, example D of Krippendorff (2011)."""
 
