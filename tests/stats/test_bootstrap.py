@@ -127,3 +127,13 @@ def test_resamples_without_a_value_are_left_out_and_said() -> None:
     assert found.value == 0.5
     assert found.low == 0.5
     assert "of 1000 resamples gave no value" in found.reason
+
+
+def test_where_leaving_one_out_leaves_no_value_there_is_no_bca_interval() -> None:
+    def spread_over_the_largest(rows: Array) -> float:
+        return float(rows.mean() / rows.max()) if rows.max() else np.nan
+
+    found = bootstrap([0.0, 0.0, 2.0], spread_over_the_largest, method="bca", resamples=200)
+    assert found.value == pytest.approx(1 / 3)
+    assert found.low is None
+    assert found.reason == "too few or too uneven data for a BCa interval"

@@ -31,11 +31,11 @@ def made_up(constant: float, slope: float, n: int = 400) -> tuple[Array, Array]:
     return (rng.random(n) < chances).astype(float), longer_by
 
 
-def test_without_a_penalty_the_fit_is_a_logistic_regression() -> None:
+def test_with_next_to_no_penalty_the_fit_is_a_logistic_regression() -> None:
     wins, longer_by = made_up(-0.2, 1.5)
     design = sm.add_constant(length_term(longer_by))
     theirs = sm.GLM(wins, design, family=sm.families.Binomial()).fit()
-    found = length_controlled_win_rate(wins, longer_by, ridge=0, resamples=50)
+    found = length_controlled_win_rate(wins, longer_by, ridge=1e-9, resamples=50)
     assert found.value == pytest.approx(expit(theirs.params[0]))
 
 
@@ -84,9 +84,9 @@ def test_turning_the_sides_round_turns_the_rate_round() -> None:
 def test_copies_of_a_task_add_no_certainty() -> None:
     wins, longer_by = made_up(0.4, 1.0, n=60)
     tasks = np.repeat(np.arange(60), 4).tolist()
-    once = length_controlled_win_rate(wins, longer_by, ridge=0)
+    once = length_controlled_win_rate(wins, longer_by, ridge=1)
     copied = length_controlled_win_rate(
-        np.repeat(wins, 4), np.repeat(longer_by, 4), clusters=tasks, ridge=0
+        np.repeat(wins, 4), np.repeat(longer_by, 4), clusters=tasks, ridge=4
     )
     assert (copied.low, copied.high) == pytest.approx((once.low, once.high), abs=0.01)
     assert copied.n == 60
@@ -96,6 +96,13 @@ def test_an_outcome_all_one_way_has_no_interval() -> None:
     found = length_controlled_win_rate([1, 1, 1], [5, -3, 9])
     assert (found.value, found.low, found.high) == (1, None, None)
     assert "went the same way" in found.reason
+
+
+def test_outcomes_that_follow_length_exactly_are_held_by_the_penalty() -> None:
+    found = length_controlled_win_rate([1, 1, 1, 0, 0, 0], [9, 7, 5, -5, -7, -9])
+    assert found.value == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="the ridge lies above 0"):
+        length_controlled_win_rate([1, 0], [1, -1], ridge=0)
 
 
 def test_the_longer_text_is_counted_from_either_side() -> None:

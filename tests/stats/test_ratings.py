@@ -275,5 +275,10 @@ def test_averaging_takes_the_order_out() -> None:
     assert elo_averaged(played, seed=3) == elo_averaged(played, seed=3)
 
 
+def test_no_duels_give_no_ratings() -> None:
+    assert elo([]) == {}
+    assert elo_averaged([]) == {}
+
+
 def test_one_duel_has_one_order() -> None:
     assert elo_averaged([("A", "B", 1)], shuffles=5)["A"].value == 1516
