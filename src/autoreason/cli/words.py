@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from autoreason.exchange import Spent
 
+UNJUDGED = "none: nobody judged this text; `autoreason judge` holds it against others"
 SLOTS = ("A", "AB", "B")
 ENDINGS = {
     "running": "Not finished",
@@ -124,8 +125,8 @@ def panel(event: PanelHeld) -> str:
     verdict = event.verdict
     if verdict is None:
         return "too few valid ballots to decide anything"
-    first = f"a tie at the top, {verdict.winner} among it" if verdict.tied else verdict.winner
-    return f"{first} leads, {scores(verdict.scores)} ({ballots(verdict)})"
+    first = "a tie at the top" if verdict.tied else f"{verdict.winner} leads"
+    return f"{first}, {scores(verdict.scores)} ({ballots(verdict)})"
 
 
 def survivals(streak: int, k: int | None) -> str:
@@ -255,13 +256,17 @@ def evidence(
     found: Evidence, rules: Contract, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     """What a run can show for itself, as labelled sentences."""
-    rows = [
-        ("Survival", survival(found.survival)),
-        ("Agreement", agreement(found.agreement)),
-        ("Playoff", preference(found.preference, origin)),
-        ("Contract", contract(rules, broken)),
-        ("Leaks", leaks(found.leaks)),
-    ]
+    if found.ballots + found.invalid or found.survival or found.unopposed:
+        judged = (
+            [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
+        )
+        judged += [
+            ("Agreement", agreement(found.agreement)),
+            ("Playoff", preference(found.preference, origin)),
+        ]
+    else:
+        judged = [("Evidence", UNJUDGED)]
+    rows = [*judged, ("Contract", contract(rules, broken)), ("Leaks", leaks(found.leaks))]
     left_out = [
         note
         for note, number in (
