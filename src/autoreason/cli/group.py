@@ -19,6 +19,11 @@ SECTIONS = {
         "export": "Write a run's texts and record into a folder.",
         "replay": "Run a record again, offline, and compare.",
     },
+    "Compare": {
+        "judge": "Hold a blind panel over finished texts.",
+        "compare": "Hold strategies against each other from one draft.",
+        "rejudge": "Hold a run's passes again with another panel.",
+    },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",
