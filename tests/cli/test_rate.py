@@ -190,6 +190,39 @@ def test_a_report_for_programs_holds_every_figure(packet: Shell) -> None:
     assert "a person agrees with the panel 83 % of the time" in told
 
 
+def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: Shell) -> None:
+    folder = packet.home / "study"
+    rate(folder, "Anna", "c.md", "a.md", "b.md")
+    judged = packet("judge", "brief.md", *TEXTS, "-m", "echo/echo", "--judges", "3", "-q")
+    assert judged.returncode == 0, judged.stderr
+    done = packet("rate", "report", "study", "--yes", "--json", "--panel", "last")
+    (task,) = json.loads(done.stdout)["panel"]["tasks"]
+    assert task["judges"] == 3
+    assert sum(task["panel"].values()) == 3 * (3 + 2 + 1)
+
+
+def test_people_are_compared_with_the_playoff_of_the_run_they_rate(shell: Shell) -> None:
+    shell("run", BRIEF, *FAST, "-q", "--seed", "2")
+    shell("rate", "new", "study", "--run", "last")
+    rate(shell.home / "study", "Anna", "delivered", "draft")
+    done = shell("rate", "report", "study", "--yes", "--json", "--panel", "last")
+    (task,) = json.loads(done.stdout)["panel"]["tasks"]
+    story = json.loads(shell("show", "--json").stdout)
+    origin = story["delivered"]["origin"]
+    before = [
+        b["ranking"].index(origin) < b["ranking"].index("draft") for b in story["playoff_ballots"]
+    ]
+    assert task["panel"]["delivered"] == sum(1 + won for won in before)
+
+
+def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    packet("run", BRIEF, *FAST, "-q", "--no-playoff")
+    said = refused(packet, "report", "study", "--yes", "--panel", "last")
+    assert "holds no rankings of finished texts" in said
+    assert opening(packet.home / "study") is None
+
+
 def test_a_rater_who_stopped_is_named_with_how_far_they_came(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md")
     said = packet("rate", "report", "study", "--yes").stdout

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.browser import browser as browser
 
-from autoreason.raters.making import Entry, OpenTask, make_packet
+from autoreason.raters.making import OpenTask, make_packet
 from autoreason.raters.packet import Packet
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 
 NAMES = ("a.md", "b.md", "c.md")
 TEXTS = (
@@ -19,12 +19,15 @@ TEXTS = (
 )
 TOAST = OpenTask(
     Task(brief="A toast for the library"),
-    tuple(Entry(name, text) for name, text in zip(NAMES, TEXTS, strict=True)),
+    tuple(Entry(name=name, text=text) for name, text in zip(NAMES, TEXTS, strict=True)),
     source="toast.md",
 )
 LETTER = OpenTask(
     Task(brief="A letter to the council"),
-    (Entry("a.md", "Dear council, build it."), Entry("b.md", "Build it, dear council.")),
+    (
+        Entry(name="a.md", text="Dear council, build it."),
+        Entry(name="b.md", text="Build it, dear council."),
+    ),
     source="letter.md",
 )
 

@@ -11,9 +11,9 @@ from tests.raters.conftest import LETTER, NAMES, TEXTS, TOAST, Study
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.raters.making import Entry, OpenTask, instructions, make_packet
+from autoreason.raters.making import OpenTask, instructions, make_packet
 from autoreason.raters.packet import read_packet, read_part
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -82,7 +82,9 @@ def test_the_instructions_are_one_page_with_every_line_of_the_rubric(study: Stud
 
 def with_entries(*entries: tuple[str, str]) -> OpenTask:
     """A task with these texts."""
-    return OpenTask(Task(brief="Write"), tuple(Entry(*entry) for entry in entries))
+    return OpenTask(
+        Task(brief="Write"), tuple(Entry(name=name, text=text) for name, text in entries)
+    )
 
 
 @pytest.mark.parametrize(

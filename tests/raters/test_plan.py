@@ -10,16 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.raters.conftest import Study
 
-from autoreason.raters.making import Entry, OpenTask
+from autoreason.raters.making import OpenTask
 from autoreason.raters.plan import plan
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 
 steady = settings(deadline=None, derandomize=True)
 
 
 def texts(count: int) -> OpenTask:
     """A task with so many texts."""
-    return OpenTask(Task(brief="Write"), tuple(Entry(f"{n}", f"Text {n}") for n in range(count)))
+    return OpenTask(
+        Task(brief="Write"), tuple(Entry(name=f"{n}", text=f"Text {n}") for n in range(count))
+    )
 
 
 @settings(steady, max_examples=25)

@@ -13,6 +13,7 @@ from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autoreason.raters.making import OpenTask
+    from autoreason.raters.panel import PanelRankings
     from autoreason.raters.seal import Opening
 
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
@@ -151,26 +152,36 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(
     "--panel",
-    type=options.FILE,
-    metavar="FILE",
-    help='A panel of models to compare with: {"rankings": [["one.md", "two.md"], …]}.',
+    "panels",
+    multiple=True,
+    metavar="RUN|FILE",
+    help="A panel of models to compare with; once for each task, in their order.",
 )
+@options.journal_option
 @options.json_option
-def report(folder: Path, yes: bool, panel: Path | None, as_json: bool) -> None:
+def report(
+    folder: Path, yes: bool, panels: tuple[str, ...], journal: str | None, as_json: bool
+) -> None:
     """Open the key of a packet and tell what people said.
 
     Scores and places with 95 % intervals, and how far people agree with each other and with a
     panel. The first report ends the blind part for good, and its time is recorded; later ones do
     not ask.
+
+    A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
+    file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
+
+    \b
+      autoreason rate report study
+      autoreason rate report study --panel last --json
     """
     from importlib.util import find_spec
 
     from autoreason.raters.packet import read_packet
-    from autoreason.raters.panel import read_panel
     from autoreason.raters.seal import opening
 
     read_packet(folder)
-    rankings = read_panel(panel) if panel else None
+    rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):
         raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
     _confirm(folder, opening(folder), yes)
@@ -185,6 +196,29 @@ def report(folder: Path, yes: bool, panel: Path | None, as_json: bool) -> None:
         from autoreason.cli.rated import tell
 
         tell(found)
+
+
+def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
+    if not panels:
+        return None
+    from autoreason.raters.panel import joined, read_panel
+
+    files = (name.endswith(".json") or Path(name).is_file() for name in panels)
+    return joined(
+        [
+            read_panel(Path(name)) if is_file else _panel_of_run(name, journal)
+            for name, is_file in zip(panels, files, strict=True)
+        ]
+    )
+
+
+def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
+    from autoreason.cli.journals import opened, story_of
+    from autoreason.raters.panel import panel_of
+
+    with opened(journal) as book:
+        row = book.find(run)
+        return panel_of(row.id, story_of(book, row.id))
 
 
 def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:

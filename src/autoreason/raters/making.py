@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -14,18 +15,12 @@ from autoreason.raters import packet as packets
 from autoreason.raters.codes import draw_codes
 from autoreason.raters.packet import BlindTask, Packet
 from autoreason.raters.seal import Key, NamedTask, seal
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 from autoreason.tournament.chance import draw
+from autoreason.tournament.documents import same_text
 
 FEWEST, MOST = 2, 10
 _PAGE = Path(__file__).parent / "page"
-
-
-class Entry(Struct, frozen=True):
-    """A text and where it comes from."""
-
-    name: str
-    text: str
 
 
 class OpenTask(Struct, frozen=True):
@@ -100,20 +95,16 @@ def _check(task: OpenTask) -> None:
             f"“{title}” has {number} {'text' if number == 1 else 'texts'};"
             f" give {FEWEST} to {MOST} texts to compare"
         )
-    seen: dict[str, str] = {}
-    names = set()
     for entry in task.entries:
-        bare = " ".join(entry.text.split())
-        if not bare:
+        if not entry.text.strip():
             raise InvalidInput(f"{entry.name} is empty; write something in it or leave it out")
-        if bare in seen:
+    for one, other in combinations(task.entries, 2):
+        if same_text(one.text, other.text):
             raise InvalidInput(
-                f"{seen[bare]} and {entry.name} are the same text; leave one of them out"
+                f"{one.name} and {other.name} are the same text; leave one of them out"
             )
-        if entry.name in names:
-            raise InvalidInput(f"two texts are called {entry.name}; rename one of them")
-        seen[bare] = entry.name
-        names.add(entry.name)
+        if one.name == other.name:
+            raise InvalidInput(f"two texts are called {one.name}; rename one of them")
 
 
 def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -> None:

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
-from autoreason.raters.making import Entry, OpenTask
+from autoreason.raters.making import OpenTask
 from autoreason.story import Story
-from autoreason.task import read_task, read_text
+from autoreason.task import Entry, read_task, read_text
+from autoreason.tournament.documents import same_text
 
 
 def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
     """A brief, as a file or in words, and files with texts that were written for it."""
-    bare = [path.name for path in texts]
-    names = [str(path) if bare.count(path.name) > 1 else path.name for path in texts]
-    entries = [
-        Entry(name, read_text(path, "text")) for name, path in zip(names, texts, strict=True)
-    ]
-    return OpenTask(read_task(brief), tuple(entries), source=_short(brief))
+    names = [path.name for path in texts]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in texts]
+    entries = tuple(
+        Entry(name=name, text=read_text(path, "text"))
+        for name, path in zip(names, texts, strict=True)
+    )
+    return OpenTask(read_task(brief), entries, source=_short(brief))
 
 
 def from_pairing(pairing: str) -> OpenTask:
@@ -37,9 +40,9 @@ def from_run(run: str, story: Story) -> OpenTask:
             f"run {run} has delivered no text yet; `autoreason resume {run}` goes on with it"
         )
     first, last = story.draft.text, story.delivered.text
-    if first.split() == last.split():
+    if same_text(first, last):
         raise InvalidInput(f"run {run} delivered its first draft; there is nothing to compare")
-    entries = (Entry("draft", first), Entry("delivered", last))
+    entries = (Entry(name="draft", text=first), Entry(name="delivered", text=last))
     return OpenTask(story.task, entries, source=f"run {run}")
 
 
