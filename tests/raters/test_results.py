@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
-from tests.raters.conftest import Study
+from tests.raters.conftest import LETTER, Study
 
 from autoreason.errors import InvalidInput
 from autoreason.raters.concluding import conclude
@@ -156,20 +157,26 @@ def test_ratings_changed_after_the_opening_are_pointed_out(
     assert conclude(study.folder).changed == ("rater-01.jsonl", "rater-02.jsonl")
 
 
-def test_names_that_stand_in_every_task_are_counted_together(two_tasks: Study) -> None:
+def test_tasks_with_texts_of_the_same_names_are_counted_together(tmp_path: Path) -> None:
+    study = Study(tmp_path / "pairs", LETTER, LETTER)
     for name in ("Anna", "Ben"):
-        rater = Rater(two_tasks, name)
-        rater.rank("a.md", "b.md", "c.md")
+        rater = Rater(study, name)
+        rater.rank("a.md", "b.md")
         rater.rank("b.md", "a.md", task=1)
         rater.score("a.md", 5)
         rater.score("a.md", 3, task=1)
-    report = conclude(two_tasks.folder)
-    together = {text.name: text for text in report.together}
+    together = {text.name: text for text in conclude(study.folder).together}
     assert set(together) == {"a.md", "b.md"}
     assert together["a.md"].scores["overall"].value == 4
     # Two tasks, not four ratings, are what the figure rests on.
     assert together["a.md"].scores["overall"].n == 2
     assert (together["a.md"].firsts, together["a.md"].rankings) == (2, 4)
+    assert together["a.md"].place.value == 1.5
+
+
+def test_tasks_with_other_texts_are_kept_apart(two_tasks: Study) -> None:
+    Rater(two_tasks, "Anna").rank("a.md", "b.md", "c.md")
+    assert conclude(two_tasks.folder).together == ()
 
 
 @pytest.mark.usefixtures("raters")

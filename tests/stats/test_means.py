@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 
 from autoreason.stats.means import mean
 
-values = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
+values = st.lists(st.integers(-500, 500).map(lambda n: n / 10), min_size=2, max_size=12)
 
 
 @settings(deadline=None, derandomize=True)
@@ -17,12 +17,15 @@ values = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
 def test_the_interval_is_that_of_the_t_test(found: list[float]) -> None:
     estimate = mean(found)
     assert estimate.value is not None
+    if len(set(found)) == 1:
+        assert estimate.low is None
+        assert "every value is the same" in estimate.reason
+        return
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low <= estimate.value <= estimate.high
-    if len(set(found)) > 1 and estimate.high - estimate.low > 1e-6:
-        wanted = scipy_stats.ttest_1samp(found, 0).confidence_interval(0.95)
-        assert (estimate.low, estimate.high) == pytest.approx(tuple(wanted), rel=1e-6, abs=1e-9)
+    wanted = scipy_stats.ttest_1samp(found, 0).confidence_interval(0.95)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(wanted), rel=1e-6, abs=1e-6)
 
 
 def test_one_value_has_no_interval_and_says_why() -> None:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
 
 
-@click.group()
+class InOrder(click.Group):
+    """A group that lists its commands in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As declared."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder)
 def rate() -> None:
     """Let people rate texts blind, and count what they say.
 
@@ -30,7 +38,7 @@ def rate() -> None:
     """
 
 
-@rate.command(cls=options.Taught)
+@rate.command(cls=options.Taught, short_help="Put texts under codes, and seal which is which.")
 @folder_argument
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
@@ -109,7 +117,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
         return [from_run(row.id, story_of(book, row.id)) for row in rows]
 
 
-@rate.command(cls=options.Taught)
+@rate.command(cls=options.Taught, short_help="Let people rate them in a browser.")
 @folder_argument
 @click.option(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="[default: 7447, or a free one]"
@@ -147,7 +155,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=options.Taught)
+@rate.command(cls=options.Taught, short_help="Open the key and tell what people said.")
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(

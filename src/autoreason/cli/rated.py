@@ -26,8 +26,9 @@ def tell(report: Report) -> None:
     ending.print_rows(_opening(report), console)
     for number, task in enumerate(report.tasks, 1):
         title = f"Task {number}: {task.title}" if len(report.tasks) > 1 else task.title
-        _heading(title, console)
+        _heading(f"{title} ({task.source})" if task.source else title, console)
         _tables(task.texts, console)
+        console.print()
         ending.print_rows([("Order", _concordance(task))], console)
     if report.together:
         _heading("Over all tasks", console)
@@ -73,7 +74,6 @@ def _tables(texts: tuple[Standing, ...], console: Console) -> None:
     console.print(places)
     console.print()
     console.print(scores)
-    console.print()
 
 
 def _name(text: Standing) -> Text:

@@ -14,7 +14,6 @@ from autoreason.raters.panel import PanelRankings, check_panel
 from autoreason.raters.rubric import HIGHEST, LINES, LOWEST
 from autoreason.raters.seal import Key, Opening
 from autoreason.raters.sheets import Sheet, steps_in
-from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.elections import borda, first_places
 from autoreason.stats.means import mean
 from autoreason.stats.ranks import agreement, kendalls_w, places
@@ -73,7 +72,7 @@ class Report(Struct, frozen=True, kw_only=True):
     people: tuple[Person, ...]
     tasks: tuple[TaskResult, ...]
     together: tuple[Standing, ...]
-    """Texts whose names stand in every task, over all tasks; empty where there is one task."""
+    """Over all tasks, where there are several and all have texts of the same names."""
     alpha: dict[str, Estimate]
     """Krippendorff's alpha by line of the rubric, over all texts."""
     panel: AgreementWithPanel | None
@@ -102,7 +101,7 @@ def report(
         opened=opened.at,
         people=tuple(_person(packet, key, sheet) for sheet in sheets),
         tasks=tasks,
-        together=_together(packet, key, rated),
+        together=_together(tasks),
         alpha={line: _alpha(packet, rated, line) for line in LINES},
         panel=compare(people_rankings, panel) if panel else None,
         changed=tuple(
@@ -203,43 +202,32 @@ def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
     return krippendorff_alpha(rows, level="ordinal")
 
 
-def _together(packet: Packet, key: Key, sheets: Sequence[Sheet]) -> tuple[Standing, ...]:
-    """One line for each name that stands in every task; whole tasks are drawn for its intervals."""
-    if len(packet.tasks) < 2:
+def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
+    """One line for each name where every task has the same names; whole tasks are what it rests on."""
+    names = [{text.name for text in task.texts} for task in tasks]
+    if len(tasks) < 2 or any(each != names[0] for each in names):
         return ()
-    shared = set.intersection(*(set(task.names.values()) for task in key.tasks))
-    return tuple(
-        sorted((_over_tasks(packet, key, sheets, name) for name in shared), key=_best_first)
+    found = (
+        _over_tasks([text for task in tasks for text in task.texts if text.name == name])
+        for name in names[0]
     )
+    return tuple(sorted(found, key=_best_first))
 
 
-def _over_tasks(packet: Packet, key: Key, sheets: Sequence[Sheet], name: str) -> Standing:
-    codes = [
-        next(code for code, named in task.names.items() if named == name) for task in key.tasks
-    ]
-    scores: dict[str, Estimate] = {}
-    for line in LINES:
-        rows = [
-            (score, task)
-            for task, code in enumerate(codes)
-            for score in _scores(sheets, code, line)
-        ]
-        scores[line] = _over(rows)
-    placed = [
-        (float(places(ranking)[name]), task)
-        for task in range(len(codes))
-        for ranking in _rankings(packet, key, sheets, task).values()
-    ]
+def _over_tasks(texts: list[Standing]) -> Standing:
     return Standing(
-        name=name,
+        name=texts[0].name,
         code=None,
-        scores=scores,
-        place=_over(placed),
+        scores={
+            line: _within(_mean_of([text.scores[line] for text in texts]), LOWEST, HIGHEST)
+            for line in LINES
+        },
+        place=_mean_of([text.place for text in texts]),
         borda=None,
-        firsts=sum(place == 1 for place, _ in placed),
-        rankings=len(placed),
+        firsts=sum(text.firsts for text in texts),
+        rankings=sum(text.rankings for text in texts),
     )
 
 
-def _over(rows: list[tuple[float, int]]) -> Estimate:
-    return bootstrap([value for value, _ in rows], clusters=[task for _, task in rows])
+def _mean_of(found: list[Estimate]) -> Estimate:
+    return mean([each.value for each in found if each.value is not None])

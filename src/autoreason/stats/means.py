@@ -20,5 +20,8 @@ def mean(values: Sequence[float], confidence: float = 0.95) -> Estimate:
     if n < 2:
         reason = f"an interval needs two values or more, {counted(n, 'value')}"
         return Estimate(middle, n=n, reason=reason)
+    if len(set(values)) == 1:
+        reason = "every value is the same, so nothing shows how far they spread"
+        return Estimate(middle, n=n, reason=reason)
     reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * stdev(values) / sqrt(n)
     return Estimate(middle, middle - reach, middle + reach, n=n)
