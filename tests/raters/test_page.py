@@ -71,7 +71,7 @@ def at(page: Page, step: int) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until everything is saved."""
+    """Wait until everything is saved; a click shows at once that it is not."""
     page.wait_for_selector("#saved:text-is('Saved')")
 
 
@@ -204,7 +204,7 @@ def test_a_click_while_the_server_is_down_is_saved_when_it_is_back(
     with serving(study.folder, "--port", port):
         settled(page)
         page.keyboard.press("5")
-        page.wait_for_function("unsaved.length === 0")
+        settled(page)
         scores = only_sheet(study).scores[code]
         assert scores == {"clarity": 4, "usefulness": 2, "correctness": 5}
 

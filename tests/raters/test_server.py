@@ -46,7 +46,14 @@ def served(shared_server: Served) -> Iterator[Served]:
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")],
+    [
+        ("/", "text/html"),
+        ("/page.css", "text/css"),
+        ("/page.js", "text/javascript"),
+        ("/steps.js", "text/javascript"),
+        ("/parts.js", "text/javascript"),
+        ("/desk.js", "text/javascript"),
+    ],
 )
 def test_the_page_comes_whole_from_this_machine(served: Served, path: str, kind: str) -> None:
     reply = served.ask("GET", path)

@@ -28,7 +28,8 @@ from autoreason.raters.sheets import LONGEST_COMMENT, Click, Sheet, steps_in
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"/": "index.html", "/page.css": "page.css", "/page.js": "page.js"}
+_SCRIPTS = ("page.js", "steps.js", "parts.js", "desk.js")
+_FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", *_SCRIPTS)}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _LARGEST = 256 * 1024
 _HEADERS = {
