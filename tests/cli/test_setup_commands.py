@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.cli.conftest import Shell
 from tests.cli.server import Server
+
+from autoreason.cli import small
 
 
 def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
@@ -53,3 +56,10 @@ def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:
     assert done.returncode == 1
     assert "fail " in done.stdout
     assert shell.journal.read_text() == "not a database"
+
+
+def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(small, "find_spec", lambda _: None)
+    assert small.weights_state().mend == "pip install xllamacpp"

@@ -65,7 +65,7 @@ class LiteLLMModel:
         """Raise `InvalidInput` if LiteLLM is not installed; imports nothing."""
         if importlib.util.find_spec("litellm") is None:
             raise InvalidInput(
-                f"{self._address} needs LiteLLM; run `pip install 'autoreason[litellm]'`, "
+                f"{self._address} needs LiteLLM; run `pip install litellm`, "
                 "or choose another model"
             )
 
