@@ -28,6 +28,8 @@ class Server(ThreadingHTTPServer):
         """...from this call on."""
         self.broken_from: int | None = None
         """From this call on, it fails."""
+        self.judges_vote = True
+        """Otherwise they like everything they are shown."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller that was killed is nothing to report."""
@@ -57,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         if number >= self.server.held_from:
             self.server.gate.wait(60)
-        text = answer(body)
+        text = answer(body) if self.server.judges_vote or not judged(body) else "All of them."
         usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         if body.get("stream"):
             self._stream(text, usage)
@@ -88,6 +90,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
+
+
+def judged(body: dict[str, Any]) -> bool:
+    """Whether a judge is asked."""
+    shape = body.get("response_format", {}).get("json_schema", {})
+    return bool(shape.get("name") == "ballot")
 
 
 def answer(body: dict[str, Any]) -> str:

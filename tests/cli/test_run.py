@@ -89,6 +89,22 @@ def test_json_tells_of_a_failure_too(shell: Shell, server: Server) -> None:
     assert json.loads(done.stdout)["status"] == "provider_failed"
 
 
+def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
+    shell: Shell, server: Server
+) -> None:
+    server.gate.set()
+    server.judges_vote = False
+    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
+    assert done.returncode == 5
+    assert done.stdout == ""
+    assert "Paused: the panel failed" in done.stderr
+    assert "autoreason resume" in done.stderr
+    (row,) = json.loads(shell("runs", "--json").stdout)
+    assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
+    server.judges_vote = True
+    assert shell("resume", "-q").stdout.startswith("# ")
+
+
 def test_a_quiet_failure_still_says_how_to_go_on(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
     assert done.stderr.count("\n") == 1
