@@ -90,6 +90,7 @@ def test_replay_tells_the_same_story(finished: Shell) -> None:
     done = finished("replay", "last")
     assert done.returncode == 0
     assert "the same" in done.stdout
+    assert finished("replay").stdout == done.stdout
     assert json.loads(finished("replay", "last", "--json").stdout)["same"] is True
 
 
