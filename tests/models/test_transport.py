@@ -196,9 +196,19 @@ async def test_a_reader_who_takes_its_time_is_not_a_silent_server(
 
 async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport) -> None:
     call = Call(who="acme", url="http://127.0.0.1:9/v1/models")
-    with pytest.raises(CallFailed, match=r"acme cannot be reached at 127\.0\.0\.1:9") as caught:
+    with pytest.raises(CallFailed) as caught:
         await transport.fetch(call)
+    assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
     assert caught.value.failure is Failure.CONNECTION
+
+
+async def test_a_server_without_tls_is_told_in_plain_words(
+    provider: FakeProvider, transport: Transport
+) -> None:
+    call = Call(who="acme", url=provider.url.replace("http:", "https:"))
+    with pytest.raises(CallFailed) as caught:
+        await transport.fetch(call)
+    assert str(caught.value).endswith(" (no secure connection: wrong version number)")
 
 
 async def test_a_connection_dropped_before_the_answer_is_a_connection_error(

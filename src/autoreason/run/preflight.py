@@ -19,11 +19,9 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     for address in settings.models.all():
         checked = await pool.check(address)
-        if (
-            checked.reachable is False
-            or checked.key_accepted is False
-            or checked.model_known is False
-        ):
+        if checked.reachable is False:
+            raise InvalidInput(f"{checked.problem}; see that it is up and the address is right")
+        if checked.key_accepted is False or checked.model_known is False:
             raise InvalidInput(checked.problem)
         _check_window(task, settings, prompts, address, pool.window(address))
 
