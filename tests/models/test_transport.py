@@ -20,7 +20,7 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.retry_after import duration, retry_after
-from autoreason.models.sse import Events
+from autoreason.models.sse import Events, Whole
 from autoreason.models.transport import Call, Limits, Transport
 
 __all__ = ["provider"]
@@ -71,6 +71,19 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> N
         got += events.feed(sent[start:stop])
     got += events.end()
     assert got == ["\n".join(text).encode() for text in texts]
+
+
+@given(st.data())
+def test_a_body_that_is_no_stream_comes_whole_at_the_end(data: st.DataObject) -> None:
+    space = data.draw(st.text(" \r\n", max_size=4))
+    sent = (space + data.draw(st.sampled_from(['{"a":\n\n1}', '[{"a": 1},\n{"b": 2}]']))).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=5)))
+    events = Events()
+    for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True):
+        assert events.feed(sent[start:stop]) == []
+    (whole,) = events.end()
+    assert isinstance(whole, Whole)
+    assert whole.strip() == sent.strip()
 
 
 def test_a_last_event_without_its_blank_line_still_counts() -> None:
