@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,30 @@ def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
 
 def test_quiet_is_quiet(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q").stderr == ""
+
+
+def test_nothing_is_streamed_where_nobody_looks(shell: Shell, server: Server) -> None:
+    server.gate.set()
+    arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "1")
+    assert shell(*arguments, "-q").returncode == 0
+    assert server.streamed == 0
+    assert shell(*arguments).returncode == 0
+    assert server.streamed > 0
+
+
+def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Server) -> None:
+    server.busy = True
+    running = shell.start(
+        *("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not server.asked:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "autoreason resume" in said
 
 
 def test_json_is_one_object(shell: Shell) -> None:

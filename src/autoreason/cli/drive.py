@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autoreason.cli import ending, words
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
-from autoreason.exchange import Signal
+from autoreason.exchange import OnSignal
 from autoreason.run import Result, Switch
 from autoreason.task import without_controls
 
@@ -38,7 +38,10 @@ class View(Protocol):
     def open(self) -> None: ...
     def close(self) -> None: ...
     def tell(self, event: AnyEvent) -> None: ...
-    def hear(self, signal: Signal) -> None: ...
+    @property
+    def hear(self) -> OnSignal | None:
+        """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
+
     def note(self, line: str) -> None: ...
     def say(self, line: str) -> None: ...
     def tick(self) -> None: ...
@@ -48,6 +51,7 @@ class Silent:
     """Keeps count and says nothing."""
 
     period = 3600.0
+    hear = None
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -61,10 +65,6 @@ class Silent:
     def tell(self, event: AnyEvent) -> None:
         """Count along."""
         self.live.tell(event)
-
-    def hear(self, signal: Signal) -> None:
-        """Count along."""
-        self.live.hear(signal)
 
     def note(self, line: str) -> None:
         """Keep it to oneself."""
