@@ -116,12 +116,12 @@ async def closing(pool: ModelPool) -> AsyncIterator[ModelPool]:
 Begin = Callable[[View, Switch], Awaitable[Result]]
 
 
-def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
+def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: float = 0.0) -> int:
     """Drive a run from here to its end, and return the exit status."""
     from autoreason.cli.consoles import stderr_console
 
     console = stderr_console()
-    view = choose_view(Live(run), manner, console, known)
+    view = choose_view(Live(run, worked=worked), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
     ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)

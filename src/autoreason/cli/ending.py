@@ -159,7 +159,7 @@ def _umask() -> int:
 
 
 def rows(
-    result: Result, story: Story, seconds: float | None, output: Path | None = None
+    result: Result, story: Story, seconds: float, output: Path | None = None
 ) -> list[tuple[str, str]]:
     """What is said when a run ends, as labelled sentences."""
     said = [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
@@ -171,9 +171,8 @@ def rows(
         words.count(result.calls, "call"),
         words.count(result.tokens, "token"),
         words.money(result.cost) if result.cost is not None else "cost unknown",
+        words.duration(seconds),
     ]
-    if seconds is not None:
-        took.append(words.duration(seconds))
     said.append(("Took", ", ".join(took)))
     if result.evidence and story.task:
         broken = story.task.contract.violations(result.text or "")

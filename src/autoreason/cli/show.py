@@ -11,7 +11,7 @@ from autoreason.cli.journals import opened, pick, recorded, run_argument, state,
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.journal import RunRow
+    from autoreason.journal import Journal, RunRow
     from autoreason.story import Story
 
 
@@ -59,8 +59,13 @@ def show(
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
+        took = None if text_only or diff or as_json else _seconds(book, row)
     recorded(row, story)
-    if as_json:
+    if took is not None:
+        from autoreason.cli.telling import tell
+
+        tell(row, story, took, number)
+    elif as_json:
         from autoreason.cli.ending import print_json
 
         print_json(as_object(row, story))
@@ -68,15 +73,17 @@ def show(
         from autoreason.cli.ending import show_text
 
         show_text(_text(row, story), bare=True)
-    elif diff:
+    else:
         from autoreason.cli.changes import print_changes
 
         text = _text(row, story)
         print_changes(story.draft.text if story.draft else "", text)
-    else:
-        from autoreason.cli.telling import tell
 
-        tell(row, story, number)
+
+def _seconds(book: Journal, row: RunRow) -> float:
+    from autoreason.run import worked
+
+    return worked(row.id, journal=book).seconds
 
 
 def _text(row: RunRow, story: Story) -> str:

@@ -24,7 +24,7 @@ _STEP = 12
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
-def tell(row: RunRow, story: Story, number: int | None = None) -> None:
+def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -> None:
     """The whole run, or one pass in full."""
     console = stdout_console()
     teller = Teller(console)
@@ -35,7 +35,7 @@ def tell(row: RunRow, story: Story, number: int | None = None) -> None:
     for each in story.passes:
         teller.one_pass(each, story)
     teller.playoff(story)
-    teller.end(row, story)
+    teller.end(row, story, seconds)
 
 
 def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
@@ -103,7 +103,7 @@ class Teller:
         if story.playoff:
             self._say("verdict", plain.playoff(story.playoff), "bold")
 
-    def end(self, row: RunRow, story: Story) -> None:
+    def end(self, row: RunRow, story: Story, seconds: float) -> None:
         """How it ended and what that is worth."""
         self._print(Text())
         if row.live:
@@ -111,7 +111,7 @@ class Teller:
                 [("", "Under way"), ("Watch", f"autoreason watch {row.id}")], self.console
             )
             return
-        said = ending.rows(ending.result_of(row, story), story, None)
+        said = ending.rows(ending.result_of(row, story), story, seconds)
         positions = (
             words.positions(story.delivered.evidence.first_places) if story.delivered else ""
         )
