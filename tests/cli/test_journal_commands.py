@@ -34,6 +34,9 @@ def test_runs_are_listed(finished: Shell) -> None:
     listed = finished("runs").stdout
     assert row["run"] in listed
     assert BRIEF in listed
+    heading, line = listed.splitlines()
+    assert "passes  winners" in heading
+    assert f"  {row['passes']}  {' '.join(row['trajectory'])}  " in line
     assert row["status"] in ("converged", "capped")
     assert len(row["trajectory"]) == row["passes"]
 

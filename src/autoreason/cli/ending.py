@@ -38,6 +38,7 @@ _FIELDS = (
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
 _LABEL = 11
+_WINNERS = 15
 _WIDEST = 100
 
 
@@ -164,7 +165,7 @@ def rows(
     """What is said when a run ends, as labelled sentences."""
     said = [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
     if story.trajectory:
-        said.append(("Passes", f"{' '.join(story.trajectory)} (the winner of each)"))
+        said.append(("Passes", _passes(story.trajectory)))
     if result.text is not None:
         said.append(("Text", _text(result, story, output)))
     took = [
@@ -178,6 +179,12 @@ def rows(
         broken = story.task.contract.violations(result.text or "")
         said += words.evidence(result.evidence, story.task.contract, broken, origin=result.origin)
     return [*said, *next_steps(result)]
+
+
+def _passes(trajectory: tuple[str, ...]) -> str:
+    """How many there were and who won them, on one line of a usual terminal."""
+    held, won = len(trajectory), words.winners(trajectory, _WINNERS)
+    return f"{held}, won by {won}"
 
 
 def _text(result: Result, story: Story, output: Path | None) -> str:
