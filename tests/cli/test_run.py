@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -149,6 +150,24 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(shell: Shell, server: Server
     assert not shell.journal.exists()
 
 
+def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(shell: Shell) -> None:
+    plan = ("--max-calls", "50", "--voting", "majority", "--judge-model", "echo/other", "--dry-run")
+    short, long = (shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",)))
+    assert short.index("Estimate") < short.index("Settings") < short.index("First prompt")
+    for said in (
+        "author     echo/echo",
+        "judges     echo/other",
+        "panel      3 judges, 3 more while the vote is close, 9 at most; a playoff of 7",
+        "ends       when A survives 2 passes in a row, after 2 passes at most",
+        "limits     50 calls",
+        "changed    voting majority",
+    ):
+        assert said in short
+    assert "tie_order" not in short
+    assert re.search(r"^tie_order +A>AB>B$", long, re.MULTILINE)
+    assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
+
+
 def test_a_dry_run_for_programs(shell: Shell) -> None:
     told = json.loads(shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
     assert told["settings"]["passes"] == 2
@@ -197,6 +216,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "budget": ("run", BRIEF, *FAST, "--max-cost", "-1"),
     "tie order": ("run", BRIEF, *FAST, "--tie-order", "B>A>AB"),
     "playoff": ("run", BRIEF, *FAST, "--playoff", "3", "--no-playoff"),
+    "verbose": ("run", BRIEF, *FAST, "--verbose"),
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
