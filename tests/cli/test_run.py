@@ -277,7 +277,21 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> No
     done = shell("run", BRIEF, *FAST, *broken)
     assert done.returncode == 0
     assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
-    assert done.stderr == "autoreason: the text breaks its contract: “unicorn” is missing\n"
+    assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "--must-include", "unicorn")
+    assert done.returncode == 0
+    told = " ".join(done.stderr.split())
+    assert (
+        "Attention: the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
+        "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
+        "in `autoreason fork "
+    ) in told
+    assert "Attention" in shell("show").stdout
+    assert "Attention" not in shell("run", BRIEF, *FAST).stderr
 
 
 def test_a_link_is_followed_and_kept(shell: Shell) -> None:

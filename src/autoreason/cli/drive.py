@@ -133,9 +133,8 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         steps = ending.in_one_line(result.run, has_text=result.text is not None)
         print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
-    elif broken := words.violations(ending.violations(result)):
-        said = f"autoreason: the text breaks its contract: {broken}"
-        print(without_controls(said), file=sys.stderr)
+    elif broken := ending.contract_broken(result):
+        print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
     return status
 
 

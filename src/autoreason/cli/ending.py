@@ -164,6 +164,8 @@ def rows(
 ) -> list[tuple[str, str]]:
     """What is said when a run ends, as labelled sentences."""
     said = [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
+    if attention := contract_broken(result):
+        said.append(("", f"Attention: {attention}"))
     if story.trajectory:
         said.append(("Passes", _passes(story.trajectory)))
     if result.text is not None:
@@ -179,6 +181,22 @@ def rows(
         broken = story.task.contract.violations(result.text or "")
         said += words.evidence(result.evidence, story.task.contract, broken, origin=result.origin)
     return [*said, *next_steps(result)]
+
+
+def contract_broken(result: Result) -> str:
+    """That a delivered text breaks its contract, whether anything kept it, and the mend."""
+    broken = violations(result)
+    if not broken:
+        return ""
+    left_out = [lost for each in result.story.passes for lost in each.dropped]
+    others = sum(lost.reason == "contract" for lost in left_out)
+    kept = sum(len(each.candidates) for each in result.story.passes)
+    also = f", and so did {words.count(others, 'challenger')}" if others else ""
+    nobody = "; nothing written in this run kept it" if others and not kept else ""
+    return (
+        f"the text breaks its contract ({words.violations(broken)}){also}{nobody}; loosen the rule, "
+        f"or choose a stronger model with -m, in `autoreason fork {result.run}`"
+    )
 
 
 def _passes(trajectory: tuple[str, ...]) -> str:
