@@ -19,6 +19,9 @@ SECTIONS = {
         "export": "Write a run's texts and record into a folder.",
         "replay": "Run a record again, offline, and compare.",
     },
+    "Study": {
+        "pairs": "Write what judges preferred, for preference tuning.",
+    },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",
