@@ -32,6 +32,7 @@ FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
     frozenset({"tournament"}),
+    frozenset({"stats"}),
     frozenset({"models"}),
     frozenset({"journal"}),
     NOUNS,
@@ -40,22 +41,32 @@ FLOORS = (
 
 DEPTH = {room: depth for depth, floor in enumerate(FLOORS) for room in floor}
 
+OUTSIDE = ("aiohttp", "click", "rich", "sqlite3", "time")
+"""Networks, terminals, disks and clocks, of which pure rooms know nothing."""
+
 FORBIDDEN = {
     "models": ("autoreason.journal",),
+    "stats": (
+        "autoreason.journal",
+        "autoreason.models",
+        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"errors"})),
+        *OUTSIDE,
+    ),
     "tournament": (
         "autoreason.journal",
         "autoreason.models",
-        "aiohttp",
         "asyncio.create_subprocess_exec",
         "asyncio.create_subprocess_shell",
         "asyncio.subprocess",
-        "click",
-        "rich",
-        "sqlite3",
-        "time",
+        *OUTSIDE,
     ),
 }
 """What a room may not use although it lies below, or outside the house."""
+
+PURE = ("stats", "tournament")
+"""Rooms whose randomness is all given to them."""
+
+SEEDED = ("numpy.random.default_rng", "numpy.random.Generator")
 
 
 class Use(NamedTuple):
@@ -130,8 +141,10 @@ def faults(room: str, name: str) -> Iterator[str]:
     target = target_of(name)
     if within(name, *FORBIDDEN.get(room, ())):
         yield f"{room} may not use {name}"
-    if room == "tournament" and name.startswith("random.") and not within(name, "random.Random"):
-        yield f"{name} is not seeded by the run: use random.Random"
+    if room in PURE and name.startswith("random.") and not within(name, "random.Random"):
+        yield f"{name} is not seeded by whoever calls: use random.Random"
+    if room in PURE and name.startswith("numpy.random.") and not within(name, *SEEDED):
+        yield f"{name} is not seeded by whoever calls: use numpy.random.default_rng"
     if target is not None and target not in DEPTH:
         yield f"{name} is the public surface: import from the module that defines it"
     if target in DEPTH and DEPTH[target] < DEPTH[room]:
@@ -223,6 +236,9 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
         ("tournament/loop.py", "import asyncio as a\na.subprocess.PIPE", "may not use"),
         ("tournament/loop.py", "from random import shuffle", "not seeded"),
         ("tournament/loop.py", "import random as r\nr.choice([1])", "not seeded"),
+        ("stats/shares.py", "from autoreason.tournament.voting import borda", "lies above"),
+        ("stats/shares.py", "from autoreason.events import Verdict", "may not use"),
+        ("stats/shares.py", "import numpy as np\nnp.random.shuffle([])", "not seeded"),
         ("run/live.py", "from autoreason import Tournament", "public surface"),
         ("run/live.py", "from .. import Tournament", "public surface"),
         ("cli/show.py", "import autoreason", "public surface"),
@@ -243,6 +259,8 @@ def test_the_checker_sees_a_broken_rule(
         ("run/live.py", "from autoreason import events\nfrom . import pause"),
         ("tournament/orders.py", "import random\nrandom.Random(7).shuffle([])"),
         ("tournament/loop.py", "import asyncio\nfrom random import Random\nasyncio.TaskGroup()"),
+        ("stats/shares.py", "import numpy as np\nnp.random.default_rng(7)"),
+        ("tournament/report.py", "from autoreason.stats.shares import wilson"),
         ("journal/store.py", "import sqlite3, time\nfrom autoreason.events import Event"),
     ],
 )

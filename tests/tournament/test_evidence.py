@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import comb, isclose
 
 import pytest
@@ -13,13 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.tournament import evidence
-from autoreason.tournament.evidence import (
-    agreement,
-    chance_of_margin,
-    chance_of_survival,
-    survival_tail,
-    wilson,
-)
+from autoreason.tournament.evidence import chance_of_margin, chance_of_survival, survival_tail
 from autoreason.tournament.voting import RULES, Tally, borda
 
 steady = settings(deadline=None, derandomize=True)
@@ -102,50 +96,7 @@ def test_chances_of_impossible_panels_are_refused(
         chance_of_margin(judges, margin, candidates)
 
 
-# ---- agreement ---------------------------------------------------------------------------------
-
-
-def test_judges_who_say_the_same_agree_fully_and_judges_who_say_the_opposite_not_at_all() -> None:
-    assert agreement(["ABC", "ABC", "ABC"]) == 1.0
-    assert agreement(["ABC", "CBA"]) == -1.0
-    assert agreement(["ABC", "BAC"]) == pytest.approx(1 / 3)
-
-
-def test_one_judge_agrees_with_nobody() -> None:
-    assert agreement([]) is None
-    assert agreement(["ABC"]) is None
-    assert agreement(["A", "A"]) is None
-
-
-@given(st.lists(st.permutations("ABCD"), min_size=2, max_size=6))
-@steady
-def test_agreement_is_the_mean_over_all_pairs_of_judges(rankings: list[list[str]]) -> None:
-    pairs = [agreement(pair) for pair in combinations(rankings, 2)]
-    found = agreement(rankings)
-    assert found == pytest.approx(sum(tau for tau in pairs if tau is not None) / len(pairs))
-    assert found == pytest.approx(agreement(rankings[::-1]))
-
-
-# ---- intervals and tails -----------------------------------------------------------------------
-
-
-def test_wilson_gives_the_textbook_interval() -> None:
-    low, high = wilson(8, 10) or (0, 0)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-
-
-def test_nothing_tried_gives_no_interval() -> None:
-    assert wilson(0, 0) is None
-
-
-@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-@steady
-def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> None:
-    successes, trials = counts
-    low, high = wilson(successes, trials) or (1, 0)
-    assert 0 <= low <= successes / trials <= high <= 1
-    wider = wilson(successes, trials, confidence=0.99) or (1, 0)
-    assert wider[0] <= low <= high <= wider[1]
+# ---- tails --------------------------------------------------------------------------------------
 
 
 def test_with_one_and_the_same_chance_the_tail_is_binomial() -> None:

@@ -1,4 +1,4 @@
-"""What chance alone would have given, and how far judges agree."""
+"""What chance alone would have given."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations, combinations_with_replacement, permutations
-from math import comb, factorial, prod, sqrt
-from statistics import NormalDist, fmean
+from itertools import combinations_with_replacement, permutations
+from math import comb, factorial, prod
 
 from autoreason.tournament.voting import RULES
 
@@ -37,27 +36,6 @@ def chance_of_survival(judges: int, candidates: int = 3, rule: str = "borda") ->
     return survived / (candidates * sum(panels.values()))
 
 
-def agreement(rankings: Sequence[Sequence[str]]) -> float | None:
-    """Mean Kendall tau between any two judges: 1 the same, 0 unrelated, -1 opposite."""
-    if len(rankings) < 2 or len(rankings[0]) < 2:
-        return None
-    return fmean(_tau(one, other) for one, other in combinations(rankings, 2))
-
-
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Wilson's interval for a share; None where nothing was tried."""
-    if not trials:
-        return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = successes / trials
-    spread = z * sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-    middle = share + z**2 / (2 * trials)
-    scale = 1 + z**2 / trials
-    # At 0 and 1 rounding must not push the share itself out of its interval.
-    low, high = min(share, (middle - spread) / scale), max(share, (middle + spread) / scale)
-    return max(0.0, low), min(1.0, high)
-
-
 def survival_tail(survived: int, chances: Sequence[float]) -> float:
     """How likely `survived` or more survivals are in independent passes with these chances."""
     exactly = [1.0]
@@ -66,13 +44,6 @@ def survival_tail(survived: int, chances: Sequence[float]) -> float:
         rises = [0.0, *(p * chance for p in exactly)]
         exactly = [a + b for a, b in zip(stays, rises, strict=True)]
     return min(1.0, sum(exactly[max(survived, 0) :]))
-
-
-def _tau(one: Sequence[str], other: Sequence[str]) -> float:
-    place = {name: position for position, name in enumerate(other)}
-    pairs = list(combinations(one, 2))
-    concordant = sum(place[better] < place[worse] for better, worse in pairs)
-    return 2 * concordant / len(pairs) - 1
 
 
 _USUAL_PLAYOFF = (7, 5, "borda")

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from autoreason.errors import Interruption
 from autoreason.events import BallotCast, Verdict
+from autoreason.stats.ranks import agreement
 from autoreason.tournament.chance import draw
-from autoreason.tournament.evidence import agreement, chance_of_margin
+from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.venue import Venue

@@ -14,8 +14,9 @@ from autoreason.events import (
     Status,
     Survival,
 )
+from autoreason.stats.shares import wilson
 from autoreason.story import Story
-from autoreason.tournament.evidence import survival_tail, wilson
+from autoreason.tournament.evidence import survival_tail
 
 
 def deliver(story: Story, status: Status, reason: str, text: Reigning) -> Delivered:

@@ -1,0 +1,103 @@
+"""Whether the place in the list decided, and whether a win makes the next one likelier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from scipy.stats import chi2, fisher_exact
+
+from autoreason.stats.results import Estimate, Test
+from autoreason.stats.shares import share
+
+_COUNTABLE = 200_000
+_ENOUGH_EACH = 5
+
+
+class PositionEffect(NamedTuple):
+    """First places by the position a text was shown at; equal shares mean that position did not decide."""
+
+    counts: tuple[int, ...]
+    shares: tuple[Estimate, ...]
+    test: Test
+
+
+def position_effect(
+    orders: Sequence[Sequence[str]], rankings: Sequence[Sequence[str]]
+) -> PositionEffect:
+    """How often each position came first, judge by judge: what stood where, and the ranking, best first.
+
+    Fair only where orders were drawn or balanced: then every position has the same chance.
+    """
+    if len({len(order) for order in orders}) > 1:
+        raise ValueError("every order needs the same number of positions; test them apart")
+    positions = [order.index(ranking[0]) for order, ranking in zip(orders, rankings, strict=True)]
+    counts = tuple(positions.count(at) for at in range(len(orders[0]) if orders else 0))
+    shares = tuple(share(count, len(positions)) for count in counts)
+    return PositionEffect(counts, shares, equal_shares(counts))
+
+
+def equal_shares(counts: Sequence[int]) -> Test:
+    """Whether counts could come from equal chances: Pearson's chi-square (1900), exact where counts are small.
+
+    With fewer than five expected each, all tables of the same total that are no likelier than this
+    one are added up (the exact multinomial test).
+    """
+    n, cells = sum(counts), len(counts)
+    if cells < 2:
+        return Test(None, n=n, reason="needs two positions or more")
+    if not n:
+        return Test(None, reason="needs one first place or more, there is none")
+    observed = np.asarray(counts, dtype=float)
+    statistic = float(((observed - n / cells) ** 2).sum() * cells / n)
+    if n < _ENOUGH_EACH * cells and comb(n + cells - 1, cells - 1) <= _COUNTABLE:
+        return Test(_multinomial(observed), statistic=statistic, n=n)
+    return Test(float(chi2.sf(statistic, cells - 1)), statistic=statistic, n=n)
+
+
+class Streakiness(NamedTuple):
+    """How often something happens right after it happened, and right after it did not."""
+
+    after: Estimate
+    otherwise: Estimate
+    test: Test
+
+
+def streakiness(runs: Sequence[Sequence[bool]]) -> Streakiness:
+    """Whether a success makes the next one likelier, over one or more runs, by Fisher's exact test (1922).
+
+    Steps never reach from one run into the next. Runs that end on purpose after a streak of
+    successes show more of them than there would have been: read their figure as an upper bound.
+    """
+    table = [[0, 0], [0, 0]]
+    for run in runs:
+        for before, now in pairwise(run):
+            table[not before][not now] += 1
+    after, otherwise = (share(row[0], sum(row)) for row in table)
+    n = after.n + otherwise.n
+    if not after.n or not otherwise.n:
+        state = "success" if not after.n else "failure"
+        return Streakiness(after, otherwise, Test(None, n=n, reason=f"nothing follows a {state}"))
+    odds, p = fisher_exact(table)
+    finite = float(odds) if np.isfinite(odds) else None
+    return Streakiness(after, otherwise, Test(float(p), statistic=finite, n=n))
+
+
+def _multinomial(observed: NDArray[Any]) -> float:
+    n, cells = int(observed.sum()), len(observed)
+    tables = np.array(_all_tables(n, cells), dtype=float)
+    weights = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1) - n * np.log(cells)
+    mine = gammaln(n + 1) - gammaln(observed + 1).sum() - n * np.log(cells)
+    # Tables as likely as this one must not drop out by rounding.
+    return min(1.0, float(np.exp(weights[weights <= mine + 1e-9]).sum()))
+
+
+def _all_tables(n: int, cells: int) -> list[tuple[int, ...]]:
+    if cells == 1:
+        return [(n,)]
+    return [(first, *rest) for first in range(n + 1) for rest in _all_tables(n - first, cells - 1)]

@@ -1,0 +1,122 @@
+"""How far rankings agree. Imports the standard library only: every panel states its agreement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import sqrt
+from statistics import fmean
+from typing import NamedTuple
+
+from autoreason.stats.results import Estimate, Test, counted
+
+
+def kendall_tau(one: Sequence[str], other: Sequence[str]) -> float | None:
+    """Kendall's tau (1938) of two rankings without ties: 1 the same, 0 unrelated, -1 opposite."""
+    if len(one) < 2:
+        return None
+    place = {name: position for position, name in enumerate(other)}
+    pairs = list(combinations(one, 2))
+    concordant = sum(place[better] < place[worse] for better, worse in pairs)
+    return 2 * concordant / len(pairs) - 1
+
+
+def agreement(rankings: Sequence[Sequence[str]]) -> float | None:
+    """Mean Kendall tau between any two judges: 1 the same, 0 unrelated, -1 opposite."""
+    if len(rankings) < 2 or len(rankings[0]) < 2:
+        return None
+    taus = (kendall_tau(one, other) for one, other in combinations(rankings, 2))
+    return fmean(tau for tau in taus if tau is not None)
+
+
+def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Kendall's tau-b (1945) of two rows of scores or places, which may hold ties."""
+    _check_same_length([one, other])
+    if len(one) < 2:
+        return Estimate(None, n=len(one), reason=f"needs two things or more, {_are(len(one))}")
+    score = tied_in_one = tied_in_other = 0
+    for (x, y), (x2, y2) in combinations(list(zip(one, other, strict=True)), 2):
+        score += _sign(x - x2) * _sign(y - y2)
+        tied_in_one += x == x2
+        tied_in_other += y == y2
+    pairs = len(one) * (len(one) - 1) // 2
+    scale = sqrt((pairs - tied_in_one) * (pairs - tied_in_other))
+    if not scale:
+        return Estimate(None, n=len(one), reason="one of the two puts everything on the same place")
+    return Estimate(score / scale, n=len(one))
+
+
+class Concordance(NamedTuple):
+    """How far several judges agree, and whether chance could have done it."""
+
+    w: Estimate
+    test: Test
+
+
+def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
+    """Kendall's W (Kendall and Babington Smith 1939) with its correction for ties, and Friedman's chi-square.
+
+    One row a judge, one column a thing; the numbers are scores or places and count by their order
+    in the row only. 0 is no agreement, 1 the same order by all. The p-value is asymptotic, and too
+    careful for a handful of things.
+    """
+    _check_same_length(scores)
+    judges, things = len(scores), len(scores[0]) if scores else 0
+    reason = _too_few(judges, things)
+    if reason:
+        return Concordance(
+            Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
+        )
+    rows = [midranks(row) for row in scores]
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    spread = sum((each - fmean(sums)) ** 2 for each in sums)
+    ties = sum(times**3 - times for row in rows for times in Counter(row).values())
+    most = (judges**2 * (things**3 - things) - judges * ties) / 12
+    if not most:
+        reason = "every judge puts everything on the same place"
+        return Concordance(
+            Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
+        )
+    w = spread / most
+    from scipy.stats import chi2
+
+    statistic = judges * (things - 1) * w
+    p = float(chi2.sf(statistic, things - 1))
+    return Concordance(Estimate(w, n=judges), Test(p, statistic=statistic, n=judges))
+
+
+def midranks(scores: Sequence[float]) -> list[float]:
+    """Places from 1 for the smallest; equals share the mean of their places."""
+    places: dict[float, float] = {}
+    below = 0
+    for score, times in sorted(Counter(scores).items()):
+        places[score] = below + (times + 1) / 2
+        below += times
+    return [places[score] for score in scores]
+
+
+def places(ranking: Sequence[str]) -> Mapping[str, int]:
+    """The place of every name in a ranking, 1 for the best."""
+    return {name: place for place, name in enumerate(ranking, start=1)}
+
+
+def _too_few(judges: int, things: int) -> str:
+    if judges < 2:
+        return f"needs two judges or more, {counted(judges, 'judge')}"
+    if things < 2:
+        return f"needs two things or more, {_are(things)}"
+    return ""
+
+
+def _are(number: int) -> str:
+    return counted(number, "thing")
+
+
+def _check_same_length(rows: Sequence[Sequence[float]]) -> None:
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"rows differ in length: {', '.join(str(len(row)) for row in rows)}")
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)

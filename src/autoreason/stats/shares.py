@@ -1,0 +1,86 @@
+"""Shares and the exact tests on counts. Standard library only: a run states shares too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import asin, comb, sqrt
+from statistics import NormalDist
+
+from autoreason.stats.results import Estimate, Test
+
+
+def wilson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
+    """The score interval for a share (Wilson 1927); None where nothing was tried."""
+    if not trials:
+        return None
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = successes / trials
+    spread = z * sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
+    middle = share + z**2 / (2 * trials)
+    scale = 1 + z**2 / trials
+    # At 0 and 1 rounding must not push the share itself out of its interval.
+    low, high = min(share, (middle - spread) / scale), max(share, (middle + spread) / scale)
+    return max(0.0, low), min(1.0, high)
+
+
+def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
+    """A share with Wilson's interval."""
+    _check_counts(successes, trials - successes)
+    interval = wilson(successes, trials, confidence)
+    if interval is None:
+        return Estimate(None, reason="a share needs one trial or more, there is none")
+    return Estimate(successes / trials, *interval, n=trials)
+
+
+def cohens_h(one: float, other: float) -> float:
+    """How far two shares lie apart as a difference of angles (Cohen 1988): 0.2 small, 0.5 medium, 0.8 large."""
+    if not (0 <= one <= 1 and 0 <= other <= 1):
+        raise ValueError(f"shares lie between 0 and 1, not {one} and {other}")
+    return 2 * asin(sqrt(one)) - 2 * asin(sqrt(other))
+
+
+def sign_test(wins: int, losses: int) -> Test:
+    """Whether wins and losses could be tosses of a fair coin: two-sided, exact (Dixon and Mood 1946)."""
+    _check_counts(wins, losses)
+    if not wins + losses:
+        return Test(None, reason="needs one win or loss, there is none")
+    return Test(_two_sided(wins, losses), statistic=wins, n=wins + losses)
+
+
+def mcnemar(b: int, c: int, *, mid_p: bool = False) -> Test:
+    """Whether two ways differ on the same tasks, from the `b` and `c` tasks only one of them solved.
+
+    Exact (McNemar 1947, on the binomial); `mid_p` counts the observed split half, which is less
+    careful and closer to its nominal level (Fagerland, Lydersen and Laake 2013).
+    """
+    _check_counts(b, c)
+    n = b + c
+    if not n:
+        return Test(None, reason="needs a task that only one of the two solved, there is none")
+    p = _two_sided(b, c)
+    if mid_p:
+        observed = comb(n, b) / (1 << n)
+        p = 1 - observed / 2 if b == c else p - observed
+    return Test(p, statistic=b, n=n)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """The p-values adjusted for being several (Holm 1979); None stays None and does not count."""
+    known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for before, (p, at) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - before) * p))
+        adjusted[at] = largest
+    return adjusted
+
+
+def _two_sided(one: int, other: int) -> float:
+    n = one + other
+    tail = sum(comb(n, k) for k in range(min(one, other) + 1))
+    return min(1.0, 2 * tail / (1 << n))
+
+
+def _check_counts(one: float, other: float) -> None:
+    if one < 0 or other < 0:
+        raise ValueError(f"counts are 0 or more, not {one} and {other}")
