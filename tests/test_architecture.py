@@ -31,6 +31,7 @@ NOUNS = frozenset(
 FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
+    frozenset({"audit"}),
     frozenset({"tournament"}),
     frozenset({"stats"}),
     frozenset({"models"}),

@@ -15,7 +15,9 @@ from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.task import read_text
 
-_KNOWN = "a transcript (a `run` line, then `pass` lines) or passes (lines with experiment, run and pass)"
+_KNOWN = (
+    "a transcript (a `run` line, then `pass` lines) or passes (lines with experiment, run and pass)"
+)
 _RULES = {"single_pick": "majority"}
 
 
@@ -64,7 +66,7 @@ class _PassLine(Struct, kw_only=True):
     """A further line of a transcript."""
 
     number: int = msgspec.field(name="pass")
-    version_a: str
+    version_a: str | None = None
     version_b: str | None = None
     version_ab: str | None = None
     critique: str | None = None
@@ -88,11 +90,11 @@ def read_records(path: Path) -> list[AuditedRun]:
 
 def once_each(runs: Iterable[AuditedRun]) -> list[AuditedRun]:
     """Every run once, in the fullest form there is of it."""
-    kept: dict[tuple[str, str], AuditedRun] = {}
+    kept: dict[str, AuditedRun] = {}
     for run in runs:
-        known = kept.get((run.group, run.name))
+        known = kept.get(run.name)
         if known is None or (run.first is not None and known.first is None):
-            kept[run.group, run.name] = run
+            kept[run.name] = run
     return list(kept.values())
 
 
@@ -137,7 +139,7 @@ def _from_passes(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> list[Au
         held.setdefault((line.experiment, line.run), []).append(line)
     return [
         AuditedRun(
-            name=name,
+            name=f"{experiment}/{name}",
             group=experiment,
             k=passes[0].k,
             passes=tuple(_kept_pass(line) for line in sorted(passes, key=lambda p: p.number)),
@@ -189,13 +191,23 @@ def _valid(line: _Line) -> int | None:
 def _vote(judge: _Judge, model: str) -> Vote:
     # In these records the label was the position.
     labels = tuple(str(place + 1) for place in range(len(judge.order))) if judge.order else None
+    ranking = judge.ranking or None
+    faulty = bool(ranking) and not _is_ballot(ranking or (), judge.order)
     return Vote(
         judge=model,
         order=judge.order,
-        ranking=judge.ranking or None,
+        ranking=None if faulty else ranking,
         labels=labels,
         text=judge.text,
+        faulty=faulty,
     )
+
+
+def _is_ballot(ranking: tuple[str, ...], order: tuple[str, ...] | None) -> bool:
+    """Every text once, or a lone winner."""
+    if order is None:
+        return len(set(ranking)) == len(ranking)
+    return sorted(ranking) == sorted(order) or (len(ranking) == 1 and ranking[0] in order)
 
 
 def _transcripts(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> Iterator[AuditedRun]:
@@ -218,7 +230,7 @@ def _told(run: _RunLine, passes: list[_PassLine]) -> AuditedRun:
     if last is None and held:
         last = held[-1].texts.get(held[-1].winner or "A")
     return AuditedRun(
-        name=run.run,
+        name=f"{run.experiment}/{run.run}",
         group=run.experiment,
         k=run.k,
         passes=held,

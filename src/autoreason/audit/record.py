@@ -25,6 +25,8 @@ class Vote:
     """What the candidates were called, in the order shown."""
     text: str | None = None
     """What the judge wrote."""
+    faulty: bool = False
+    """The record counts a ranking that names a text twice, or some of the texts only."""
 
 
 @dataclass(frozen=True, kw_only=True)

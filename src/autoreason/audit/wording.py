@@ -52,7 +52,7 @@ def is_exact(text: str, labels: Sequence[str]) -> bool:
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z][.)]|\[[ x]\]|>)[ \t]+")
-_ENDED = re.compile(r"""[.!?:;…。！？|)\]}>"'”’`*_=~-][\s"'”’)\]*_`]*\Z""")
+_ENDED = re.compile(r"""[.!?:;…。\uff01\uff1f|)\]}>"'”’`*_=~-][\s"'”’)\]*_`]*\Z""")
 _OPEN_ENDED = re.compile(
     r"(?:[,(\[{“/&+=$-]|\b(?:a|an|the|and|or|but|of|to|in|on|at|by|for|from|with|without|as|is|are|was|were|be"
     r"|that|which|who|this|these|their|its|our|your|will|would|should|can|may|must|not|into|than|if|when|while"
@@ -60,7 +60,7 @@ _OPEN_ENDED = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"https?://\S+\Z")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
+_HEADING = re.compile(r"[ \t]*#{1,6}(?:[ \t].*)?\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])")
 _MARKS = ".,;:!?()[]{}*_`\"'“”‘’"
 _PROSE = 8
@@ -84,8 +84,8 @@ def cut_off(text: str) -> str:
 
 def _left_open(last: str) -> str:
     """What the last line begins and does not end."""
-    if before_and_nothing := _HEADING.match(last):
-        return f"it ends with a heading, “{before_and_nothing[1]}”"
+    if _HEADING.match(last):
+        return "it ends with a heading"
     if _EMPTY_ITEM.fullmatch(last):
         return "it ends with an empty item of a list"
     if last.count("**") % 2:

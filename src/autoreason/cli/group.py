@@ -20,6 +20,7 @@ SECTIONS = {
         "replay": "Run a record again, offline, and compare.",
     },
     "Study": {
+        "audit": "Say what a record is worth, without a model.",
         "pairs": "Write what judges preferred, for preference tuning.",
     },
     "Steer from another terminal": {

@@ -144,7 +144,7 @@ def _panels(story: Story) -> Iterator[_Panel]:
     """Panels with a verdict: those of the passes, then the playoff."""
     reigning = "draft"
     for held in story.passes:
-        names = {slot: f"pass {held.number} {slot}" for slot in held.candidates}
+        names: dict[str, str] = {slot: f"pass {held.number} {slot}" for slot in held.candidates}
         names["A"] = reigning
         decided = held.decided
         if decided and decided.verdict and decided.winner:
