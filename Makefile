@@ -41,7 +41,7 @@ bench: $(READY) ## Run the benchmarks
 lock: $(TOOLS) ## Pin the newest allowed versions in requirements/dev.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
-		--allow-unsafe --strip-extras --no-emit-options --extra local \
+		--allow-unsafe --strip-extras --no-emit-options --extra local --extra stats \
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
 
 prices: $(READY) ## Take a new snapshot of model prices

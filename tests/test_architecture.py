@@ -31,7 +31,10 @@ NOUNS = frozenset(
 FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
+    frozenset({"lab"}),
     frozenset({"audit"}),
+    frozenset({"panel"}),
+    frozenset({"strategies"}),
     frozenset({"tournament"}),
     frozenset({"stats"}),
     frozenset({"models"}),

@@ -30,6 +30,7 @@ OFFERED = [
     "Result",
     "ScriptedModel",
     "Settings",
+    "Strategy",
     "Task",
     "Usage",
     "Violation",

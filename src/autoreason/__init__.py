@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from autoreason.tournament.ballots import read_ranking as read_ranking
     from autoreason.tournament.evidence import chance_of_margin as chance_of_margin
     from autoreason.tournament.orders import balanced_orders as balanced_orders
+    from autoreason.tournament.strategy import Strategy as Strategy
     from autoreason.tournament.voting import borda as borda
     from autoreason.version import __version__ as __version__
 
@@ -60,6 +61,7 @@ _HOMES = {
     "Result": "run.result",
     "ScriptedModel": "models.doubles",
     "Settings": "settings",
+    "Strategy": "tournament.strategy",
     "Task": "task",
     "Usage": "exchange",
     "Violation": "contract",

@@ -3,7 +3,8 @@
 AutoreasonError
 ├── InvalidInput            your mistake: says what is wrong and how to mend it; nothing was written
 │   ├── UnknownRun
-│   └── RunHeld             somebody else is writing to this run right now
+│   ├── RunHeld             somebody else is writing to this run right now
+│   └── StrategyRaised      a strategy of one's own failed; what it had paid for is kept
 ├── JournalUnusable         the record is damaged, foreign or too new; it is never overwritten
 ├── RecordDiverged          a re-run asks something else than the record answers
 ├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
@@ -35,6 +36,10 @@ class UnknownRun(InvalidInput):
 
 class RunHeld(InvalidInput):
     """Another process is writing to this run."""
+
+
+class StrategyRaised(InvalidInput):
+    """A strategy that is not ours raised something, or ended without a text."""
 
 
 class JournalUnusable(AutoreasonError):

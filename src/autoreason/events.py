@@ -14,18 +14,21 @@ EVENTS_VERSION = 1
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]
+PassOutcome = Literal["decided", "unopposed", "taken", "inconclusive"]
+"""`taken` is a text that a rival strategy takes as it comes, without a vote."""
 Status = Literal[
     "running",
     "converged",
     "capped",
+    "done",
     "accepted",
     "budget",
     "stopped",
     "panel_failed",
     "provider_failed",
 ]
-FINISHED: frozenset[str] = frozenset({"converged", "capped", "accepted"})
-"""A text was delivered. Everything else that is not running can be resumed."""
+FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"})
+"""A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
@@ -152,7 +155,7 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """One seat of a panel has voted, or could not."""
 
     stage: str
-    """`pass/3` or `playoff`."""
+    """`pass/3`, `playoff`, or the panel of finished texts it belongs to."""
     seat: int
     model: str
     order: tuple[str, ...]
@@ -188,7 +191,7 @@ class PassDecided(Event, frozen=True, kw_only=True):
     """A pass is over."""
 
     number: int
-    outcome: Literal["decided", "unopposed", "inconclusive"]
+    outcome: PassOutcome
     winner: Slot | None
     """None where the pass is inconclusive: A stays, the streak neither grows nor resets."""
     streak: int
@@ -272,6 +275,21 @@ class Delivered(Event, frozen=True, kw_only=True):
     evidence: Evidence
 
 
+class PartTold(Event, frozen=True, kw_only=True):
+    """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
+
+    part: str
+    event: AnyEvent
+
+
+class PanelHeld(Event, frozen=True, kw_only=True):
+    """A panel over finished texts has voted."""
+
+    stage: str
+    verdict: Verdict | None
+    """None where too few ballots were valid to speak of one."""
+
+
 AnyEvent = (
     RunStarted
     | RunResumed
@@ -287,6 +305,8 @@ AnyEvent = (
     | PassDecided
     | PlayoffDecided
     | Delivered
+    | PanelHeld
+    | PartTold
 )
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
 """Told by the driver; everything else follows from seed and replies and can be replayed."""

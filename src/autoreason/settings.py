@@ -62,6 +62,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     seed: int
     """All randomness of the run comes from it."""
     protocol: Protocol = "robust"
+    strategy: str = "autoreason"
+    """The way from task to text: the tournament, one of its rivals, or `file.py:Class`."""
+    strategy_options: dict[str, Any] = {}
+    """What only this strategy understands."""
 
     k: int = 2
     """Survivals of A in a row that end the run."""

@@ -15,6 +15,8 @@ from autoreason.events import (
     DraftFailed,
     DraftReady,
     GuidanceTaken,
+    PanelHeld,
+    PartTold,
     PassDecided,
     PassStarted,
     PlayoffDecided,
@@ -58,6 +60,15 @@ class Pass:
 
 
 @dataclass
+class HeldPanel:
+    """A panel over finished texts, as far as it has come."""
+
+    stage: str
+    ballots: list[BallotCast] = field(default_factory=list)
+    held: PanelHeld | None = None
+
+
+@dataclass
 class Story:
     """Everything known of a run so far."""
 
@@ -75,6 +86,10 @@ class Story:
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
     delivered: Delivered | None = None
+    panels: dict[str, HeldPanel] = field(default_factory=dict)
+    """Panels over finished texts, by stage."""
+    parts: dict[str, Story] = field(default_factory=dict)
+    """The stories of the parts of a comparison."""
     reigns: list[Reigning] = field(default_factory=list)
     """Every text that stood as incumbent, first draft first."""
 
@@ -104,14 +119,8 @@ class Story:
     def tell(self, event: AnyEvent) -> None:
         """Take one more event in."""
         match event:
-            case RunStarted():
-                self.task, self.settings = event.task, event.settings
-                self.prompts, self.version = event.prompts, event.version
-                self.forked_from, self.departures = event.forked_from, event.departures
-            case RunResumed():
-                self.settings, self.status, self.reason = event.settings, "running", ""
-            case RunPaused():
-                self.status, self.reason = event.status, event.reason
+            case RunStarted() | RunResumed() | RunPaused():
+                self._tell_run(event)
             case DraftReady():
                 self.draft = event
                 keeps = not event.violations
@@ -124,10 +133,36 @@ class Story:
                 self.playoff = event
             case Delivered():
                 self.delivered, self.status, self.reason = event, event.status, event.reason
-            case BallotCast(stage="playoff"):
-                self.playoff_ballots.append(event)
+            case PartTold():
+                self.parts.setdefault(event.part, Story()).tell(event.event)
+            case BallotCast() | PanelHeld() if not event.stage.startswith("pass/"):
+                self._tell_panel(event)
+            case PanelHeld():
+                raise _hole(f"{event.stage} is no panel of finished texts")
             case _:
                 self._tell_pass(event)
+
+    def _tell_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
+        match event:
+            case RunStarted():
+                self.task, self.settings = event.task, event.settings
+                self.prompts, self.version = event.prompts, event.version
+                self.forked_from, self.departures = event.forked_from, event.departures
+            case RunResumed():
+                self.settings, self.status, self.reason = event.settings, "running", ""
+            case RunPaused():
+                self.status, self.reason = event.status, event.reason
+
+    def _tell_panel(self, event: BallotCast | PanelHeld) -> None:
+        if isinstance(event, PanelHeld):
+            self._panel(event.stage).held = event
+        elif event.stage == "playoff":
+            self.playoff_ballots.append(event)
+        else:
+            self._panel(event.stage).ballots.append(event)
+
+    def _panel(self, stage: str) -> HeldPanel:
+        return self.panels.setdefault(stage, HeldPanel(stage))
 
     def _tell_pass(self, event: WithinAPass) -> None:
         if isinstance(event, PassStarted):
@@ -162,8 +197,9 @@ class Story:
         if winner not in held.candidates:
             raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
         # A challenger that breaks the contract never reaches a ballot.
+        taken = held.decided is not None and held.decided.outcome == "taken"
         won = Reigning(
-            name=f"pass {held.number} {winner}",
+            name=f"pass {held.number}" if taken else f"pass {held.number} {winner}",
             since=held.number,
             text=held.text(winner),
             keeps_contract=True,

@@ -21,6 +21,15 @@ _LISTS = ("sections", "must_include", "must_not_include")
 _LONGEST_NAME = 255
 
 
+class Entry(Struct, frozen=True, kw_only=True):
+    """A finished text that is to be judged."""
+
+    name: str
+    text: str
+    stage: str = ""
+    """The panel it stands in, where there are several."""
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """What is to be written and what it must keep to."""
 
@@ -30,6 +39,8 @@ class Task(Struct, frozen=True, kw_only=True):
     facts: str | None = None
     """Ground truth shown to critic, authors and judges."""
     contract: Contract = Contract()
+    entries: tuple[Entry, ...] = ()
+    """Finished texts, where judging them is the task."""
 
     @property
     def title(self) -> str:

@@ -17,7 +17,14 @@ from msgspec import inspect
 
 from autoreason.contract import Contract
 from autoreason.errors import JournalUnusable
-from autoreason.events import EVENTS_VERSION, AnyEvent, GuidanceTaken, PassStarted, RunPaused
+from autoreason.events import (
+    EVENTS_VERSION,
+    AnyEvent,
+    GuidanceTaken,
+    PartTold,
+    PassStarted,
+    RunPaused,
+)
 from autoreason.journal import Journal
 from autoreason.journal.codec import STEPS, event_row, read_event
 from autoreason.settings import Budget, Models, make_settings
@@ -54,6 +61,10 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return settings
         case inspect.StructType(cls=cls) if cls is Contract:
             return contracts
+        case inspect.StructType(cls=cls) if cls is PartTold:
+            # Any event can be told of a part; one kind stands for all, or there would be no end to it.
+            within = values(inspect.type_info(PassStarted))
+            return st.builds(PartTold, part=st.text(), event=within)
         case inspect.StructType():
             fields = {field.name: values(field.type) for field in kind.fields}
             return st.builds(kind.cls, **fields)

@@ -14,8 +14,8 @@ from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
+from autoreason.strategies.finding import find_strategy
 from autoreason.task import Task
-from autoreason.tournament.loop import Tournament
 from autoreason.tournament.venue import Venue
 
 E = TypeVar("E")
@@ -113,7 +113,7 @@ async def play(
     task = Task(brief=brief, draft=draft, facts=facts, contract=contract or Contract())
     venue = Venue(task, settings, built_in(), ask, played.events.append)
     try:
-        played.delivered = await Tournament(venue).run()
+        played.delivered = await find_strategy(settings.strategy)(venue).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -100,7 +100,9 @@ def streaks(runs: Runs) -> Finding:
     if p is None:
         return _STREAKS.found("look", f"{said}; that says nothing yet", share(yes, after))
     if len(tables) > 1:
-        said += f"; among runs held alike {compared.expected:.1f} of the {yes} would come of themselves"
+        said += (
+            f"; among runs held alike {compared.expected:.1f} of the {yes} would come of themselves"
+        )
     luck = p >= _ALPHA or yes <= compared.expected
     said += f", no more than coin flips give ({likely(p)})" if luck else f" ({likely(p)})"
     level: Level = "fine" if not luck else "look" if after + steps < _FEW else "alarm"

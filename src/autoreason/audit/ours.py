@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -23,8 +24,8 @@ _LONG, _UNUSUAL = 600.0, 20.0
 Replies = Mapping[str, RecordedReply]
 
 
-def read_run(run: str, journal: Journal) -> AuditedRun:
-    """What the journal holds of one run."""
+def read_run(run: str, journal: Journal) -> list[AuditedRun]:
+    """What the journal holds of one run; each part of a comparison is a run of its own."""
     events = journal.events(run)
     story = tell_all([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
@@ -33,21 +34,40 @@ def read_run(run: str, journal: Journal) -> AuditedRun:
         )
     replies = journal.replies(run)
     unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
-    return AuditedRun(
-        name=run,
-        group=_way(story.settings),
-        k=story.settings.k,
-        passes=tuple(_pass(held, story.settings, replies) for held in story.passes),
-        playoff=_playoff(story, story.settings, replies),
-        preferred=_preferred(story),
-        status=story.status,
-        brief=story.task.brief,
-        allowed=_allowed(story.task),
-        contract=story.task.contract,
-        first=story.draft.text if story.draft else None,
-        last=story.text,
+    whole = replace(
+        _audited(run, story, story.task, story.settings, replies),
         outages=tuple(_outages(events)),
         calls=_calls(replies, unanswered),
+    )
+    parts = [
+        _audited(f"{run}/{name}", part, story.task, story.settings, replies)
+        for name, part in story.parts.items()
+    ]
+    return [whole, *parts]
+
+
+def _audited(
+    name: str, story: Story, task: Task, settings: Settings, replies: Replies
+) -> AuditedRun:
+    verdict = story.playoff.verdict if story.playoff else None
+    finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
+    finals += [
+        _panel(held.ballots, held.held.verdict if held.held else None, settings, replies)
+        for held in story.panels.values()
+    ]
+    return AuditedRun(
+        name=name,
+        group=_way(settings),
+        k=settings.k,
+        passes=tuple(_pass(held, settings, replies) for held in story.passes),
+        finals=tuple(panel for panel in finals if panel),
+        preferred=_preferred(story),
+        status=story.status,
+        brief=task.brief,
+        allowed=_allowed(task),
+        contract=task.contract,
+        first=story.draft.text if story.draft else None,
+        last=story.text,
     )
 
 
@@ -81,11 +101,6 @@ def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
         quotes=quotes + made_up,
         dropped=tuple((dropped.slot, dropped.reason) for dropped in held.dropped),
     )
-
-
-def _playoff(story: Story, settings: Settings, replies: Replies) -> Panel | None:
-    verdict = story.playoff.verdict if story.playoff else None
-    return _panel(story.playoff_ballots, verdict, settings, replies)
 
 
 def _panel(

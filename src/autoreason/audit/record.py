@@ -126,7 +126,8 @@ class AuditedRun:
     """Runs of one group were held in the same way."""
     k: int | None
     passes: tuple[AuditedPass, ...]
-    playoff: Panel | None = None
+    finals: tuple[Panel, ...] = ()
+    """Panels over finished texts, the playoff among them."""
     preferred: tuple[int, int] | None = None
     """Judges of the playoff who prefer the delivered text to the first draft, of how many."""
     status: str | None = None
@@ -145,10 +146,9 @@ class AuditedRun:
 
     @property
     def panels(self) -> Iterator[Panel]:
-        """Every panel of the run, the playoff last."""
+        """Every panel of the run, those over finished texts last."""
         yield from (held.panel for held in self.passes if held.panel)
-        if self.playoff:
-            yield self.playoff
+        yield from self.finals
 
     @property
     def converged(self) -> bool | None:

@@ -76,7 +76,8 @@ def _read(records: tuple[str, ...], every: bool, journal: str | None) -> list[Au
     runs = [run for file in files for run in read_records(file)]
     if named or not files:
         with opened(journal) as book:
-            runs += [read_run(run, book) for run in runs_meant(book, named, every)]
+            for run in runs_meant(book, named, every):
+                runs += read_run(run, book)
     return once_each(runs)
 
 

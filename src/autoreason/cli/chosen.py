@@ -91,7 +91,26 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
         )
     if limits := budget_of(values):
         changes["budget"] = Budget(**limits)
-    return changes
+    return changes | _strategy(values)
+
+
+def _strategy(values: dict[str, Any]) -> dict[str, Any]:
+    """The strategy by a name that means the same in any folder, and its own options."""
+    from autoreason.strategies.finding import absolute, find_strategy
+
+    changes: dict[str, Any] = {}
+    if values["strategy"]:
+        find_strategy(values["strategy"])
+        changes["strategy"] = absolute(values["strategy"])
+    own = dict(_pair(given) for given in values["strategy_options"])
+    return changes | ({"strategy_options": own} if own else {})
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInput(f"--option {given} says no value; write it as name=value")
+    return name.strip(), value.strip()
 
 
 def _seed(values: dict[str, Any]) -> int:

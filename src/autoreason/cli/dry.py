@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.run import Estimate, estimate
+from autoreason.run.estimate import Span
 
 if TYPE_CHECKING:
     from autoreason.exchange import Request
@@ -30,7 +32,7 @@ _BOOKKEEPING = ("forgiven", "redrafts")
 
 def dry_run(task: Task, settings: Settings, prompts: PromptSet, *, as_json: bool) -> int:
     """Print settings, first prompt and estimate; call nothing and write nothing."""
-    found = estimate(task, settings, prompts)
+    found = asyncio.run(estimate(task, settings, prompts))
     if as_json:
         ending.print_json(_as_object(task, settings, found))
     else:
@@ -67,13 +69,14 @@ def _print(task: Task, settings: Settings, found: Estimate) -> None:
     console = stdout_console()
     _heading(console, "Settings")
     ending.print_rows(_settings(task, settings), console)
-    _heading(console, f"First prompt, to the {found.request.role} ({found.request.model})")
-    _prompt(console, found.request)
+    if found.request:
+        _heading(console, f"First prompt, to the {found.request.role} ({found.request.model})")
+        _prompt(console, found.request)
     _heading(console, "Estimate")
     ending.print_rows(
         [
-            ("calls", _span(*(f"{number:,}" for number in found.calls))),
-            ("tokens", _span(*(f"{number:,}" for number in found.tokens))),
+            ("calls", _numbers(found.calls)),
+            ("tokens", _numbers(found.tokens)),
             ("cost", _cost(found.cost)),
         ],
         console,
@@ -118,6 +121,12 @@ def _prompt(console: Console, request: Request) -> None:
 
 def _span(low: str, likely: str, high: str) -> str:
     return f"{low} to {high}, most likely about {likely}"
+
+
+def _numbers(span: Span | None) -> str:
+    if span is None:
+        return "unknown: the strategy does not say"
+    return _span(*(f"{number:,}" for number in span))
 
 
 def _cost(span: tuple[Decimal, Decimal, Decimal] | None) -> str:

@@ -37,6 +37,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli.run import begin
     from autoreason.prompts import PromptSet, load
     from autoreason.run import fork as branch
+    from autoreason.settings import DEFAULT_MODEL
 
     check_output(values["output"])
     with opened(values["journal"]) as journal:
@@ -44,5 +45,8 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
         task = branch(row.id, at_pass, journal=journal)
         story = story_of(journal, row.id)
     task, settings = chosen.forked(task, recorded(row, story)[1], values)
-    prompts = load(values["prompts"]) if values["prompts"] else PromptSet(story.prompts)
+    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    if not values["prompts"]:
+        # Another strategy may need prompts that the run it comes from had no use for.
+        prompts = PromptSet(prompts.sources | story.prompts)
     return begin(task, settings, prompts, values, forked_from=row.id)

@@ -153,6 +153,11 @@ class Live:
         now = story.passes[-1] if story.passes else None
         return f"pass {now.number}" if now and not now.decided else ""
 
+    @property
+    def contest(self) -> bool:
+        """Whether every pass is put to a vote."""
+        return self.story.settings is None or self.story.settings.strategy == "autoreason"
+
     def steps(self) -> list[Step]:
         """The roles of the present stage, in the order they speak; judges are `seats`."""
         if self.stage == "first draft":
@@ -161,7 +166,7 @@ class Live:
             return []
         now = self.story.passes[-1]
         last = now.critiques[-1] if now.critiques else None
-        return [
+        steps = [
             self._step(
                 "critic",
                 ("critic",),
@@ -171,6 +176,8 @@ class Live:
             self._candidate(now, "reviser", "B"),
             self._candidate(now, "synthesizer", "AB"),
         ]
+        # A rival holds passes with fewer roles; those that never speak are not waited for.
+        return steps if self.contest else [step for step in steps if step.state != "waiting"]
 
     def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
@@ -215,7 +222,7 @@ class Live:
         more = "more survival" if story.streak else "survival"
         ends = (
             [f"A needs {words.count(left, more)}{' in a row' if left > 1 else ''}"]
-            if left > 0
+            if left > 0 and self.contest
             else []
         )
         if story.passes:

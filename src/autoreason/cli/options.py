@@ -151,6 +151,23 @@ limit_options = group(
     option("--max-tokens", type=int, metavar="N", help="Most tokens, read and written."),
     option("--max-calls", type=int, metavar="N", help="Most calls to models."),
 )
+strategy_options = group(
+    "Strategy",
+    option(
+        "--strategy",
+        metavar="NAME",
+        help="autoreason, or a rival that judges nothing on the way: single, conservative, improve, "
+        "harsh, critique_revise, best_of_n, self_refine; or your own, file.py:Class. "
+        "[default: autoreason]",
+    ),
+    option(
+        "--option",
+        "strategy_options",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="What only this strategy understands, such as n=4 for best_of_n. Repeatable.",
+    ),
+)
 stop_options = group(
     "When to stop",
     option(
@@ -255,6 +272,7 @@ def run_options(command: Any) -> Any:
     """Everything that shapes a run, apart from its text."""
     groups = (
         models_options,
+        strategy_options,
         contract_options,
         limit_options,
         stop_options,

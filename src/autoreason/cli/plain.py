@@ -19,6 +19,8 @@ from autoreason.events import (
     DraftFailed,
     DraftReady,
     GuidanceTaken,
+    PanelHeld,
+    PartTold,
     PassDecided,
     PassStarted,
     PlayoffDecided,
@@ -94,13 +96,8 @@ class Plain:
 def step(event: AnyEvent, story: Story) -> str:
     """One event as one line."""
     match event:
-        case RunStarted():
-            models = ", ".join(event.settings.models.all())
-            return f"{event.task.title} · {models} · seed {event.settings.seed}"
-        case RunResumed():
-            return "taken up again"
-        case RunPaused():
-            return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
+        case RunStarted() | RunResumed() | RunPaused():
+            return _of_the_run(event)
         case DraftReady():
             origin = "given" if event.given else "written"
             broken = words.violations(event.violations)
@@ -114,10 +111,25 @@ def step(event: AnyEvent, story: Story) -> str:
         case Delivered():
             how = words.ENDINGS[event.status].lower()
             return f"{how}: {event.reason}; delivered is {event.origin}"
-        case BallotCast():
-            return f"{event.stage.replace('/', ' ')}: {words.ballot(event)}"
+        case BallotCast() | PanelHeld():
+            said = words.ballot(event) if isinstance(event, BallotCast) else words.panel(event)
+            return f"{event.stage.replace('/', ' ')}: {said}"
+        case PartTold():
+            part = story.parts.get(event.part, story)
+            return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
         case _:
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+
+
+def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:
+    match event:
+        case RunStarted():
+            models = ", ".join(event.settings.models.all())
+            return f"{event.task.title} · {models} · seed {event.settings.seed}"
+        case RunResumed():
+            return "taken up again"
+        case RunPaused():
+            return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
 
 
 def _within_a_pass(

@@ -59,6 +59,7 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
         "created": row.created,
         "updated": row.updated,
         "status": _state(row, story),
+        "strategy": _strategy(story),
         "passes": len(story.trajectory) if story else None,
         "trajectory": story.trajectory if story else None,
         "calls": row.spent.calls,
@@ -101,7 +102,12 @@ _LEAST_TITLE = 20
 _WIDE = 200
 
 
+def _strategy(story: Story | None) -> str | None:
+    return story.settings.strategy if story and story.settings else None
+
+
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
+    strategy = _strategy(story)
     return (
         row.id,
         when(row.created),
@@ -109,7 +115,7 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         trajectory(story.trajectory if story else ()),
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        row.title,
+        f"{strategy}: {row.title}" if strategy not in (None, "autoreason") else row.title,
     )
 
 
@@ -124,7 +130,13 @@ def _fitting(widths: list[int], room: int) -> list[int]:
     return shown
 
 
-STYLES = {"live": "cyan", "converged": "green", "capped": "green", "accepted": "green"}
+STYLES = {
+    "live": "cyan",
+    "converged": "green",
+    "capped": "green",
+    "done": "green",
+    "accepted": "green",
+}
 _SHOWN = 6
 
 

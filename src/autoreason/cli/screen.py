@@ -111,7 +111,8 @@ def _header(live: Live, width: int) -> list[Text]:
         return [Text("autoreason  opening…", style="dim")]
     top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
     clock = words.duration(live.elapsed) if live.elapsed >= 1 else ""
-    about = Text(f"{', '.join(settings.models.all())} · {settings.protocol} · seed {settings.seed}")
+    how = settings.protocol if live.contest else settings.strategy
+    about = Text(f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}")
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
     about.append(f" {clock}")
     about.stylize("dim")
@@ -156,7 +157,7 @@ def _pass(each: Pass, live: Live) -> Text:
         why.truncate(_VERDICT, overflow="ellipsis", pad=True)
         line.append_text(why)
     line.append(f"{words.count(decided.words, 'word'):>12}", style="dim")
-    if decided.winner == "A":
+    if decided.winner == "A" and live.contest:
         line.append(f"  {decided.streak} of {settings.k}", style="green")
     return line
 
@@ -198,7 +199,7 @@ def _mark(live: Live, state: State, plain: bool) -> Text:
 def _seats(live: Live, seats: list[Seat], width: int, plain: bool) -> list[Text]:
     """The panel in as few lines as fit."""
     if not seats:
-        begun = live.stage.startswith("pass")
+        begun = live.contest and live.stage.startswith("pass")
         return [_step(live, Step("judges", "waiting"), width, plain)] if begun else []
     state: State = "working" if any(seat.state == "working" for seat in seats) else "done"
     cells = [_seat(live, seat) for seat in seats]

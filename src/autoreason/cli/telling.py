@@ -59,7 +59,9 @@ class Teller:
         self._say("status", state(row))
         if story.settings:
             models = ", ".join(story.settings.models.all())
-            self._say("held", f"{models}; {story.settings.protocol}; seed {story.settings.seed}")
+            settings = story.settings
+            how = settings.protocol if settings.strategy == "autoreason" else settings.strategy
+            self._say("held", f"{models}; {how}; seed {settings.seed}")
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
         self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
         if story.task and not story.task.contract.empty:

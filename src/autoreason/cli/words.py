@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         CandidateReady,
         CritiqueMade,
         Evidence,
+        PanelHeld,
         PassDecided,
         Preference,
         Survival,
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     )
     from autoreason.exchange import Spent
 
+UNJUDGED = "none: nobody judged this text; `autoreason judge` holds it against others"
 SLOTS = ("A", "AB", "B")
 ENDINGS = {
     "running": "Not finished",
     "converged": "Converged",
     "capped": "Ended at the last pass allowed",
+    "done": "Done",
     "accepted": "Accepted by a person",
     "budget": "Paused at the budget",
     "stopped": "Stopped",
@@ -107,12 +110,23 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     """How a pass ended, in one line."""
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" else ""
+    if event.outcome == "taken":
+        return f"taken as it comes, {count(event.words, 'word')}"
+    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     if event.verdict is None:
         return f"{event.winner} stands alone ({event.reason or 'unopposed'}){row}"
     verb = "survives" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
+
+
+def panel(event: PanelHeld) -> str:
+    """What a panel over finished texts came to, in one line."""
+    verdict = event.verdict
+    if verdict is None:
+        return "too few valid ballots to decide anything"
+    first = f"a tie at the top, {verdict.winner} among it" if verdict.tied else verdict.winner
+    return f"{first} leads, {scores(verdict.scores)} ({ballots(verdict)})"
 
 
 def survivals(streak: int, k: int | None) -> str:
@@ -242,13 +256,17 @@ def evidence(
     found: Evidence, rules: Contract, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     """What a run can show for itself, as labelled sentences."""
-    rows = [
-        ("Survival", survival(found.survival)),
-        ("Agreement", agreement(found.agreement)),
-        ("Playoff", preference(found.preference, origin)),
-        ("Contract", contract(rules, broken)),
-        ("Leaks", leaks(found.leaks)),
-    ]
+    if found.ballots + found.invalid or found.survival or found.unopposed:
+        judged = (
+            [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
+        )
+        judged += [
+            ("Agreement", agreement(found.agreement)),
+            ("Playoff", preference(found.preference, origin)),
+        ]
+    else:
+        judged = [("Evidence", UNJUDGED)]
+    rows = [*judged, ("Contract", contract(rules, broken)), ("Leaks", leaks(found.leaks))]
     left_out = [
         note
         for note, number in (

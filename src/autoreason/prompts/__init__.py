@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,12 @@ class PromptSet:
         # Jinja's own `render` copies its globals every time; our prompts use none.
         context = template.new_context(variables, shared=True)
         return "".join(template.root_render_func(context)).strip()
+
+    def only(self, names: Iterable[str] | None) -> PromptSet:
+        """Just the prompts of these names; None is all of them."""
+        if names is None:
+            return self
+        return PromptSet({name: self.sources[name] for name in names})
 
     @cached_property
     def _templates(self) -> dict[str, Template]:

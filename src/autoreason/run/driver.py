@@ -9,7 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.errors import Interruption, InvalidInput, RecordDiverged, Stopped
+from autoreason.errors import (
+    Interruption,
+    InvalidInput,
+    RecordDiverged,
+    Stopped,
+    StrategyRaised,
+)
 from autoreason.events import (
     FINISHED,
     LIFECYCLE,
@@ -26,13 +32,15 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import ACCEPTED, Asker
+from autoreason.run.kinds import held, kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
+from autoreason.strategies.finding import prompts_of
 from autoreason.task import Task
-from autoreason.tournament.loop import Tournament
 from autoreason.tournament.report import deliver
+from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.venue import Venue
 from autoreason.version import __version__
 
@@ -53,14 +61,14 @@ async def start(
     on_started: Callable[[str], None] | None = None,
 ) -> Result:
     """Begin a run and drive it until it ends or pauses."""
-    prompts = prompts or built_in()
+    prompts = (prompts or built_in()).only(prompts_of(kind_of(settings)))
     started = RunStarted(
         task=task,
         settings=settings,
         prompts=prompts.sources,
         version=__version__,
         forked_from=forked_from,
-        departures=DEPARTURES[settings.protocol],
+        departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
     )
     run = await journal.begin_run(task.title, __version__, started)
     with journal.hold(run):
@@ -128,7 +136,7 @@ def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
 
 
 class _Drive:
-    """The tournament joined to journal and models."""
+    """A strategy joined to journal and models."""
 
     def __init__(
         self,
@@ -158,16 +166,16 @@ class _Drive:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
             asker = Asker(self._run, self._journal, pool, purse, switch or Switch(), on_signal)
-            tournament = Tournament(
+            strategy = kind_of(self._settings)(
                 Venue(self._task, self._settings, self._prompts, asker, self._tell)
             )
             watcher = asyncio.create_task(asker.watch_for_commands())
             try:
-                ended: Delivered | RunPaused = await self._hold(tournament, asker)
+                ended: Delivered | RunPaused = await self._hold(strategy, asker)
             finally:
                 watcher.cancel()
                 await self._journal.flush()
-        return self._result(tournament.story, ended, purse)
+        return self._result(strategy.story, ended, purse)
 
     def _purse(self) -> Purse:
         """What may still be spent; everything paid before, by whomever, counts."""
@@ -177,30 +185,39 @@ class _Drive:
                 purse.carry(call.reply, purse.bound(call.request, rates(call.request.model)))
         return purse
 
-    async def _hold(self, tournament: Tournament, asker: Asker) -> Delivered | RunPaused:
+    async def _hold(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
         try:
-            ended: Delivered | RunPaused = await tournament.run()
+            ended: Delivered | RunPaused = await held(strategy)
         except Interruption as interruption:
             # Whatever came in the way, a person who accepted the text has had the last word.
             if asker.accepted:
-                ended = self._accept(tournament)
+                ended = self._accept(strategy)
             else:
                 ended = RunPaused(status=interruption.status, reason=str(interruption))
+        except StrategyRaised as failure:
+            self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
+            raise StrategyRaised(
+                f"{failure}, then go on with `autoreason resume {self._run}`"
+            ) from failure
         if isinstance(ended, RunPaused):
-            self._journal.append(self._run, ended)
-            if self._on_event:
-                self._on_event(ended)
-        self._journal.set_status(self._run, ended.status)
+            self._pause(ended)
+        else:
+            self._journal.set_status(self._run, ended.status)
         self._journal.take_command(self._run)
         return ended
 
-    def _accept(self, tournament: Tournament) -> Delivered | RunPaused:
-        incumbent = tournament.story.incumbent
+    def _pause(self, paused: RunPaused) -> None:
+        self._journal.append(self._run, paused)
+        if self._on_event:
+            self._on_event(paused)
+        self._journal.set_status(self._run, paused.status)
+
+    def _accept(self, strategy: Strategy) -> Delivered | RunPaused:
+        incumbent = strategy.story.incumbent
         if incumbent is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        delivered = deliver(tournament.story, "accepted", ACCEPTED, incumbent)
-        tournament.story.tell(delivered)
-        self._tell(delivered)
+        delivered = deliver(strategy.story, "accepted", ACCEPTED, incumbent)
+        strategy.tell(delivered)
         return delivered
 
     def _result(self, story: Story, ended: Delivered | RunPaused, purse: Purse) -> Result:

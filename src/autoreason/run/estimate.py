@@ -7,16 +7,15 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from autoreason.contract import count_words
+from autoreason.errors import AutoreasonError
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
+from autoreason.run.kinds import held, kind_of
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.critic import CRITICS
-from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.judging import JUDGES_A_SEAT
-from autoreason.tournament.loop import Tournament
+from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.venue import Venue
 
 _TOKENS_A_WORD = 1.4
@@ -25,12 +24,6 @@ _USUAL_DOCUMENT = 900
 _CRITIQUE = 400
 _BALLOT = 450
 _MILLION = 1_000_000
-_TRIES = 2
-_MENDS = 2
-
-
-Plan = dict[str, int]
-"""Calls by role."""
 
 
 class Span(NamedTuple):
@@ -45,25 +38,35 @@ class Span(NamedTuple):
 class Estimate:
     """What a run may take. Rough by nature: nobody knows how many passes it will need."""
 
-    request: Request
-    calls: Span
-    tokens: Span
-    cost: tuple[Decimal, Decimal, Decimal] | None
+    request: Request | None
+    """The first one; None where the run would ask nothing."""
+    calls: Span | None = None
+    """None where the strategy cannot say."""
+    tokens: Span | None = None
+    cost: tuple[Decimal, Decimal, Decimal] | None = None
     """US dollars; None where a price is not known."""
 
 
-class _First(Exception):
+class _First(AutoreasonError):
     def __init__(self, request: Request) -> None:
         super().__init__(request.key)
         self.request = request
 
 
-def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
+async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    request = first_request(task, settings, prompts or built_in())
-    plans = [_fewest(settings), _likely(settings), _most(settings)]
+    request = await first_request(task, settings, prompts or built_in())
+    plans = kind_of(settings).plans(settings)
+    if request is None or plans is None:
+        return Estimate(request)
     if task.draft is not None:
-        plans = [{**plan, "author": 0} for plan in plans]
+        low, likely, high = plans
+        # A given draft is one text less to write.
+        plans = (
+            _without_draft(low, 1),
+            _without_draft(likely, 1),
+            _without_draft(high, TEXT_CALLS),
+        )
     sizes = _sizes(task, request)
     return Estimate(
         request,
@@ -73,53 +76,24 @@ def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -
     )
 
 
-def first_request(task: Task, settings: Settings, prompts: PromptSet) -> Request:
-    """The first thing a model would be asked."""
+def _without_draft(plan: Plan, calls: int) -> Plan:
+    return {**plan, "author": plan.get("author", 0) - calls}
+
+
+async def first_request(task: Task, settings: Settings, prompts: PromptSet) -> Request | None:
+    """The first thing a model would be asked; None where nothing would be."""
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
             return Reply(outcome=Outcome.EMPTY, text="", model="person")
         raise _First(request)
 
-    run = Tournament(Venue(task, settings, prompts, ask, lambda _: None)).run()
+    strategy = kind_of(settings)(Venue(task, settings, prompts, ask, lambda _: None))
     try:
-        # Nothing in it waits, so one step leads straight to the first request.
-        run.send(None)
+        await held(strategy)
     except _First as first:
         return first.request
-    raise AssertionError("a run asks at least one thing")
-
-
-def _fewest(settings: Settings) -> Plan:
-    """Critics find nothing from the start."""
-    return {"author": 1, "critic": CRITICS * min(settings.k, settings.passes), "judge": 0}
-
-
-def _likely(settings: Settings) -> Plan:
-    """As many passes as chance alone would take until A survives k times in a row."""
-    stays = chance_of_survival(settings.judges, rule=settings.voting)
-    expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
-    passes = min(settings.passes, round(expected))
-    return {
-        "author": 1,
-        "critic": passes,
-        "reviser": passes,
-        "synthesizer": passes,
-        "judge": passes * settings.judges + settings.playoff,
-    }
-
-
-def _most(settings: Settings) -> Plan:
-    """Everything that can be asked again is."""
-    texts = _TRIES + _MENDS
-    seats = max(settings.judges, settings.most_judges) if settings.more_judges else settings.judges
-    return {
-        "author": texts,
-        "critic": settings.passes * CRITICS * _TRIES,
-        "reviser": settings.passes * texts,
-        "synthesizer": settings.passes * texts,
-        "judge": (settings.passes * seats + settings.playoff) * _TRIES * JUDGES_A_SEAT,
-    }
+    return None
 
 
 def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
@@ -137,7 +111,7 @@ def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
 
 
 def _cost(
-    settings: Settings, sizes: dict[str, tuple[int, int]], plans: list[Plan]
+    settings: Settings, sizes: dict[str, tuple[int, int]], plans: tuple[Plan, Plan, Plan]
 ) -> tuple[Decimal, Decimal, Decimal] | None:
     models = settings.models
     addresses = {

@@ -17,6 +17,8 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
         raise InvalidInput(
             f"run {run} was killed before anything was recorded; there is nothing to fork"
         )
+    if story.task.entries:
+        raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
     return replace(story.task, draft=_text(story, run, at_pass))
 
 

@@ -141,7 +141,23 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    """Panels with a verdict: those of the passes, then the playoff."""
+    """Panels with a verdict: those of the passes, the playoff, those over finished texts, and those of every part."""
+    yield from _panels_of_passes(story)
+    if story.playoff and story.playoff.winner:
+        texts = {reign.name: reign.text for reign in story.playoff.texts}
+        yield _finished("playoff", texts, story.playoff.winner, story.playoff_ballots)
+    for stage, held in story.panels.items():
+        if held.held and held.held.verdict:
+            yield _finished(stage, _entries(story, stage), held.held.verdict.winner, held.ballots)
+    for name, part in story.parts.items():
+        for panel in _panels(part):
+            names = {slot: f"{name}: {known}" for slot, known in panel.names.items()}
+            texts = {f"{name}: {known}": text for known, text in panel.texts.items()}
+            stage, winner = f"{name}/{panel.stage}", f"{name}: {panel.winner}"
+            yield _Panel(stage, names, texts, winner, panel.ballots)
+
+
+def _panels_of_passes(story: Story) -> Iterator[_Panel]:
     reigning = "draft"
     for held in story.passes:
         names: dict[str, str] = {slot: f"pass {held.number} {slot}" for slot in held.candidates}
@@ -153,15 +169,24 @@ def _panels(story: Story) -> Iterator[_Panel]:
             yield _Panel(stage, names, texts, names[decided.winner], held.ballots)
         if decided and decided.winner:
             reigning = names[decided.winner]
-    if story.playoff and story.playoff.winner:
-        texts = {reign.name: reign.text for reign in story.playoff.texts}
-        own = {name: name for name in texts}
-        yield _Panel("playoff", own, texts, story.playoff.winner, story.playoff_ballots)
+
+
+def _finished(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
+    return _Panel(stage, {name: name for name in texts}, texts, winner, ballots)
+
+
+def _entries(story: Story, stage: str) -> dict[str, str]:
+    """Finished texts by name: those that came with the task, and what the parts of the run delivered."""
+    entries = story.task.entries if story.task else ()
+    given = {entry.name: entry.text for entry in entries if entry.stage in ("", stage)}
+    return given | {name: part.text for name, part in story.parts.items() if part.text is not None}
 
 
 def _undecided(story: Story) -> int:
     passes = sum(_sat_in_vain(held) for held in story.passes)
-    return passes + bool(story.playoff and story.playoff.winner is None)
+    finished = sum(bool(p.held and p.held.verdict is None) for p in story.panels.values())
+    playoff = bool(story.playoff and story.playoff.winner is None)
+    return passes + finished + playoff + sum(map(_undecided, story.parts.values()))
 
 
 def _sat_in_vain(held: Pass) -> bool:
@@ -172,6 +197,9 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     found: dict[frozenset[str], _Duel] = {}
     for panel in panels:
         cast = [(ballot, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
+        if any(name not in panel.names for _, ranking in cast for name in ranking):
+            # A panel over texts that this record does not hold.
+            continue
         # Who stood on the ballot: an incumbent that broke its contract did not.
         standing = sorted({panel.names[slot] for _, ranking in cast for slot in ranking})
         for one, other in combinations(standing, 2):
@@ -180,7 +208,7 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
                 continue
             duel = found.setdefault(frozenset(texts), _Duel((one, other), texts))
             duel.stages.append(panel.stage)
-            duel.winners.add(panel.texts[panel.winner])
+            duel.winners |= {panel.texts[name] for name in standing if name == panel.winner}
             for ballot, ranking in cast:
                 ranked = [panel.texts[panel.names[slot]] for slot in ranking]
                 behind = ranked.index(duel.texts[0]) > ranked.index(duel.texts[1])

@@ -8,7 +8,9 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_request
+from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
+from autoreason.strategies.finding import check_strategy
 from autoreason.task import Task
 
 _BYTES_A_TOKEN = 4
@@ -16,7 +18,9 @@ _BYTES_A_TOKEN = 4
 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for whatever would only fail later; spends nothing."""
+    check_strategy(task, settings, kind_of(settings))
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
+    needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():
         checked = await pool.check(address)
         if (
@@ -25,22 +29,21 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
             or checked.model_known is False
         ):
             raise InvalidInput(checked.problem)
-        _check_window(task, settings, prompts, address, pool.window(address))
+        room = pool.window(address)
+        if room is not None and needed > room:
+            what = "text to be judged" if task.entries else "draft" if task.draft else "brief"
+            raise InvalidInput(
+                f"the {what} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                "shorten it or choose a model with a larger window"
+            )
 
 
-def _check_window(
-    task: Task, settings: Settings, prompts: PromptSet, address: str, room: int | None
-) -> None:
-    if room is None:
-        return
-    request = first_request(task, settings, prompts)
-    said = sum(len(message.text.encode()) for message in request.messages) // _BYTES_A_TOKEN
-    draft = len(task.draft.encode()) // _BYTES_A_TOKEN if task.draft else 0
+async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
+    request = await first_request(task, settings, prompts)
+    said = sum(_tokens(message.text) for message in request.messages) if request else 0
     # The first request holds a given draft once; a synthesizer reads two texts and writes a third.
-    needed = said + 2 * draft
-    if needed > room:
-        what = "draft" if task.draft else "brief"
-        raise InvalidInput(
-            f"the {what} needs about {needed:,} tokens and {address} has room for {room:,}; "
-            "shorten it or choose a model with a larger window"
-        )
+    return said + 2 * _tokens(task.draft or "")
+
+
+def _tokens(text: str) -> int:
+    return len(text.encode()) // _BYTES_A_TOKEN

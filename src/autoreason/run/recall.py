@@ -10,10 +10,11 @@ from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Reply, Request
 from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
+from autoreason.run.kinds import held, kind_of
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.loop import Tournament
 from autoreason.tournament.report import deliver
+from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.venue import Venue
 
 OnEvent = Callable[[AnyEvent], None]
@@ -106,11 +107,11 @@ async def retell(
 
     more: list[AnyEvent] = []
     teller = Teller(recorded, more.append)
-    tournament = Tournament(Venue(task, settings, prompts, ask, teller))
+    strategy = kind_of(settings)(Venue(task, settings, prompts, ask, teller))
     try:
-        await tournament.run()
+        await held(strategy)
     except _RecordEnds:
-        _repeat_acceptance(tournament, recorded, teller)
+        _repeat_acceptance(strategy, recorded, teller)
     except Interruption:
         pass
     except RecordDiverged as diverged:
@@ -118,13 +119,11 @@ async def retell(
     return Retold(min(teller.told, len(recorded)), _difference(recorded, teller, more, memory))
 
 
-def _repeat_acceptance(
-    tournament: Tournament, recorded: Sequence[AnyEvent], teller: Teller
-) -> None:
+def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller: Teller) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
-    if isinstance(last, Delivered) and last.status == "accepted" and tournament.story.incumbent:
-        teller(deliver(tournament.story, "accepted", last.reason, tournament.story.incumbent))
+    if isinstance(last, Delivered) and last.status == "accepted" and strategy.story.incumbent:
+        teller(deliver(strategy.story, "accepted", last.reason, strategy.story.incumbent))
 
 
 def _difference(

@@ -20,6 +20,7 @@ from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
+from autoreason.strategies.finding import absolute
 from autoreason.task import Task, check_task, make_contract
 
 
@@ -70,6 +71,8 @@ async def refine_async(
         judges=tuple(cast.address(judge) for judge in judge_models) or (cast.address(model),),
     )
     task = _task(brief, draft, facts, contract)
+    if "strategy" in settings:
+        settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
     chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
     small = models.author == DEFAULT_MODEL

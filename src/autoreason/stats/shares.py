@@ -44,7 +44,7 @@ def sign_test(wins: int, losses: int) -> Test:
     _check_counts(wins, losses)
     if not wins + losses:
         return Test(None, reason="needs one win or loss, there is none")
-    return Test(_two_sided(wins, losses), statistic=wins, n=wins + losses)
+    return Test(_two_sided(wins, losses), statistic=float(wins), n=wins + losses)
 
 
 def mcnemar(b: int, c: int, *, mid_p: bool = False) -> Test:
@@ -61,7 +61,7 @@ def mcnemar(b: int, c: int, *, mid_p: bool = False) -> Test:
     if mid_p:
         observed = comb(n, b) / (1 << n)
         p = 1 - observed / 2 if b == c else p - observed
-    return Test(p, statistic=b, n=n)
+    return Test(p, statistic=float(b), n=n)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

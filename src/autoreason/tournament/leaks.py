@@ -68,7 +68,8 @@ _SIGNS = (
     ),
     _sign(
         "fix, address, change, was, revised, added, removed",
-        r"""[*_(\[]++[ \t]*+(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
+        # Only where a row of signs begins: from every one of them, the row would be walked again.
+        r"""(?<![*_(\[])[*_(\[]++[ \t]*+(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
         \s*:[^\n)\]]{0,60}""",
     ),
 )

@@ -10,9 +10,11 @@ from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.venue import Venue
 
 
-async def hold_playoff(venue: Venue, reigns: Sequence[Reigning]) -> Reigning:
+async def hold_playoff(
+    venue: Venue, reigns: Sequence[Reigning], most: int | None = None
+) -> Reigning:
     """The text to deliver; the last incumbent where there is nothing to decide."""
-    finalists = choose_finalists(reigns, venue.settings.playoff_texts)
+    finalists = choose_finalists(reigns, most or venue.settings.playoff_texts)
     if not venue.settings.playoff or len(finalists) < 2:
         return reigns[-1]
     by_name = {reign.name: reign for reign in finalists}

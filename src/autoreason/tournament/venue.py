@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from autoreason.exchange import Ask, Message, Request, Role, Schema
 from autoreason.prompts import PromptSet
 from autoreason.settings import Settings
 from autoreason.task import Task
+from autoreason.tournament.allowance import Allowance
 from autoreason.tournament.chance import boundary
 
 Tell = Callable[[AnyEvent], None]
@@ -28,6 +29,8 @@ class Venue:
     prompts: PromptSet
     ask: Ask
     tell: Tell
+    allowance: Allowance | None = None
+    """What this part of a run may spend; None where it is not held beside others."""
 
     def request(
         self,
@@ -81,3 +84,9 @@ def follow_up(request: Request, key: str, said: str, prompt: str) -> Request:
 def again(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
     return replace(request, key=key, max_tokens=request.max_tokens * (2 if longer else 1))
+
+
+def later(request: Request, said: Sequence[Message]) -> Request:
+    """The same question after a conversation that has gone before."""
+    *opening, question = request.messages
+    return replace(request, messages=(*opening, *said, question))

@@ -1,0 +1,117 @@
+"""What rankings say about pairs: duels, Condorcet winners, majorities in a circle. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import combinations
+
+Ranking = Sequence[Sequence[str] | AbstractSet[str]]
+"""Best first; each step is a name, or a group of names that share the place. Names left out are not compared."""
+
+Game = tuple[str, str, float]
+"""Two names, and what the first made of it: 1 won, 0.5 drawn, 0 lost."""
+
+WinMatrix = Mapping[str, Mapping[str, int]]
+"""How many rankings put the first name above the second."""
+
+
+def levels(ranking: Ranking) -> list[tuple[str, ...]]:
+    """The places of a ranking, each with everybody on it."""
+    places = [(step,) if isinstance(step, str) else tuple(step) for step in ranking]
+    names = [name for place in places for name in place]
+    if len(set(names)) < len(names):
+        raise ValueError(f"a ranking names everybody once, not {', '.join(names)}")
+    return places
+
+
+def names_in(rankings: Iterable[Ranking]) -> list[str]:
+    """Everybody who is ranked, in order of first appearance."""
+    named = (name for ranking in rankings for place in levels(ranking) for name in place)
+    return list(dict.fromkeys(named))
+
+
+def games(rankings: Iterable[Ranking]) -> list[Game]:
+    """Every ranking as the duels it holds."""
+    played: list[Game] = []
+    for ranking in rankings:
+        places = levels(ranking)
+        for place in places:
+            played += [(one, other, 0.5) for one, other in combinations(place, 2)]
+        for better, worse in combinations(places, 2):
+            played += [(one, other, 1.0) for one in better for other in worse]
+    return played
+
+
+def win_matrix(rankings: Sequence[Ranking]) -> WinMatrix:
+    """How many rankings put whom above whom; who shares a place is above nobody on it."""
+    names = names_in(rankings)
+    wins = {one: {other: 0 for other in names if other != one} for one in names}
+    for one, other, score in games(rankings):
+        if score == 1:
+            wins[one][other] += 1
+    return wins
+
+
+def borda(rankings: Sequence[Ranking]) -> dict[str, float]:
+    """Points by place (Borda 1781): n for the best of n, down to 1; who shares a place shares its points."""
+    totals = dict.fromkeys(names_in(rankings), 0.0)
+    for ranking in rankings:
+        places = levels(ranking)
+        left = sum(len(place) for place in places)
+        for place in places:
+            for name in place:
+                totals[name] += left - (len(place) - 1) / 2
+            left -= len(place)
+    return totals
+
+
+def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
+    """How often each came first; a shared first place counts in parts."""
+    firsts = dict.fromkeys(names_in(rankings), 0.0)
+    for ranking in rankings:
+        best = levels(ranking)[0]
+        for name in best:
+            firsts[name] += 1 / len(best)
+    return firsts
+
+
+def condorcet_winner(rankings: Sequence[Ranking]) -> str | None:
+    """Whoever beats each other one in a duel (Condorcet 1785); None where nobody does."""
+    wins = win_matrix(rankings)
+    for one, over in wins.items():
+        if all(times > wins[other][one] for other, times in over.items()):
+            return one
+    return None
+
+
+def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
+    """Groups in which majorities go round in a circle: each beats each, by way of others."""
+    wins = win_matrix(rankings)
+    reach = _closure(
+        {one: {b for b, n in over.items() if n > wins[b][one]} for one, over in wins.items()}
+    )
+    groups = {
+        tuple(other for other in wins if other in reach[one] and one in reach[other])
+        for one in wins
+    }
+    return sorted(group for group in groups if len(group) > 1)
+
+
+def smith_set(rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """The smallest group whose every member beats everybody outside it (Good 1971, Smith 1973)."""
+    wins = win_matrix(rankings)
+    reach = _closure(
+        {one: {b for b, n in over.items() if n >= wins[b][one]} for one, over in wins.items()}
+    )
+    return tuple(one for one in wins if reach[one] | {one} >= set(wins))
+
+
+def _closure(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Whom one gets to in any number of steps (Warshall 1962)."""
+    reach = {one: set(others) for one, others in steps.items()}
+    for middle in reach:
+        for others in reach.values():
+            if middle in others:
+                others |= reach[middle]
+    return reach

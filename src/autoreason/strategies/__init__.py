@@ -1,0 +1,1 @@
+"""The rival ways from a task to a text, and where a strategy is found by its name."""

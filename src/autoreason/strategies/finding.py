@@ -1,0 +1,129 @@
+"""Strategies by name: our own, those of installed packages, and one's own class in one's own file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import Settings
+from autoreason.task import Task
+from autoreason.tournament.strategy import COMMON_PROMPTS, Strategy
+
+ENTRY_POINTS = "autoreason.strategies"
+"""The group under which a package announces strategies of its own."""
+RIVALS = {
+    "autoreason": "autoreason.tournament.loop:Tournament",
+    "single": "autoreason.strategies.sampled:Single",
+    "conservative": "autoreason.strategies.iterated:Conservative",
+    "improve": "autoreason.strategies.iterated:Improve",
+    "harsh": "autoreason.strategies.iterated:Harsh",
+    "critique_revise": "autoreason.strategies.iterated:CritiqueRevise",
+    "best_of_n": "autoreason.strategies.sampled:BestOfN",
+    "self_refine": "autoreason.strategies.self_refine:SelfRefine",
+}
+"""Ways from a task to a text, each imported when it is asked for."""
+_PLUGGED_IN = "autoreason_strategy_"
+
+
+def find_strategy(name: str, others: dict[str, str] | None = None) -> type[Strategy]:
+    """The class behind a name; one clear sentence where there is none."""
+    places = RIVALS | (others or {})
+    if name in places:
+        module, _, kind = places[name].partition(":")
+        return _strategy(getattr(importlib.import_module(module), kind), name)
+    if ":" in name:
+        return _from_file(name)
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            return _from_package(point)
+    raise InvalidInput(
+        f"no strategy {name!r}; there are {', '.join([*RIVALS, *announced()])}, "
+        "or name your own as file.py:Class"
+    )
+
+
+def announced() -> list[str]:
+    """Strategies that installed packages bring."""
+    return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+
+
+def absolute(name: str) -> str:
+    """A name that means the same in another folder."""
+    file, colon, kind = name.rpartition(":")
+    if not colon or name in RIVALS:
+        return name
+    return f"{Path(file).expanduser().resolve()}:{kind}"
+
+
+def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
+    """Every prompt a strategy uses; None is all there are."""
+    return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)
+
+
+def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
+    """Raise `InvalidInput` where the strategy cannot be held with these settings."""
+    if task.entries and kind.prompts is not None and "judge" not in kind.prompts:
+        raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
+    kind.check(settings)
+
+
+def _from_file(name: str) -> type[Strategy]:
+    file, _, kind = name.rpartition(":")
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise InvalidInput(f"no file {file} to take the strategy {kind} from; check the name")
+    module = _load(path.resolve())
+    if not hasattr(module, kind):
+        raise InvalidInput(f"{file} has no class {kind}; check the name behind the colon")
+    return _strategy(getattr(module, kind), name)
+
+
+@cache
+def _load(path: Path) -> ModuleType:
+    """A file as a module; whatever it raises is told with its place."""
+    name = f"{_PLUGGED_IN}{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{path} is no Python file; name one that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and the like look their module up by its name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InvalidInput(f"{path} cannot be loaded: {described(error)}; mend it") from error
+    return module
+
+
+def _from_package(point: EntryPoint) -> type[Strategy]:
+    try:
+        kind = point.load()
+    except Exception as error:
+        raise InvalidInput(
+            f"the strategy {point.name} of an installed package cannot be loaded: {described(error)}; "
+            "mend or remove the package"
+        ) from error
+    return _strategy(kind, point.name)
+
+
+def _strategy(kind: object, name: str) -> type[Strategy]:
+    if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+        raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.Strategy")
+    return kind
+
+
+def described(error: BaseException) -> str:
+    """An exception and the line it came from, for whoever wrote that line."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    at = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    said = str(error).splitlines()[0] if str(error) else "no message"
+    return f"{type(error).__name__} ({said}){at}"

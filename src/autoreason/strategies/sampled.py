@@ -1,0 +1,86 @@
+"""No revision at all: one draft, or the best of several."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.events import Delivered
+from autoreason.settings import Settings
+from autoreason.tournament.drafting import write_draft
+from autoreason.tournament.judging import JUDGES_A_SEAT
+from autoreason.tournament.panel import in_order
+from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.playoff import hold_playoff
+from autoreason.tournament.strategy import Strategy, read_options
+
+MOST_SAMPLES = 10
+"""As many texts as a judge is asked to rank."""
+
+
+class Single(Strategy):
+    """The author's first answer."""
+
+    summary = "one draft, delivered as it is"
+    prompts = ()
+    iterates = False
+
+    async def run(self) -> Delivered:
+        """Write it and be done."""
+        await self.write_draft()
+        return self.deliver("done", "one draft was asked for")
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
+        """One text."""
+        return {"author": 1}, {"author": 1}, {"author": TEXT_CALLS}
+
+
+class Samples(Struct, frozen=True, kw_only=True):
+    """How many drafts are written."""
+
+    n: int = 6
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.n <= MOST_SAMPLES:
+            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MOST_SAMPLES}")
+
+
+class BestOfN(Strategy):
+    """Independent drafts, and a blind panel that picks one of them."""
+
+    summary = "independent drafts (option n, default 6), the best by a blind panel"
+    prompts = ("judge", "ballot_again")
+
+    async def run(self) -> Delivered:
+        """Write them all, then hold the panel."""
+        await self.write_draft()
+        most = read_options(self.settings, Samples).n
+        number = 1
+        while number < most and self.affords_another(self.settings.playoff):
+            # Only where somebody counts along must one draft wait for another.
+            wave = 1 if self.venue.allowance else most - number
+            numbers = range(number + 1, number + 1 + wave)
+            drafts = [write_draft(self.venue, f"pass/{each}/author") for each in numbers]
+            async for written in in_order(drafts):
+                number += 1
+                self.begin_pass(number)
+                self.take(number, written)
+        winner = await hold_playoff(self.venue, self.story.reigns, most)
+        return self.deliver("done", f"the best of {len(self.story.reigns)} drafts", winner)
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """The drafts and the panel."""
+        n = read_options(settings, Samples).n
+        judges = settings.playoff
+        likely = {"author": n, "judge": judges}
+        most = {"author": n * TEXT_CALLS, "judge": judges * TRIES * JUDGES_A_SEAT}
+        return likely, likely, most
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Its option, and a panel to choose with."""
+        read_options(settings, Samples)
+        if not settings.playoff:
+            raise InvalidInput("best_of_n needs a panel to choose with; leave out --no-playoff")

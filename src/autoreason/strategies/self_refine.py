@@ -1,0 +1,96 @@
+"""Self-Refine (Madaan and others, 2023): one model, one conversation, its own feedback, until it says it is done."""
+
+from __future__ import annotations
+
+from autoreason.events import CritiqueMade, Delivered
+from autoreason.exchange import Message, Outcome, Reply, Request, Role
+from autoreason.settings import Settings
+from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.venue import again, later
+from autoreason.tournament.writing import write
+
+_REMEMBERED = 3
+"""Rounds of the conversation that are shown again: all of it would soon fill any window."""
+_DONE = "DONE"
+"""What the author is asked to say when nothing is left to improve."""
+
+
+class SelfRefine(Strategy):
+    """Feedback and refinement by the author itself, who remembers the rounds before."""
+
+    summary = (
+        "the author's own feedback and refinement in one conversation, until it says it is done"
+    )
+    prompts = ("feedback", "refine")
+
+    async def run(self) -> Delivered:
+        """Refine until the author finds nothing more to improve."""
+        await self.write_draft()
+        rounds: list[tuple[Message, ...]] = []
+        number = 0
+        while self.may_begin(number + 1):
+            number += 1
+            self.begin_pass(number)
+            feedback = await self._feedback(number, rounds)
+            if feedback is None:
+                self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
+                continue
+            if _content(feedback):
+                self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
+                return self.deliver("converged", "the author found nothing more to improve")
+            await self._refine(number, feedback, rounds)
+        return self.deliver("capped", self.why_capped(number))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """Feedback and a text a pass."""
+        passes = settings.passes
+        return (
+            {"author": 1, "critic": 1},
+            {"author": 1, "critic": passes, "reviser": passes},
+            {"author": TEXT_CALLS, "critic": passes * TRIES, "reviser": passes * TEXT_CALLS},
+        )
+
+    async def _feedback(self, number: int, rounds: list[tuple[Message, ...]]) -> str | None:
+        """What the author thinks of its text; None where nothing can be read."""
+        guidance = await self.guidance(number)
+        text = self.incumbent.text
+        key = f"pass/{number}/critic/0"
+        prompt = self.venue.prompt("feedback", key, (text, guidance), text=text, guidance=guidance)
+        request = self._question("critic", f"{key}/try/0", prompt, rounds)
+        reply = await self.venue.ask(request)
+        if not _usable(reply):
+            longer = reply.outcome is Outcome.TRUNCATED
+            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=longer))
+        said = reply.text.strip() if _usable(reply) else ""
+        self.tell(CritiqueMade(number=number, critic=0, prose=said, readable=bool(said)))
+        return said or None
+
+    async def _refine(self, number: int, feedback: str, rounds: list[tuple[Message, ...]]) -> None:
+        before, key = self.incumbent.text, f"pass/{number}/reviser"
+        prompt = self.venue.prompt(
+            "refine", key, (before, feedback), text=before, critique=feedback
+        )
+        request = self._question("reviser", f"{key}/try/0", prompt, rounds)
+        self.take(number, await write(self.venue, request, key))
+        rounds.append((Message("user", prompt), Message("assistant", self.incumbent.text)))
+
+    def _question(
+        self, role: Role, key: str, prompt: str, rounds: list[tuple[Message, ...]]
+    ) -> Request:
+        settings = self.settings
+        request = self.venue.request(
+            role, key, settings.models.author, prompt, temperature=settings.author_temperature
+        )
+        return later(request, [said for each in rounds[-_REMEMBERED:] for said in each])
+
+
+def _content(feedback: str) -> bool:
+    """Whether the author says that it is done, and nothing else of weight."""
+    first = feedback.splitlines()[0].strip(" .!*_#`\"'")
+    return first.upper() == _DONE
+
+
+def _usable(reply: Reply) -> bool:
+    return reply.outcome is Outcome.OK and bool(reply.text.strip())

@@ -1,0 +1,52 @@
+"""Which texts may stand: whole, within the contract, and not the same as another."""
+
+from __future__ import annotations
+
+from autoreason.contract import count_words
+from autoreason.events import CandidateDropped, CandidateReady, Slot
+from autoreason.tournament.documents import same_text
+from autoreason.tournament.venue import Venue
+from autoreason.tournament.writing import Unwritten, Written
+
+
+def admit(
+    venue: Venue, number: int, slot: Slot, written: Written | Unwritten, others: tuple[str, ...]
+) -> bool:
+    """Whether a text may stand; what it is, or why not, is told either way."""
+    if isinstance(written, Unwritten):
+        venue.tell(
+            CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
+        )
+        return False
+    if any(same_text(written.text, other) for other in others):
+        venue.tell(
+            CandidateDropped(
+                number=number, slot=slot, reason="clone", detail="the same as another text"
+            )
+        )
+        return False
+    if written.violations:
+        venue.tell(
+            CandidateDropped(
+                number=number,
+                slot=slot,
+                reason="contract",
+                detail="; ".join(v.message for v in written.violations),
+                violations=written.violations,
+                text=written.text,
+            )
+        )
+        return False
+    venue.tell(
+        CandidateReady(
+            number=number,
+            slot=slot,
+            text=written.text,
+            words=count_words(written.text),
+            notes=written.notes,
+            repaired=written.repaired,
+            rewritten=written.rewritten,
+            leaks=written.leaks,
+        )
+    )
+    return True

@@ -1,0 +1,51 @@
+"""What a strategy may spend beside its rivals: asked between passes, so that the answer depends on replies alone."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Reply, Spent
+
+Unit = Literal["calls", "tokens", "cost"]
+
+
+class Allowance:
+    """A limit that another pass may not overstep; nothing paid for is thrown away for it."""
+
+    def __init__(self, unit: Unit, amount: Decimal | None = None) -> None:
+        self.unit = unit
+        self.amount = amount
+        """None is no limit: only what is spent is counted."""
+        self.total = Spent()
+        self._begun = Decimal(0)
+        self._dearest = Decimal(0)
+
+    def take(self, reply: Reply) -> None:
+        """Count one reply."""
+        self.total = self.total.plus(reply)
+
+    @property
+    def spent(self) -> Decimal:
+        """In the unit that is matched."""
+        if self.unit == "cost" and self.total.cost is None:
+            raise InvalidInput(
+                "budgets cannot be matched by cost where a price is not known; match calls or tokens"
+            )
+        return Decimal(getattr(self.total, self.unit) or 0)
+
+    def begin_pass(self) -> None:
+        """What is spent from here on belongs to one pass."""
+        self._begun = self.spent
+
+    def end_pass(self) -> None:
+        """Remember the dearest pass."""
+        self._dearest = max(self._dearest, self.spent - self._begun)
+
+    def fits_another(self, calls_after: int = 0) -> bool:
+        """Whether a pass as dear as the dearest fits, and with it the calls that come after the last one."""
+        if self.amount is None:
+            return True
+        a_call = self.spent / self.total.calls if self.total.calls else Decimal(0)
+        return self.spent + self._dearest + calls_after * a_call <= self.amount

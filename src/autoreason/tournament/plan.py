@@ -1,0 +1,48 @@
+"""How many calls a tournament takes, by role, before it is held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autoreason.settings import Settings
+from autoreason.tournament.critic import CRITICS
+from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.judging import JUDGES_A_SEAT
+
+Plan = Mapping[str, int]
+"""Calls by role."""
+TRIES = 2
+"""A text, a critique or a ballot that cannot be used is asked for once more."""
+TEXT_CALLS = TRIES + 2
+"""The most a text can take: one call to mend a leak and one to mend a breach of contract come on top."""
+
+
+def fewest(settings: Settings) -> Plan:
+    """Critics find nothing from the start."""
+    return {"author": 1, "critic": CRITICS * min(settings.k, settings.passes), "judge": 0}
+
+
+def likely(settings: Settings) -> Plan:
+    """As many passes as chance alone would take until A survives k times in a row."""
+    stays = chance_of_survival(settings.judges, rule=settings.voting)
+    expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
+    passes = min(settings.passes, round(expected))
+    return {
+        "author": 1,
+        "critic": passes,
+        "reviser": passes,
+        "synthesizer": passes,
+        "judge": passes * settings.judges + settings.playoff,
+    }
+
+
+def most(settings: Settings) -> Plan:
+    """Everything that can be asked again is."""
+    seats = max(settings.judges, settings.most_judges) if settings.more_judges else settings.judges
+    return {
+        "author": TEXT_CALLS,
+        "critic": settings.passes * CRITICS * TRIES,
+        "reviser": settings.passes * TEXT_CALLS,
+        "synthesizer": settings.passes * TEXT_CALLS,
+        "judge": (settings.passes * seats + settings.playoff) * TRIES * JUDGES_A_SEAT,
+    }

@@ -1,0 +1,200 @@
+"""What every way from a task to a text has in common: the story so far, and how it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.contract import count_words
+from autoreason.errors import InvalidInput, PanelFailed, plainly
+from autoreason.events import (
+    AnyEvent,
+    Delivered,
+    GuidanceTaken,
+    PassDecided,
+    PassOutcome,
+    PassStarted,
+    Reigning,
+    Slot,
+    Status,
+    Verdict,
+)
+from autoreason.exchange import Request
+from autoreason.settings import Settings
+from autoreason.story import Story
+from autoreason.tournament.admission import admit
+from autoreason.tournament.drafting import draft
+from autoreason.tournament.plan import Plan
+from autoreason.tournament.report import deliver
+from autoreason.tournament.venue import Venue
+from autoreason.tournament.writing import Unwritten, Written
+
+COMMON_PROMPTS = ("system", "task", "author", "mend_leak", "mend_contract")
+Own = TypeVar("Own", bound=Struct)
+
+
+class Strategy:
+    """A way from a task to a text: `run` asks through the venue, tells what happens, and delivers.
+
+    The same seed and the same replies must tell the same story: that is what resuming rests on.
+    """
+
+    summary: ClassVar[str] = ""
+    """What it does, in a line."""
+    prompts: ClassVar[tuple[str, ...] | None] = None
+    """The prompts it uses beside the common ones; None is all of them."""
+    iterates: ClassVar[bool] = True
+    """Whether it holds passes, as many as its settings and its allowance let it."""
+
+    def __init__(self, venue: Venue) -> None:
+        self.story = Story(task=venue.task, settings=venue.settings)
+        self._outside = venue.tell
+        self.venue = replace(venue, tell=self.tell)
+        self.settings = venue.settings
+
+    async def run(self) -> Delivered:
+        """From the task to a text."""
+        raise NotImplementedError
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
+        """Calls by role, from the fewest to the most, without a given draft; None where nobody can say."""
+        return None
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Raise `InvalidInput` for options it does not understand; by default it understands none."""
+        if settings.strategy_options:
+            name = min(settings.strategy_options)
+            raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
+
+    def tell(self, event: AnyEvent) -> None:
+        """Take an event into the story and pass it on."""
+        self.story.tell(event)
+        self._outside(event)
+
+    @property
+    def incumbent(self) -> Reigning:
+        """The text that stands now."""
+        if self.story.incumbent is None:
+            raise InvalidInput("there is no text yet; write the draft first")
+        return self.story.incumbent
+
+    async def write_draft(self) -> Reigning:
+        """The first text: given, or written by the author."""
+        await draft(self.venue)
+        return self.incumbent
+
+    def begin_pass(self, number: int) -> None:
+        """The next pass begins with the text that stands."""
+        if self.venue.allowance:
+            self.venue.allowance.begin_pass()
+        self.tell(PassStarted(number=number, words=count_words(self.incumbent.text)))
+
+    def may_begin(self, number: int, *, calls_after: int = 0) -> bool:
+        """Whether this pass may be held, with this many calls to come after the last one."""
+        return number <= self.settings.passes and self.affords_another(calls_after)
+
+    def affords_another(self, calls_after: int = 0) -> bool:
+        """Whether the allowance, where there is one, pays for another pass and what comes after."""
+        allowance = self.venue.allowance
+        return allowance is None or allowance.fits_another(calls_after)
+
+    async def guidance(self, number: int) -> str:
+        """What a person wants the critic of this pass to look at."""
+        request = Request(
+            role="person", key=f"pass/{number}/guidance", model="person", messages=(), max_tokens=0
+        )
+        guidance = (await self.venue.ask(request)).text
+        if guidance:
+            self.tell(GuidanceTaken(number=number, text=guidance))
+        return guidance
+
+    def take(self, number: int, written: Written | Unwritten) -> None:
+        """End a pass with its revision, unless it cannot stand: cut off, a clone, or in breach of contract."""
+        if admit(self.venue, number, "B", written, (self.incumbent.text,)):
+            self.end_pass(number, "taken", "B")
+        elif isinstance(written, Unwritten) and written.reason != "truncated":
+            self.end_pass(number, "inconclusive", None, reason="the author wrote nothing")
+        else:
+            self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
+
+    def end_pass(
+        self,
+        number: int,
+        outcome: PassOutcome,
+        winner: Slot | None,
+        *,
+        streak: int = 0,
+        verdict: Verdict | None = None,
+        survival_chance: float | None = None,
+        reason: str = "",
+    ) -> None:
+        """Tell how a pass ended; after too many that decided nothing the run pauses."""
+        text = self.incumbent.text
+        if winner and winner != "A":
+            text = self.story.passes[-1].text(winner)
+        self.tell(
+            PassDecided(
+                number=number,
+                outcome=outcome,
+                winner=winner,
+                # An inconclusive pass says nothing about A: the streak neither grows nor ends.
+                streak=streak if winner else self.story.streak,
+                words=count_words(text),
+                verdict=verdict,
+                survival_chance=survival_chance,
+                reason=reason,
+            )
+        )
+        if self.venue.allowance:
+            self.venue.allowance.end_pass()
+        self._give_up_on_dead_passes()
+
+    def why_capped(self, held: int) -> str:
+        """What kept another pass from being held."""
+        if held < self.settings.passes:
+            return f"{held} passes were held; another would not fit the allowance"
+        return f"{held} passes were held, the most allowed"
+
+    def deliver(self, status: Status, reason: str, text: Reigning | None = None) -> Delivered:
+        """The end: this text, or the one that stands."""
+        delivered = deliver(self.story, status, reason, text or self.incumbent)
+        self.tell(delivered)
+        return delivered
+
+    def _give_up_on_dead_passes(self) -> None:
+        recent = self.story.passes[-self.settings.inconclusive :]
+        dead = [
+            p
+            for p in recent
+            if p.decided
+            and p.decided.outcome == "inconclusive"
+            and p.number > self.settings.forgiven
+        ]
+        if len(dead) == self.settings.inconclusive:
+            last = recent[-1].decided
+            why = last.reason if last else ""
+            raise PanelFailed(
+                f"{len(dead)} passes in a row were inconclusive, the last because {why}"
+            )
+
+
+def read_options(settings: Settings, kind: type[Own]) -> Own:
+    """A strategy's own options as it declares them; what it does not know is one clear sentence."""
+    unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
+    if unknown:
+        known = ", ".join(kind.__struct_fields__)
+        raise InvalidInput(
+            f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
+        )
+    try:
+        # Typed on a command line they are words.
+        return msgspec.convert(settings.strategy_options, kind, strict=False)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, InvalidInput):
+            raise error.__cause__ from None
+        raise InvalidInput(f"{settings.strategy}: {plainly(error)}") from None
