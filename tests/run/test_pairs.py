@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from tests.run.comparisons import comparison
 from tests.run.runs import hold, scripted
 from tests.tournament.stage import vote
 
@@ -167,6 +169,17 @@ async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> N
         "below_agreement": 0,
         "not_won": 0,
     }
+
+
+def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Journal) -> None:
+    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    for event in comparison():
+        journal.append("20260101-a-comparison", event)
+    asyncio.run(journal.flush())
+    found = find_pairs(["20260101-a-comparison"], journal=journal)
+    assert names(found) == {("short", "long", 2, 1), ("tournament", "human", 3, 0)}
+    assert {pair.stages for pair in found.pairs} == {("panel/1",), ("panel/2",)}
+    assert found.undecided == 1
 
 
 @hypothesis_settings(

@@ -164,15 +164,16 @@ def _kept_pass(line: _Line) -> AuditedPass:
 
 
 def _kept_panel(line: _Line) -> Panel:
-    votes = None
+    votes, valid = None, _valid(line)
     if line.judges is not None:
         votes = tuple(_vote(judge, line.judge_model) for judge in line.judges)
     return Panel(
         candidates=tuple(line.scores) if line.scores else SLOTS,
         rule=_RULES.get(line.aggregation, line.aggregation),
         judge=line.judge_model,
-        seats=line.panel_size,
-        valid=_valid(line),
+        # Whoever voted had a seat, whatever else the line says.
+        seats=max(line.panel_size, valid or 0) if line.panel_size is not None else None,
+        valid=valid,
         votes=votes,
         scores=line.scores,
         winner=line.winner,

@@ -12,7 +12,7 @@ import click
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
 from autoreason.cli.several import all_option, runs_argument, runs_meant
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnknownRun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autoreason.audit.examine import Audit
     from autoreason.audit.findings import Finding
     from autoreason.audit.record import AuditedRun
+    from autoreason.journal import Journal
 
 _STYLES = {"alarm": "bold red", "look": "yellow", "fine": "green", "unknown": "dim"}
 _HEADINGS = {
@@ -71,18 +72,27 @@ def _read(records: tuple[str, ...], every: bool, journal: str | None) -> list[Au
     from autoreason.audit.files import once_each, read_records
     from autoreason.audit.ours import read_run
 
-    files = [Path(name) for name in records if _names_a_file(name)]
-    named = tuple(name for name in records if not _names_a_file(name))
-    runs = [run for file in files for run in read_records(file)]
-    if named or not files:
+    plainly_files = [name for name in records if "/" in name or name.endswith(".jsonl")]
+    others = [name for name in records if name not in plainly_files]
+    runs = [run for name in plainly_files for run in read_records(Path(name))]
+    if others or not records:
         with opened(journal) as book:
-            for run in runs_meant(book, named, every):
-                runs += read_run(run, book)
+            files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
+            runs += [run for name in files for run in read_records(Path(name))]
+            named = tuple(name for name in others if name not in files)
+            if named or not records:
+                for run in runs_meant(book, named, every):
+                    runs += read_run(run, book)
     return once_each(runs)
 
 
-def _names_a_file(name: str) -> bool:
-    return "/" in name or name.endswith(".jsonl") or Path(name).exists()
+def _is_run(name: str, book: Journal) -> bool:
+    """A run comes before a folder of the same name: it may be the run's own export."""
+    try:
+        book.find(name)
+    except UnknownRun:
+        return False
+    return True
 
 
 def _print(found: Audit, console: Console) -> None:
