@@ -140,6 +140,12 @@ class Spent(Struct, frozen=True, kw_only=True):
             seconds=self.seconds + call.seconds,
         )
 
+    def joined(self, other: Spent) -> Spent:
+        """Both together."""
+        return Spent(
+            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        )
+
 
 Ask = Callable[[Request], Awaitable[Reply]]
 """The one thing the tournament is given. Raises an `Interruption` when the run cannot go on."""

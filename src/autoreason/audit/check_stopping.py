@@ -140,7 +140,12 @@ def convergence(runs: Runs) -> Finding:
     if not converged:
         if not known:
             return _CONVERGENCE.unknown("the record does not say how runs ended")
-        said = f"none of {many(len(known), 'run')} converged, so nothing rests on a streak"
+        who = (
+            "the run did not converge"
+            if len(known) == 1
+            else f"none of {len(known)} runs converged"
+        )
+        said = f"{who}, so nothing rests on a streak"
         return _CONVERGENCE.found("fine", said, Estimate(None, n=0, reason="no run converged"))
     empty = [run for run in converged if any(_empty(held) for held in _last(run))]
     tied = [run for run in converged if any(held.panel and held.panel.tied for held in _last(run))]

@@ -35,14 +35,15 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
 
-def settings_of(values: dict[str, Any]) -> Settings:
+def settings_of(values: dict[str, Any], **more: Any) -> Settings:
     """Settings for a new run."""
     everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
     return make_settings(
         models_of(everywhere, values),
-        _seed(values),
+        seed_of(values),
         values["protocol"] or "robust",
         **_changes(values),
+        **more,
     )
 
 
@@ -54,7 +55,7 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
             task, contract=msgspec.structs.replace(task.contract, **contract)
         )
     before = Models.everywhere(values["model"]) if values["model"] else settings.models
-    models, seed, changes = models_of(before, values), _seed(values), _changes(values)
+    models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
     changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
     if values["protocol"]:
         return task, make_settings(models, seed, values["protocol"], **changes)
@@ -79,6 +80,12 @@ def budget_of(values: dict[str, Any]) -> dict[str, Any]:
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 
+def budget_in(values: dict[str, Any]) -> Budget | None:
+    """The budget that was given; None where no limit was."""
+    limits = budget_of(values)
+    return Budget(**limits) if limits else None
+
+
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     if values["no_playoff"] and values["playoff"] is not None:
         raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
@@ -89,8 +96,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
         changes["tie_order"] = tuple(
             slot.strip().upper() for slot in values["tie_order"].split(">")
         )
-    if limits := budget_of(values):
-        changes["budget"] = Budget(**limits)
+    if limits := budget_in(values):
+        changes["budget"] = limits
     return changes | _strategy(values)
 
 
@@ -113,5 +120,6 @@ def _pair(given: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _seed(values: dict[str, Any]) -> int:
+def seed_of(values: dict[str, Any]) -> int:
+    """The seed that was given, or one that is drawn now."""
     return secrets.randbits(32) if values["seed"] is None else int(values["seed"])

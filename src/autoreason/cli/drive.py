@@ -13,7 +13,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autoreason.cli import ending, words
+from autoreason.cli import ending, studies, words
+from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
 from autoreason.exchange import Signal
@@ -84,11 +85,18 @@ class Manner:
     as_json: bool = False
     quiet: bool = False
     live: bool = True
+    journal: str | None = None
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Manner:
         """As the options say."""
-        return cls(values["output"], values["as_json"], values["quiet"], not values["no_live"])
+        return cls(
+            values.get("output"),
+            values["as_json"],
+            values["quiet"],
+            not values["no_live"],
+            values["journal"],
+        )
 
 
 def choose_view(live: Live, manner: Manner, console: Console, known: int = 0) -> View:
@@ -124,6 +132,10 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
     view = choose_view(Live(run), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
+    if status == 0 and studies.is_study(result.story):
+        with opened(manner.journal) as journal:
+            studies.show(result, journal, as_json=manner.as_json)
+        return status
     ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
     if not manner.quiet:
         rows = ending.rows(result, result.story, view.live.elapsed, manner.output)

@@ -23,11 +23,17 @@ from autoreason.exchange import (
 from autoreason.settings import Budget
 from autoreason.story import Pass, Story
 
+STUDIES = ("judge", "judge_pairs", "rejudge", "compare", "certify")
+"""Runs that judge texts instead of writing one."""
+
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
 """Good enough to show that something moves; what counts is what the provider reports."""
 _TAIL = 240
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
+_PART = 3
+"""Steps of a key that name the part of a comparison, or a judge of a panel."""
+_MOST_PARTS = 12
 _SEAT = re.compile(r"/judge/(\d+)")
 
 
@@ -146,6 +152,8 @@ class Live:
         story = self.story
         if story.task is None or story.delivered or story.playoff:
             return ""
+        if self.study:
+            return "judging" if story.task.entries else "at work"
         if story.playoff_ballots or any(call.stage == "playoff" for call in self.calls.values()):
             return "playoff"
         if story.draft is None:
@@ -154,12 +162,19 @@ class Live:
         return f"pass {now.number}" if now and not now.decided else ""
 
     @property
+    def study(self) -> bool:
+        """Whether texts are judged that were there before, or written side by side."""
+        return self.story.settings is not None and self.story.settings.strategy in STUDIES
+
+    @property
     def contest(self) -> bool:
         """Whether every pass is put to a vote."""
         return self.story.settings is None or self.story.settings.strategy == "autoreason"
 
     def steps(self) -> list[Step]:
         """The roles of the present stage, in the order they speak; judges are `seats`."""
+        if self.study:
+            return self._parts()
         if self.stage == "first draft":
             return [self._step("author", ("author",), None, False)]
         if not self.stage.startswith("pass"):
@@ -178,6 +193,22 @@ class Live:
         ]
         # A rival holds passes with fewer roles; those that never speak are not waited for.
         return steps if self.contest else [step for step in steps if step.state != "waiting"]
+
+    def _parts(self) -> list[Step]:
+        """What is under way, by the part or panel it belongs to, and what is counted already."""
+        story = self.story
+        ended = [name for name, part in story.parts.items() if part.delivered]
+        said = [words.count(len(ended), "part") + " done"] if story.parts else []
+        cast = sum(len(panel.ballots) for panel in story.panels.values())
+        if cast or not said:
+            said.append(words.count(cast, "ballot") + " counted")
+        steps = [Step("so far", "done", ", ".join(said))]
+        by_part: dict[str, list[Call]] = {}
+        for key, call in self.calls.items():
+            by_part.setdefault(" ".join(key.split("/")[:_PART]), []).append(call)
+        for name, calls in sorted(by_part.items())[:_MOST_PARTS]:
+            steps.append(Step(name, "working", calls=calls))
+        return steps
 
     def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
@@ -216,7 +247,7 @@ class Live:
     def needs(self) -> str:
         """What would end the run."""
         story = self.story
-        if story.settings is None or story.delivered or self.stage == "playoff":
+        if story.settings is None or story.delivered or self.study or self.stage == "playoff":
             return ""
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"

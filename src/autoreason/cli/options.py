@@ -268,19 +268,68 @@ view_options = group(
 json_option = group("Output", option("--json", "as_json", is_flag=True, help="Print JSON."))
 
 
-def run_options(command: Any) -> Any:
-    """Everything that shapes a run, apart from its text."""
-    groups = (
-        models_options,
-        strategy_options,
-        contract_options,
-        limit_options,
-        stop_options,
-        panel_options,
-        model_options,
-        journal_option,
-        view_options,
-    )
-    for each in reversed(groups):
-        command = each(command)
-    return command
+judges_options = group(
+    "Models",
+    option(
+        "-m",
+        "--model",
+        metavar="ADDRESS",
+        help=f"Who judges, as provider/model. [default: {DEFAULT_MODEL}]",
+    ),
+    option(
+        "--judge-model",
+        "judge_models",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Several of these make a mixed panel.",
+    ),
+    option("--base-url", metavar="URL", help="The server to ask instead of the provider's own."),
+    option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
+    option(
+        "--output-limit",
+        type=int,
+        metavar="TOKENS",
+        help="Most tokens of one reply. [default: 4096]",
+    ),
+    option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
+    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    option(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="All randomness of the panel comes from it. [default: drawn]",
+    ),
+)
+table_options = group(
+    "Output",
+    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
+    option("-q", "--quiet", is_flag=True, help="No progress."),
+    option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+)
+
+
+def _together(*groups: Wrap) -> Wrap:
+    """Several groups of options as one decorator, in this order."""
+
+    def wrap(command: Any) -> Any:
+        for each in reversed(groups):
+            command = each(command)
+        return command
+
+    return wrap
+
+
+_shape = (
+    models_options,
+    contract_options,
+    limit_options,
+    stop_options,
+    panel_options,
+    model_options,
+)
+run_options = _together(models_options, strategy_options, *_shape[1:], journal_option, view_options)
+"""Everything that shapes a run, apart from its text."""
+writing_options = _together(*_shape, journal_option, table_options)
+"""Everything that shapes the runs of a comparison."""
+judging_options = _together(judges_options, limit_options, journal_option, table_options)
+"""Everything that shapes a panel over finished texts."""

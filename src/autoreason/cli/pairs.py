@@ -92,8 +92,11 @@ def pairs(
     lines = _lines(found, layout)
     if output is None:
         sys.stdout.write(lines)
-    else:
+    elif lines:
         write(output, lines)
+    else:
+        # Not even an empty line: no reader takes that for a pair.
+        output.write_bytes(b"")
     print(_said(found, output), file=sys.stderr)
     if as_json:
         print_json(summary(found))

@@ -11,7 +11,7 @@ from autoreason.cli.journals import opened, pick, recorded, run_argument, state,
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.journal import RunRow
+    from autoreason.journal import Journal, RunRow
     from autoreason.story import Story
 
 
@@ -59,7 +59,12 @@ def show(
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
-    recorded(row, story)
+        recorded(row, story)
+        table = _is_table(story) and not (number or text_only or diff)
+        if table:
+            _show_table(book, row, story, as_json)
+    if table:
+        return
     if as_json:
         from autoreason.cli.ending import print_json
 
@@ -77,6 +82,25 @@ def show(
         from autoreason.cli.telling import tell
 
         tell(row, story, number)
+
+
+def _is_table(story: Story) -> bool:
+    from autoreason.cli.studies import is_study
+
+    return is_study(story) and story.delivered is not None
+
+
+def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None:
+    """A finished study: every ballot, then what they come to."""
+    from autoreason.cli.ending import result_of
+    from autoreason.cli.studies import show as show_study
+
+    if not as_json:
+        from autoreason.cli.telling import tell
+
+        tell(row, story)
+        click.echo()
+    show_study(result_of(row, story), book, as_json=as_json)
 
 
 def _text(row: RunRow, story: Story) -> str:

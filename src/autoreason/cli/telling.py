@@ -12,12 +12,13 @@ from autoreason.cli import ending, plain, words
 from autoreason.cli.consoles import stdout_console
 from autoreason.cli.journals import state
 from autoreason.cli.runs import when
+from autoreason.cli.studies import is_study
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autoreason.events import BallotCast, CritiqueMade, Problem
     from autoreason.journal import RunRow
-    from autoreason.story import Pass, Story
+    from autoreason.story import HeldPanel, Pass, Story
 
 _WIDEST = 100
 _STEP = 12
@@ -35,7 +36,9 @@ def tell(row: RunRow, story: Story, number: int | None = None) -> None:
     for each in story.passes:
         teller.one_pass(each, story)
     teller.playoff(story)
-    teller.end(row, story)
+    teller.panels(story)
+    if not is_study(story) or story.delivered is None:
+        teller.end(row, story)
 
 
 def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
@@ -104,6 +107,25 @@ class Teller:
             self._ballot(ballot, in_full=False)
         if story.playoff:
             self._say("verdict", plain.playoff(story.playoff), "bold")
+
+    def panels(self, story: Story) -> None:
+        """Panels over finished texts, ballot by ballot; those of a comparison part by part."""
+        for name, part in story.parts.items():
+            if part.delivered:
+                told = part.delivered
+                text = f"{told.origin}, {words.count(told.words, 'word')}; {told.reason}"
+                self._say(name.removeprefix("repeat/"), text)
+            for panel in part.panels.values():
+                self._panel(name.replace("/", " "), panel)
+        for stage, panel in story.panels.items():
+            self._panel(stage.replace("/", " "), panel)
+
+    def _panel(self, title: str, panel: HeldPanel) -> None:
+        self._heading(title.capitalize())
+        for ballot in panel.ballots:
+            self._ballot(ballot, in_full=False)
+        if panel.held:
+            self._say("verdict", words.panel(panel.held), "bold")
 
     def end(self, row: RunRow, story: Story) -> None:
         """How it ended and what that is worth."""

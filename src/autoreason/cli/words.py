@@ -125,8 +125,8 @@ def panel(event: PanelHeld) -> str:
     verdict = event.verdict
     if verdict is None:
         return "too few valid ballots to decide anything"
-    first = f"a tie at the top, {verdict.winner} among it" if verdict.tied else verdict.winner
-    return f"{first} leads, {scores(verdict.scores)} ({ballots(verdict)})"
+    first = "a tie at the top" if verdict.tied else f"{verdict.winner} leads"
+    return f"{first}, {scores(verdict.scores)} ({ballots(verdict)})"
 
 
 def survivals(streak: int, k: int | None) -> str:

@@ -32,12 +32,13 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import ACCEPTED, Asker
-from autoreason.run.kinds import held, kind_of
+from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
 from autoreason.strategies.finding import prompts_of
+from autoreason.strategies.holding import held
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
 from autoreason.tournament.strategy import Strategy

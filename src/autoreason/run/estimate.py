@@ -12,8 +12,9 @@ from autoreason.exchange import Outcome, Reply, Request
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.kinds import held, kind_of
+from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
+from autoreason.strategies.holding import held
 from autoreason.task import Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.venue import Venue

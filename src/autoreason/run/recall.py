@@ -10,8 +10,9 @@ from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Reply, Request
 from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
-from autoreason.run.kinds import held, kind_of
+from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
+from autoreason.strategies.holding import held
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
 from autoreason.tournament.strategy import Strategy

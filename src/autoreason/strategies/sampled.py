@@ -56,6 +56,9 @@ class BestOfN(Strategy):
         """Write them all, then hold the panel."""
         await self.write_draft()
         most = read_options(self.settings, Samples).n
+        if self.venue.allowance:
+            # What may be spent decides, up to what a judge can rank.
+            most = MOST_SAMPLES
         number = 1
         while number < most and self.affords_another(self.settings.playoff):
             # Only where somebody counts along must one draft wait for another.

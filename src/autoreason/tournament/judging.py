@@ -27,16 +27,30 @@ JUDGES_A_SEAT = 2
 
 
 async def take_seat(
-    venue: Venue, stage: str, seat: int, order: tuple[str, ...], texts: Mapping[str, str]
+    venue: Venue,
+    stage: str,
+    seat: int,
+    order: tuple[str, ...],
+    texts: Mapping[str, str],
+    *,
+    judge: int | None = None,
 ) -> BallotCast:
-    """The ballot of one seat; its ranking is None where two judges in turn gave none."""
-    lens = LENSES[seat % len(LENSES)] if venue.settings.style == "specialists" else ""
+    """The ballot of one seat; its ranking is None where two judges in turn gave none.
+
+    Seats with the same `judge` are asked of the same model; without it every seat has its own.
+    """
+    member = seat if judge is None else judge
+    lens = LENSES[member % len(LENSES)] if venue.settings.style == "specialists" else ""
     asked = 0
-    for judge in range(JUDGES_A_SEAT):
-        key = f"{stage}/judge/{seat}" + (f"/fresh/{judge}" if judge else "")
+    for fresh in range(JUDGES_A_SEAT):
+        key = f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
         labels = neutral_labels(len(order), draw(venue.settings.seed, f"{key}/labels"))
         request = _question(
-            venue, key, seat, lens, dict(zip(labels, (texts[name] for name in order), strict=True))
+            venue,
+            key,
+            member,
+            lens,
+            dict(zip(labels, (texts[name] for name in order), strict=True)),
         )
         reply = await venue.ask(request)
         ranking = _read(reply, labels)
@@ -83,7 +97,9 @@ def ballot_schema(labels: tuple[str, ...]) -> Schema:
     )
 
 
-def _question(venue: Venue, key: str, seat: int, lens: str, labelled: Mapping[str, str]) -> Request:
+def _question(
+    venue: Venue, key: str, member: int, lens: str, labelled: Mapping[str, str]
+) -> Request:
     settings = venue.settings
     prompt = venue.prompt(
         "judge",
@@ -96,7 +112,7 @@ def _question(venue: Venue, key: str, seat: int, lens: str, labelled: Mapping[st
     return venue.request(
         "judge",
         f"{key}/try/0",
-        settings.models.judges[seat % len(settings.models.judges)],
+        settings.models.judges[member % len(settings.models.judges)],
         prompt,
         temperature=settings.judge_temperature,
         schema=ballot_schema(tuple(labelled)),

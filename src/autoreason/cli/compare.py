@@ -1,0 +1,81 @@
+"""`autoreason compare`: strategies from one shared draft, on equal terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from autoreason.cli import options
+
+_EPILOG = """\
+\b
+The first strategy named sets the budget; the others may spend as much, and begin another pass only
+if one as dear as their dearest still fits. In each repeat all begin from the same draft.
+"""
+
+
+@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.argument("brief")
+@options.text_options
+@options.group(
+    "The comparison",
+    options.option(
+        "--strategies",
+        metavar="NAMES",
+        help="Strategies, with commas between. [default: autoreason,single,critique_revise]",
+    ),
+    options.option("--repeats", type=int, metavar="N", help="How often. [default: 5]"),
+    options.option(
+        "--match",
+        type=click.Choice(["calls", "tokens", "cost"]),
+        help="What all may spend equally much of. [default: calls]",
+    ),
+    options.option(
+        "--allowance",
+        type=options.Money(),
+        metavar="N",
+        help="What each may spend, in calls, tokens or dollars, instead of what the first takes.",
+    ),
+    options.option(
+        "--panel", "final_judges", type=int, metavar="N", help="Judges of the panel. [default: 7]"
+    ),
+)
+@options.writing_options
+def compare(brief: str, **values: Any) -> int:
+    """Compare strategies on one brief: does refinement help at all?
+
+    Every strategy begins from the same draft, keeps the same contract and spends as much as the
+    others; a blind panel ranks what they deliver. The table shows points with intervals, paired
+    tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
+
+    \b
+      autoreason compare brief.md -m ollama/llama3.1
+      autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
+      autoreason compare brief.md --match cost -m openai/gpt-5-mini --max-cost 5
+    """
+    from autoreason.cli import chosen
+    from autoreason.cli.run import begin
+    from autoreason.panel.report import require_statistics
+    from autoreason.prompts import load
+    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.strategies.finding import absolute
+
+    require_statistics()
+    own = {
+        "strategies": [absolute(name.strip()) for name in values["strategies"].split(",")]
+        if values["strategies"]
+        else None,
+        "repeats": values["repeats"],
+        "match": values["match"],
+        "allowance": str(values["allowance"]) if values["allowance"] is not None else None,
+        "judges": values["final_judges"],
+    }
+    task = chosen.task_of(brief, values)
+    settings = chosen.settings_of(
+        values | {"strategy": None, "strategy_options": ()},
+        strategy="compare",
+        strategy_options={name: value for name, value in own.items() if value is not None},
+    )
+    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    return begin(task, settings, prompts, values)

@@ -1,0 +1,43 @@
+"""`autoreason rejudge`: recorded passes put to another panel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.journals import opened, pick, run_argument, story_of
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.group(
+    "The panel",
+    options.option(
+        "--judges", type=int, metavar="N", help="How many judges vote in each pass. [default: 7]"
+    ),
+    options.option(
+        "--style",
+        type=click.Choice(["reasoned", "holistic", "specialists"]),
+        help="How judges are asked. [default: reasoned]",
+    ),
+)
+@options.judging_options
+def rejudge(run: str | None, **values: Any) -> int:
+    """Hold the recorded passes of a run again with another panel.
+
+    Nothing is written anew: the texts of RUN are judged once more, pass by pass and in the
+    playoff, and the table says which decisions would have come out otherwise.
+
+    \b
+      autoreason rejudge amber-fox --judge-model openai/gpt-5
+      autoreason rejudge --judges 15 --style holistic
+    """
+    from autoreason.cli import study
+    from autoreason.panel.again import recorded_panels
+
+    with opened(values["journal"]) as journal:
+        row = pick(journal, run, lambda row: not row.live, "run in the journal")
+        task = recorded_panels(story_of(journal, row.id), row.id)
+    return study.begin(task, task.entries, "rejudge", {"of": row.id}, values)

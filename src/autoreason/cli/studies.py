@@ -1,0 +1,144 @@
+"""Runs that judge texts end with a table; this is where it is made and printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autoreason.cli import ending, verdicts, words
+from autoreason.cli.consoles import stdout_console
+from autoreason.cli.live import STUDIES
+
+if TYPE_CHECKING:
+    from autoreason.exchange import Spent
+    from autoreason.journal import Journal
+    from autoreason.panel.again import Decision
+    from autoreason.run import Result
+    from autoreason.story import Story
+
+
+def is_study(story: Story) -> bool:
+    """Whether a run judges texts instead of writing one."""
+    return story.settings is not None and story.settings.strategy in STUDIES
+
+
+def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:
+    """Print what a finished study found."""
+    kind = result.story.settings.strategy if result.story.settings else ""
+    if kind == "compare":
+        _compare(result, journal, as_json)
+    elif kind == "rejudge":
+        _rejudge(result, journal, as_json)
+    else:
+        _judge(result, as_json)
+
+
+def _judge(result: Result, as_json: bool) -> None:
+    from autoreason.panel.results import panel_report
+
+    report = panel_report(result.story)
+    task = result.story.task
+    assert task is not None
+    broken = {
+        entry.name: [v.message for v in task.contract.violations(entry.text)]
+        for entry in task.entries
+    }
+    if as_json:
+        found = {"conclusion": verdicts.conclusion(report), "violations": broken, "report": report}
+        ending.print_json(_head(result) | found)
+        return
+    console = stdout_console()
+    console.print(verdicts.standings(report))
+    console.print()
+    console.print(verdicts.win_matrix(report))
+    console.print()
+    rows = [("", _sentence(verdicts.conclusion(report))), *verdicts.notes(report)]
+    rows += [("Contract", f"{name}: {'; '.join(said)}") for name, said in broken.items() if said]
+    ending.print_rows([*rows, *_took(result)], console)
+
+
+def _compare(result: Result, journal: Journal, as_json: bool) -> None:
+    from autoreason.lab.table import comparison_report
+
+    report = comparison_report(result.story, spent_by_part(journal, result.run))
+    panel = report.panel
+    if as_json:
+        said = verdicts.conclusion(panel) if panel else None
+        ending.print_json(_head(result) | {"conclusion": said, "report": report})
+        return
+    console = stdout_console()
+    console.print(verdicts.entrants(report))
+    rows = [("", "Nobody wins: there was nothing to judge")]
+    if panel:
+        console.print()
+        console.print(verdicts.standings(panel))
+        console.print()
+        console.print(verdicts.win_matrix(panel))
+        console.print()
+        console.print(verdicts.duels(panel, report.entrants[0].strategy))
+        rows = [("", _sentence(verdicts.conclusion(panel))), *verdicts.notes(panel)]
+    console.print()
+    matched = f"by {report.match}; what each strategy spent is in the table above"
+    rows += [("Matched", matched), *(("Left out", said) for said in report.left_out)]
+    ending.print_rows([*rows, *_took(result)], console)
+
+
+def _rejudge(result: Result, journal: Journal, as_json: bool) -> None:
+    from autoreason.cli.journals import story_of
+    from autoreason.panel.again import Again, decisions
+    from autoreason.tournament.strategy import read_options
+
+    assert result.story.settings is not None
+    of = read_options(result.story.settings, Again).of
+    found = decisions(story_of(journal, of), result.story.panels)
+    if as_json:
+        listed = [each._asdict() | {"changed": each.changed} for each in found]
+        said = {"of": of, "conclusion": _changed(found), "decisions": listed}
+        ending.print_json(_head(result) | said)
+        return
+    console = stdout_console()
+    console.print(verdicts.decisions(found))
+    console.print()
+    ending.print_rows([("", _sentence(_changed(found))), *_took(result)], console)
+
+
+def _changed(found: list[Decision]) -> str:
+    judged = [each for each in found if each.verdict]
+    changed = sum(each.changed for each in found)
+    lost = len(found) - len(judged)
+    left_out = f"; {lost} got too few valid ballots to say" if lost else ""
+    return (
+        f"another panel would have decided {changed} of {len(judged)} "
+        f"recorded panels otherwise{left_out}"
+    )
+
+
+def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
+    """What each part of a comparison took: the first three steps of a key name the part."""
+    from autoreason.exchange import Spent
+
+    spent: dict[str, Spent] = {}
+    for call in journal.calls(run):
+        part = "/".join(call.request.key.split("/")[:3])
+        spent[part] = spent.get(part, Spent()).plus(call.reply)
+    return spent
+
+
+def _head(result: Result) -> dict[str, Any]:
+    return {
+        "run": result.run,
+        "status": result.status,
+        "calls": result.calls,
+        "tokens": result.tokens,
+        "cost": result.cost,
+        "seed": result.seed,
+    }
+
+
+def _took(result: Result) -> list[tuple[str, str]]:
+    cost = words.money(result.cost) if result.cost is not None else "cost unknown"
+    took = f"{words.count(result.calls, 'call')}, {words.count(result.tokens, 'token')}, {cost}"
+    return [("Took", took), ("More", f"autoreason show {result.run}")]
+
+
+def _sentence(said: str) -> str:
+    return said[0].upper() + said[1:] + "."

@@ -1,0 +1,53 @@
+"""What the commands that judge texts have in common: their settings, and how they are begun."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from autoreason.cli import chosen
+from autoreason.settings import DEFAULT_MODEL, Models, Settings, make_settings
+
+if TYPE_CHECKING:
+    from autoreason.task import Entry, Task
+
+_JUDGES = 7
+
+
+def begin(
+    task: Task,
+    entries: tuple[Entry, ...],
+    strategy: str,
+    own: dict[str, Any],
+    values: dict[str, Any],
+) -> int:
+    """Check that the table can be made, then hold the run."""
+    from autoreason.cli.run import begin as hold
+    from autoreason.panel.report import require_statistics
+    from autoreason.prompts import load
+
+    require_statistics()
+    settings = settings_of(strategy, own, values)
+    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    return hold(replace(task, entries=entries), settings, prompts, values)
+
+
+def settings_of(strategy: str, own: dict[str, Any], values: dict[str, Any]) -> Settings:
+    """Settings of a run in which only judges are asked."""
+    address = values["model"] or DEFAULT_MODEL
+    judges = tuple(values["judge_models"]) or (address,)
+    # Nobody writes here: who judges plays every role, so that no other model is looked for.
+    models = Models(author=judges[0], critic=judges[0], synthesizer=judges[0], judges=judges)
+    return make_settings(
+        models,
+        chosen.seed_of(values),
+        strategy=strategy,
+        strategy_options=own,
+        judges=values["judges"] or _JUDGES,
+        style=values.get("style"),
+        judge_temperature=values["judge_temperature"],
+        output_limit=values["output_limit"],
+        base_url=values["base_url"],
+        budget=chosen.budget_in(values),
+    )

@@ -1,0 +1,237 @@
+"""What panels and comparisons show, as tables and sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoreason.cli import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from autoreason.events import Verdict
+    from autoreason.lab.table import ComparisonReport
+    from autoreason.panel.again import Decision
+    from autoreason.panel.report import Duel, PanelReport
+    from autoreason.stats.results import Estimate
+
+_LONGEST_NAME = 24
+
+
+def short(name: str) -> str:
+    """A name that fits a column; the end tells texts in one folder apart."""
+    return name if len(name) <= _LONGEST_NAME else f"…{name[-_LONGEST_NAME + 1 :]}"
+
+
+def number(value: float) -> str:
+    """`17`, `17.5`."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def with_interval(found: Estimate, digits: int = 2) -> str:
+    """`2.43 (1.86 to 2.86)`; a dash where it is not known."""
+    if found.value is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.{digits}f}"
+    return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+
+
+def p_value(p: float | None) -> str:
+    """`0.041`, `under 0.001`."""
+    if p is None:
+        return "–"
+    return "under 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def conclusion(report: PanelReport) -> str:
+    """Who wins, or that nobody does beyond chance: one plain sentence."""
+    first, second = report.standings[0], report.standings[1]
+    if report.winner:
+        return f"{report.winner} wins: {_lead(report)}"
+    if first.points == second.points:
+        return f"nobody wins: {first.name} and {second.name} have equally many points"
+    return f"nobody wins beyond chance: {first.name} leads, but {_lead(report)}"
+
+
+def _lead(report: PanelReport) -> str:
+    first, second = report.standings[0], report.standings[1]
+    ahead = words.count(round(first.points - second.points), "point")
+    if report.chance is not None:
+        often = words.percent(report.chance)
+        return f"judges ranking at random give a lead of {ahead} {often} of the time"
+    duel = between(report, first.name, second.name)
+    wins, losses = (duel.wins, duel.losses) if duel.one == first.name else (duel.losses, duel.wins)
+    return (
+        f"{wins} votes to {losses} against {second.name}, and chance alone would give as much "
+        f"with p = {p_value(duel.holm)} (corrected for {words.count(len(report.duels), 'pair')})"
+    )
+
+
+def between(report: PanelReport, one: str, other: str) -> Duel:
+    """The duel of two texts."""
+    return next(duel for duel in report.duels if {duel.one, duel.other} == {one, other})
+
+
+def standings(report: PanelReport) -> Table:
+    """Points, means with intervals, first places."""
+    table = _table("", "words", "points", "a ballot (95 % interval)", "first places")
+    for each in report.standings:
+        table.add_row(
+            short(each.name),
+            f"{each.words:,}",
+            number(each.points),
+            with_interval(each.mean),
+            number(each.first),
+        )
+    return table
+
+
+def win_matrix(report: PanelReport) -> Table:
+    """How many ballots put the row above the column."""
+    names = [each.name for each in report.standings]
+    table = _table("above", *(short(name) for name in names))
+    for one in names:
+        row = report.wins.get(one, {})
+        table.add_row(
+            short(one), *("–" if one == other else str(row.get(other, 0)) for other in names)
+        )
+    return table
+
+
+def duels(report: PanelReport, against: str) -> Table:
+    """Everybody against one of them, with paired tests."""
+    table = _table(f"{short(against)} against", "won", "lost", "preferred", "p", "p, corrected")
+    for each in report.duels:
+        if against not in (each.one, each.other):
+            continue
+        ahead = each.one == against
+        table.add_row(
+            short(each.other if ahead else each.one),
+            str(each.wins if ahead else each.losses),
+            str(each.losses if ahead else each.wins),
+            _turned(each.preferred, ahead),
+            p_value(each.test.p),
+            p_value(each.holm),
+        )
+    return table
+
+
+def _turned(found: Estimate, ahead: bool) -> str:
+    if found.value is None:
+        return "–"
+    value = found.value if ahead else 1 - found.value
+    if found.low is None or found.high is None:
+        return words.percent(value)
+    low, high = (found.low, found.high) if ahead else (1 - found.high, 1 - found.low)
+    return f"{words.percent(value)} ({low * 100:.0f} to {high * 100:.0f} %)"
+
+
+def notes(report: PanelReport) -> list[tuple[str, str]]:
+    """Agreement, position, length and what was left out, as labelled sentences."""
+    rows = [
+        ("Agreement", _agreement(report)),
+        ("Position", _position(report)),
+        ("Length", _length(report.longer)),
+        ("Ballots", _ballots(report)),
+    ]
+    if report.cycles:
+        circles = "; ".join(" > ".join(cycle) for cycle in report.cycles)
+        rows.append(("Circle", f"majorities go round in a circle: {circles}"))
+    rows.append(("Power", _power(report)))
+    return rows
+
+
+def _agreement(report: PanelReport) -> str:
+    if report.agreement is None:
+        return f"unknown: {report.concordance.reason or 'no two valid ballots to compare'}"
+    said = words.agreement(report.agreement)
+    if report.concordance.value is None:
+        return said
+    test = p_value(report.concordance_test.p)
+    return f"{said}; Kendall's W {report.concordance.value:.2f}, p = {test}"
+
+
+def _position(report: PanelReport) -> str:
+    said = words.positions(report.positions)
+    if not said:
+        return f"unknown: {report.position_test.reason}"
+    return f"{said}; p = {p_value(report.position_test.p)}"
+
+
+def _ballots(report: PanelReport) -> str:
+    said = f"{words.count(report.ballots, 'vote')} counted"
+    if report.abstained:
+        said += f"; {report.abstained} left out because the judge flipped with the order"
+    return f"{said}; {report.invalid or 'none'} not valid"
+
+
+def _length(found: Estimate) -> str:
+    if found.value is None or found.low is None or found.high is None:
+        return f"unknown: {found.reason}"
+    interval = f"{found.low * 100:.0f} to {words.percent(found.high)}"
+    return (
+        f"the longer of two texts is preferred in {words.percent(found.value)} of {found.n} duels "
+        f"(95 % interval {interval})"
+    )
+
+
+def _power(report: PanelReport) -> str:
+    noun = "repeat" if report.repeats > 1 else "vote"
+    found = report.detectable
+    if found.value is None:
+        return (
+            f"{words.count(found.n, noun)} can show nothing: even if all agreed it could be chance"
+        )
+    return (
+        f"{words.count(found.n, noun)} can show a majority of {words.percent(found.value)} or more "
+        "four times out of five; a smaller one would mostly be missed"
+    )
+
+
+def entrants(report: ComparisonReport) -> Table:
+    """What each strategy took."""
+    table = _table("strategy", "texts", "words", "calls", "tokens", "cost", "kept the draft")
+    for each in report.entrants:
+        table.add_row(
+            short(each.strategy),
+            f"{each.delivered} of {report.repeats}",
+            "–" if each.words is None else f"{each.words:,.0f}",
+            f"{each.spent.calls:,}",
+            f"{each.spent.tokens:,}",
+            words.money(each.spent.cost),
+            str(each.same_as_draft),
+        )
+    return table
+
+
+def decisions(found: Sequence[Decision]) -> Table:
+    """Recorded decisions beside those of the other panel."""
+    table = _table("decision", "recorded", "other panel", "", "its lead")
+    for each in found:
+        table.add_row(
+            each.stage,
+            each.before,
+            each.now or "–",
+            "changed" if each.changed else "",
+            _margin(each.verdict) if each.verdict else "too few valid ballots",
+        )
+    return table
+
+
+def _margin(verdict: Verdict) -> str:
+    if verdict.tied:
+        return "a tie"
+    return f"{words.count(verdict.margin, 'point')}, {words.percent(verdict.chance)} by chance"
+
+
+def _table(first: str, *others: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

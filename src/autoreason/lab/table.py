@@ -1,0 +1,130 @@
+"""What a comparison shows: the panel's table over all repeats, and what each strategy took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from msgspec import Struct
+
+from autoreason.exchange import Spent
+from autoreason.lab.comparison import Terms, panels_of
+from autoreason.panel.report import Judged, PanelReport, report
+from autoreason.story import HeldPanel, Story
+from autoreason.tournament.documents import same_text
+from autoreason.tournament.strategy import read_options
+
+
+class Entrant(Struct, frozen=True, kw_only=True):
+    """What one strategy took, over all its repeats."""
+
+    strategy: str
+    delivered: int
+    """Repeats in which it came to a text."""
+    words: float | None
+    """Of the texts it delivered, on average."""
+    spent: Spent
+    same_as_draft: int
+    """Repeats in which it delivered the shared draft itself."""
+
+
+class ComparisonReport(Struct, frozen=True, kw_only=True):
+    """A comparison in numbers."""
+
+    entrants: tuple[Entrant, ...]
+    panel: PanelReport | None
+    """None where no panel could be held: all texts were the same, or no ballot was valid."""
+    repeats: int
+    judged: int
+    """Repeats whose panel gave valid ballots."""
+    match: str
+    left_out: tuple[str, ...]
+    """What is not in the table, and why."""
+
+
+def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:
+    """Fold a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
+    assert story.settings is not None
+    terms = read_options(story.settings, Terms)
+    panels = panels_of(story)
+    texts = {
+        number: {name: _text(story, number, name) for name in terms.strategies}
+        for number in range(1, terms.repeats + 1)
+    }
+    judged = [
+        each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
+    ]
+    words = {name: round(_mean_words(story, name, terms) or 0) for name in terms.strategies}
+    shown = [ballot for panel in panels.values() for ballot in panel.ballots]
+    return ComparisonReport(
+        entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
+        panel=report(judged, words, shown) if judged else None,
+        repeats=terms.repeats,
+        judged=len({each.cluster for each in judged}),
+        match=terms.match,
+        left_out=tuple(_left_out(story, terms, panels)),
+    )
+
+
+def _ballots(number: int, panel: HeldPanel, texts: Mapping[str, str | None]) -> list[Judged]:
+    """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
+    groups = {
+        name: tuple(
+            other
+            for other, text in texts.items()
+            if text is not None and same_text(text, texts[name] or "")
+        )
+        for name in texts
+    }
+    return [
+        Judged(ranking=tuple(groups[name] for name in ballot.ranking), cluster=number)
+        for ballot in panel.ballots
+        if ballot.ranking
+    ]
+
+
+def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) -> Entrant:
+    numbers = range(1, terms.repeats + 1)
+    parts = [story.parts.get(f"repeat/{number}/{name}") for number in numbers]
+    took = Spent()
+    for number in numbers:
+        took = took.joined(spent.get(f"repeat/{number}/{name}", Spent()))
+    return Entrant(
+        strategy=name,
+        delivered=sum(part is not None and part.delivered is not None for part in parts),
+        words=_mean_words(story, name, terms),
+        spent=took,
+        same_as_draft=sum(_is_draft(part) for part in parts if part),
+    )
+
+
+def _is_draft(part: Story) -> bool:
+    return bool(part.delivered and part.draft and same_text(part.delivered.text, part.draft.text))
+
+
+def _mean_words(story: Story, name: str, terms: Terms) -> float | None:
+    parts = [story.parts.get(f"repeat/{number}/{name}") for number in range(1, terms.repeats + 1)]
+    counts = [part.delivered.words for part in parts if part and part.delivered]
+    return fmean(counts) if counts else None
+
+
+def _text(story: Story, number: int, name: str) -> str | None:
+    part = story.parts.get(f"repeat/{number}/{name}")
+    return part.delivered.text if part and part.delivered else None
+
+
+def _left_out(story: Story, terms: Terms, panels: Mapping[int, HeldPanel]) -> Sequence[str]:
+    said = []
+    for name in terms.strategies:
+        failed = [
+            part.reason
+            for number in range(1, terms.repeats + 1)
+            if (part := story.parts.get(f"repeat/{number}/{name}")) and not part.delivered
+        ]
+        if failed:
+            said.append(f"{name} came to no text in {len(failed)} of {terms.repeats}: {failed[0]}")
+    if missing := terms.repeats - len(panels):
+        said.append(
+            f"{missing} of {terms.repeats} repeats had nothing to judge: all texts were the same"
+        )
+    return said

@@ -1,0 +1,1 @@
+"""Blind comparison of finished texts by models."""

@@ -1,0 +1,132 @@
+"""Recorded passes put to another panel: which decisions would have come out otherwise?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.settings import Settings
+from autoreason.story import HeldPanel, Story
+from autoreason.task import Entry, Task
+from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.parts import side_by_side
+from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.venue import Tell
+
+_AGAIN = "again/"
+
+
+class Decision(NamedTuple):
+    """A recorded decision and what the other panel makes of it."""
+
+    stage: str
+    before: str
+    now: str | None
+    """None where too few of the new ballots were valid."""
+    was: Verdict | None
+    verdict: Verdict | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the other panel would have decided otherwise."""
+        return self.now is not None and self.now != self.before
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """Whose passes are held again."""
+
+    of: str
+    """The run."""
+
+
+class Rejudge(Strategy):
+    """Every recorded panel once more, over the same texts; nothing is written anew."""
+
+    summary = "recorded passes held again with another panel"
+    prompts = ("judge", "ballot_again")
+    iterates = False
+
+    async def run(self) -> Delivered:
+        """Hold all panels side by side."""
+        stages = dict.fromkeys(entry.stage for entry in self.venue.task.entries)
+        await side_by_side(self.tell, [partial(self._hold, stage) for stage in stages])
+        held = [panel.held for panel in self.story.panels.values() if panel.held]
+        if not any(panel.verdict for panel in held):
+            raise PanelFailed("no panel got enough valid ballots to decide anything")
+        return self.deliver("done", f"{len(held)} panels were held again", self._last())
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """It must be said whose passes these are."""
+        read_options(settings, Again)
+
+    async def _hold(self, stage: str, tell: Tell) -> None:
+        texts = {e.name: e.text for e in self.venue.task.entries if e.stage == stage}
+        venue = replace(self.venue, tell=tell)
+        panel = Panel(venue, stage, texts, Size(start=self.settings.judges))
+        tell(PanelHeld(stage=stage, verdict=await panel.hold()))
+
+    def _last(self) -> Reigning:
+        """What the last panel would have delivered."""
+        last = list(self.story.panels.values())[-1]
+        winner = last.held.verdict.winner if last.held and last.held.verdict else None
+        entries = [e for e in self.venue.task.entries if e.stage == last.stage]
+        entry = next((e for e in entries if e.name == winner), entries[0])
+        return Reigning(
+            name=entry.name,
+            since=0,
+            text=entry.text,
+            keeps_contract=not self.venue.task.contract.violations(entry.text),
+        )
+
+
+def recorded_panels(story: Story, run: str) -> Task:
+    """A run's task with the texts of every panel it held, in the order in which ties are decided."""
+    if story.task is None or story.settings is None:
+        raise InvalidInput(f"run {run} was killed before anything was recorded")
+    entries: list[Entry] = []
+    for held in story.passes:
+        if held.decided and held.decided.verdict:
+            stage = f"{_AGAIN}pass/{held.number}"
+            slots = [s for s in story.settings.tie_order if s in held.decided.verdict.scores]
+            texts = {"A": held.incumbent} | {s: c.text for s, c in held.candidates.items()}
+            entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
+    if story.playoff and story.playoff.verdict:
+        stage = f"{_AGAIN}playoff"
+        # Ties go to the last incumbent, which stands last among the finalists.
+        finalists = reversed(story.playoff.texts)
+        entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
+    if not entries:
+        raise InvalidInput(
+            f"run {run} held no panel that decided anything; there is nothing to judge again"
+        )
+    return Task(
+        brief=story.task.brief,
+        facts=story.task.facts,
+        contract=story.task.contract,
+        entries=tuple(entries),
+    )
+
+
+def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
+    """The recorded decisions beside those of the other panel."""
+    verdicts = {
+        f"{_AGAIN}pass/{held.number}": held.decided.verdict
+        for held in before.passes
+        if held.decided and held.decided.verdict
+    }
+    if before.playoff and before.playoff.verdict:
+        verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
+    return [_decision(stage, was, panels.get(stage)) for stage, was in verdicts.items()]
+
+
+def _decision(stage: str, was: Verdict, panel: HeldPanel | None) -> Decision:
+    verdict = panel.held.verdict if panel and panel.held else None
+    name = stage.removeprefix(_AGAIN).replace("/", " ")
+    return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

@@ -1,0 +1,270 @@
+"""What a panel over finished texts shows: standings with intervals, agreement, position, length, and who wins."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
+from statistics import mode
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast
+from autoreason.stats import elections
+from autoreason.stats.elections import Ranking
+from autoreason.stats.ranks import Concordance, agreement, kendalls_w
+from autoreason.stats.results import Estimate, Test
+from autoreason.stats.shares import holm, share
+
+BEYOND_CHANCE = 0.05
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """One valid ballot, in the names of whatever is compared."""
+
+    ranking: tuple[tuple[str, ...], ...]
+    """Best first; texts that are one and the same share a place."""
+    cluster: int
+    """Ballots of one repeat hang together."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How one text came out."""
+
+    name: str
+    words: int
+    points: float
+    mean: Estimate
+    """Points a ballot."""
+    first: float
+    """First places; shared ones count in parts."""
+    strength: Estimate
+    """Plackett-Luce, on the scale of logs; 0 is the average of the texts."""
+
+
+class Duel(Struct, frozen=True, kw_only=True):
+    """Two texts against each other over all ballots."""
+
+    one: str
+    other: str
+    wins: int
+    losses: int
+    preferred: Estimate
+    """Share of ballots with a preference that prefer `one`."""
+    test: Test
+    holm: float | None
+    """The test's p, corrected for how many pairs were tested."""
+
+
+class PanelReport(Struct, frozen=True, kw_only=True):
+    """Everything a panel can show; None is unknown, never zero."""
+
+    standings: tuple[Standing, ...]
+    """The best first."""
+    wins: dict[str, dict[str, int]]
+    """How many ballots put whom above whom."""
+    duels: tuple[Duel, ...]
+    ballots: int
+    invalid: int
+    repeats: int
+    winner: str | None
+    """None where nobody wins beyond chance."""
+    chance: float | None
+    """Probability of at least this lead if judges ranked at random."""
+    condorcet: str | None
+    cycles: tuple[tuple[str, ...], ...]
+    agreement: float | None
+    """Mean Kendall tau between judges."""
+    concordance: Estimate
+    concordance_test: Test
+    positions: tuple[int, ...]
+    """First places by the position a text was shown at."""
+    position_test: Test
+    longer: Estimate
+    """How often the longer of two texts is preferred."""
+    detectable: Estimate
+    """The smallest majority that so many judges, or repeats, would show."""
+    abstained: int = 0
+    """Pairs of ballots whose judge flipped with the order."""
+
+
+def require_statistics() -> None:
+    """Find out before anything is paid for that the table can be made."""
+    try:
+        import scipy.stats
+    except ImportError:
+        raise InvalidInput(
+            "intervals and tests need NumPy and SciPy; install them with `pip install numpy scipy`"
+        ) from None
+    del scipy
+
+
+def report(
+    judged: Sequence[Judged],
+    words: Mapping[str, int],
+    shown: Sequence[BallotCast],
+    *,
+    chance: float | None = None,
+    abstained: int = 0,
+    last: int = 1,
+) -> PanelReport:
+    """Fold ballots into a report; `chance` of the lead is the panel's own, or else the duel at the top decides.
+
+    `shown` are the ballots as they were cast, for what position and order did to them. `last` is what the
+    last place of a ballot earns.
+    """
+    from autoreason.stats.power import detectable_share
+
+    rankings = [ballot.ranking for ballot in judged]
+    clusters = [ballot.cluster for ballot in judged]
+    repeats = len(set(clusters))
+    units: Sequence[Hashable] | None = clusters if repeats > 1 else None
+    duels = _duels(list(words), rankings, units)
+    standings = _standings(words, rankings, units, last)
+    concordance = _concordance(list(words), rankings)
+    position = _positions(shown)
+    plain = [[name for place in ranking for name in place] for ranking in rankings]
+    whole = all(len(ranking) == len(words) for ranking in plain)
+    return PanelReport(
+        standings=standings,
+        wins={one: dict(row) for one, row in elections.win_matrix(rankings).items()},
+        duels=duels,
+        ballots=len(judged),
+        invalid=sum(ballot.ranking is None for ballot in shown),
+        repeats=repeats,
+        winner=_winner(standings, duels, chance),
+        chance=chance,
+        condorcet=elections.condorcet_winner(rankings),
+        cycles=tuple(elections.cycles(rankings)),
+        agreement=_agreement(plain, clusters) if whole else None,
+        concordance=concordance.w,
+        concordance_test=concordance.test,
+        positions=position[0],
+        position_test=position[1],
+        longer=_longer(rankings, words),
+        detectable=detectable_share(repeats if repeats > 1 else len(judged)),
+        abstained=abstained,
+    )
+
+
+def _standings(
+    words: Mapping[str, int],
+    rankings: Sequence[Ranking],
+    units: Sequence[Hashable] | None,
+    last: int,
+) -> tuple[Standing, ...]:
+    from autoreason.stats.bootstrap import bootstrap
+    from autoreason.stats.ratings import plackett_luce
+
+    firsts = elections.first_places(rankings)
+    strengths = plackett_luce(rankings).strengths if rankings else {}
+    unknown = Estimate(None, reason="no valid ballot ranks it")
+    scored = [elections.borda([ranking]) for ranking in rankings]
+    found = []
+    for name, count in words.items():
+        seen = [at for at, points in enumerate(scored) if name in points]
+        points = [scored[at][name] + last - 1 for at in seen]
+        clusters = [units[at] for at in seen] if units else None
+        found.append(
+            Standing(
+                name=name,
+                words=count,
+                points=sum(points),
+                mean=bootstrap(points, clusters=clusters) if points else unknown,
+                first=firsts.get(name, 0.0),
+                strength=strengths.get(name, unknown),
+            )
+        )
+    return tuple(sorted(found, key=lambda each: -each.points))
+
+
+def _duels(
+    names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable] | None
+) -> tuple[Duel, ...]:
+    from autoreason.stats.paired import permutation_test
+
+    places = [_places(ranking) for ranking in rankings]
+    pairs, tests = [], []
+    for one, other in combinations(names, 2):
+        met = [at for at, place in enumerate(places) if one in place and other in place]
+        signs = [_sign(places[at][other] - places[at][one]) for at in met]
+        clusters = [units[at] for at in met] if units else None
+        pairs.append((one, other, signs.count(1), signs.count(-1), _preferred(signs, clusters)))
+        tests.append(permutation_test(signs, clusters=clusters))
+    corrected = holm([test.p for test in tests])
+    return tuple(
+        Duel(one=one, other=other, wins=won, losses=lost, preferred=preferred, test=test, holm=p)
+        for (one, other, won, lost, preferred), test, p in zip(pairs, tests, corrected, strict=True)
+    )
+
+
+def _preferred(signs: Sequence[int], clusters: Sequence[Hashable] | None) -> Estimate:
+    """How many prefer the first of two, among those with a preference; repeats are drawn whole."""
+    from autoreason.stats.bootstrap import bootstrap
+
+    if clusters is None:
+        return share(signs.count(1), len(signs) - signs.count(0))
+    telling = [at for at, sign in enumerate(signs) if sign]
+    return bootstrap([signs[at] > 0 for at in telling], clusters=[clusters[at] for at in telling])
+
+
+def _winner(
+    standings: Sequence[Standing], duels: Sequence[Duel], chance: float | None
+) -> str | None:
+    """The leader, if chance alone would seldom give as much."""
+    first, second = standings[0], standings[1]
+    if first.points == second.points:
+        return None
+    if chance is None:
+        names = {first.name, second.name}
+        chance = next(duel.holm for duel in duels if {duel.one, duel.other} == names)
+    return first.name if chance is not None and chance <= BEYOND_CHANCE else None
+
+
+def _agreement(rankings: Sequence[Sequence[str]], clusters: Sequence[int]) -> float | None:
+    """Judges of the same repeat are compared; those of different ones saw different texts."""
+    taus = []
+    for cluster in dict.fromkeys(clusters):
+        tau = agreement([r for r, c in zip(rankings, clusters, strict=True) if c == cluster])
+        if tau is not None:
+            taus.append(tau)
+    return sum(taus) / len(taus) if taus else None
+
+
+def _positions(shown: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
+    from autoreason.stats.position import position_effect
+
+    cast = [(ballot.order, ballot.ranking) for ballot in shown if ballot.ranking]
+    if not cast:
+        return (), Test(None, reason="no ballot was valid")
+    # Shares by position can only be added up over panels of one size: the usual one.
+    usual = mode(len(order) for order, _ in cast)
+    cast = [each for each in cast if len(each[0]) == usual]
+    effect = position_effect([order for order, _ in cast], [ranking for _, ranking in cast])
+    return effect.counts, effect.test
+
+
+def _longer(rankings: Sequence[Ranking], words: Mapping[str, int]) -> Estimate:
+    from autoreason.stats.length import longer_preferred
+
+    games = elections.games(rankings)
+    return longer_preferred(
+        [score for _, _, score in games], [words[one] - words[other] for one, other, _ in games]
+    )
+
+
+def _places(ranking: Ranking) -> dict[str, int]:
+    return {name: at for at, place in enumerate(elections.levels(ranking)) for name in place}
+
+
+def _concordance(names: Sequence[str], rankings: Sequence[Ranking]) -> Concordance:
+    """Kendall's W, where every ballot ranks every text."""
+    places = [_places(ranking) for ranking in rankings]
+    if any(set(place) != set(names) for place in places):
+        reason = "not every ballot ranks every text"
+        return Concordance(Estimate(None, reason=reason), Test(None, reason=reason))
+    return kendalls_w([[float(place[name]) for name in names] for place in places])
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
