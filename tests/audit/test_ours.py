@@ -121,9 +121,9 @@ def test_each_part_of_a_comparison_is_a_run_and_its_panels_are_panels(journal: J
         journal.append("20260101-a-comparison", event)
     asyncio.run(journal.flush())
     whole, part = read_run("20260101-a-comparison", journal)
-    assert part.name == "20260101-a-comparison/tournament"
-    assert part.first == "Written by a model."
-    assert [panel.seats for panel in whole.finals] == [3, 3, 1]
+    assert part.name == "20260101-a-comparison/repeat/1/panel"
+    assert [panel.seats for panel in whole.finals] == [3, 1]
+    assert [panel.winner for panel in part.finals] == ["tournament"]
     assert examine([whole, part]).panels == 3
 
 

@@ -18,26 +18,27 @@ from autoreason.task import Entry, Task
 
 
 def comparison() -> list[AnyEvent]:
-    """A run that judges finished texts: two that came with the task, and what one part of it wrote."""
+    """A run with a panel over texts that came with its task, and one over what its parts wrote."""
     entries = (
         Entry(name="long", text="A long text.", stage="panel/1"),
         Entry(name="short", text="Short.", stage="panel/1"),
-        Entry(name="human", text="Typed by hand.", stage="panel/2"),
     )
     task = Task(brief="Write about tea.", entries=entries)
     prompts = built_in().sources
-    started = RunStarted(task=task, settings=settings(), prompts=prompts, version="0")
-    part: list[AnyEvent] = [DraftReady(text="Written by a model.", words=4, given=False)]
+    parts: list[tuple[str, AnyEvent]] = [
+        ("tournament", DraftReady(text="Written by a model.", words=4, given=False)),
+        ("single", DraftReady(text="Alone.", words=1, given=False)),
+        *(("panel", _vote("panel", seat, "tournament", "single")) for seat in range(3)),
+        ("panel", PanelHeld(stage="panel", verdict=_verdict("tournament"))),
+    ]
     return [
-        started,
-        *(PartTold(part="tournament", event=event) for event in part),
+        RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
         *(_vote("panel/1", seat, "short", "long") for seat in range(2)),
         _vote("panel/1", 2, "long", "short"),
         PanelHeld(stage="panel/1", verdict=_verdict("short")),
-        *(_vote("panel/2", seat, "tournament", "human") for seat in range(3)),
-        PanelHeld(stage="panel/2", verdict=_verdict("tournament")),
-        _vote("panel/3", 0, "short", "human"),
-        PanelHeld(stage="panel/3", verdict=None),
+        _vote("panel/2", 0, "short", "long"),
+        PanelHeld(stage="panel/2", verdict=None),
+        *(PartTold(part=f"repeat/1/{part}", event=event) for part, event in parts),
     ]
 
 

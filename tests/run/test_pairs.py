@@ -177,8 +177,12 @@ def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Jo
         journal.append("20260101-a-comparison", event)
     asyncio.run(journal.flush())
     found = find_pairs(["20260101-a-comparison"], journal=journal)
-    assert names(found) == {("short", "long", 2, 1), ("tournament", "human", 3, 0)}
-    assert {pair.stages for pair in found.pairs} == {("panel/1",), ("panel/2",)}
+    assert names(found) == {
+        ("short", "long", 2, 1),
+        ("repeat/1/panel: tournament", "repeat/1/panel: single", 3, 0),
+    }
+    assert {pair.chosen for pair in found.pairs} == {"Short.", "Written by a model."}
+    assert {pair.stages for pair in found.pairs} == {("panel/1",), ("repeat/1/panel/panel",)}
     assert found.undecided == 1
 
 

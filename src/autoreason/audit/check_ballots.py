@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autoreason.audit.findings import Finding, Level, Topic, graded, listed, many, part, percent
-from autoreason.audit.record import AuditedRun, Panel, Vote
+from autoreason.audit.record import AuditedPass, AuditedRun, Panel, Vote
 from autoreason.audit.wording import is_exact
 from autoreason.stats.shares import share
 from autoreason.tournament.ballots import read_ranking
@@ -73,15 +73,14 @@ def lost_ballots(runs: Runs) -> Finding:
 
 def empty_panels(runs: Runs) -> Finding:
     """Panels without one valid ballot, and what was made of them."""
-    known = [(run, held) for run in runs for held in run.passes if held.panel]
-    known = [pair for pair in known if pair[1].panel and pair[1].panel.valid is not None]
+    known = [panel for panel in _panels(runs) if panel.valid is not None]
     if not known:
         return _EMPTY.unknown("the record does not say how many ballots were valid")
-    empty = [(run, held) for run, held in known if held.panel and not held.panel.valid]
+    empty = [panel for panel in known if not panel.valid]
     number = share(len(empty), len(known))
     if not empty:
         return _EMPTY.found("fine", f"none of {many(len(known), 'panel')} is empty", number)
-    won = [(run, held) for run, held in empty if held.winner == "A"]
+    won = [(run, held) for run in runs for held in run.passes if _won_by_nobody(held)]
     said = f"{part(len(empty), len(known), 'panel')} had no valid ballot"
     if not won:
         return _EMPTY.found("look", f"{said}; none was taken for a decision", number)
@@ -92,6 +91,10 @@ def empty_panels(runs: Runs) -> Finding:
     if resting:
         said += f"; {many(len(resting), 'run')} converged on one: {listed(sorted(resting))}"
     return _EMPTY.found("alarm", said, number)
+
+
+def _won_by_nobody(held: AuditedPass) -> bool:
+    return bool(held.panel and held.panel.valid == 0 and held.winner == "A")
 
 
 def below_quorum(runs: Runs) -> Finding:

@@ -153,7 +153,9 @@ def judges_agree(runs: Runs) -> Finding:
     said += (
         f"; shown two texts, two judges prefer the same one {percent((1 + mean) / 2)} of the time"
     )
-    level: Level = "fine" if mean >= 0.2 else "look" if mean > 0.05 else "alarm"
+    level: Level = "fine" if mean >= 0.2 else "look"
+    if mean <= 0.05 and len(every) >= _ENOUGH:
+        level = "alarm"
     return _AGREEMENT.found(level, said, Estimate(mean, n=len(every)))
 
 
@@ -174,7 +176,9 @@ def concordance(runs: Runs) -> Finding:
         f"Kendall's W is {mean:.2f} on average over {many(len(found), 'panel')}; "
         f"judges ranking at random come to {chance:.2f}"
     )
-    level: Level = "fine" if mean > chance + 0.1 else "look" if mean > chance else "alarm"
+    level: Level = "fine" if mean > chance + 0.1 else "look"
+    if mean <= chance and len(found) >= _ENOUGH:
+        level = "alarm"
     return _CONCORDANCE.found(level, said, Estimate(mean, n=len(found)))
 
 

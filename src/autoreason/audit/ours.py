@@ -40,10 +40,17 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
         calls=_calls(replies, unanswered),
     )
     parts = [
-        _audited(f"{run}/{name}", part, story.task, story.settings, replies)
+        _audited(f"{run}/{name}", part, story.task, story.settings, _filed(replies, name))
         for name, part in story.parts.items()
+        if part.passes or part.panels
     ]
     return [whole, *parts]
+
+
+def _filed(replies: Replies, part: str) -> Replies:
+    """The replies of a part, under the keys they have within it."""
+    start = f"{part}/"
+    return {key.removeprefix(start): said for key, said in replies.items() if key.startswith(start)}
 
 
 def _audited(

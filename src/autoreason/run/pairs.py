@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -13,6 +13,7 @@ from autoreason.exchange import Reply, Request
 from autoreason.journal import Journal
 from autoreason.prompts import PromptSet
 from autoreason.story import Pass, Story, tell_all
+from autoreason.task import Entry
 from autoreason.tournament.venue import Venue
 
 Format = Literal["text", "chat"]
@@ -141,20 +142,44 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    """Panels with a verdict: those of the passes, the playoff, those over finished texts, and those of every part."""
+    """Panels with a verdict: those of the run itself, and those of its parts."""
+    yield from _own_panels(story, story.task.entries if story.task else ())
+    for name, part in story.parts.items():
+        for panel in _own_panels(part, _beside(story, name)):
+            yield _within(name, panel)
+
+
+def _beside(story: Story, part: str) -> tuple[Entry, ...]:
+    """What the parts beside one delivered: a panel that is a part of its own judges that."""
+    base = f"{part.rpartition('/')[0]}/".removeprefix("/")
+    return tuple(
+        Entry(name=name.removeprefix(base), text=told.text)
+        for name, told in story.parts.items()
+        if name.startswith(base) and told.text is not None
+    )
+
+
+def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
+    """Those of the passes, the playoff, and those over finished texts."""
     yield from _panels_of_passes(story)
     if story.playoff and story.playoff.winner:
         texts = {reign.name: reign.text for reign in story.playoff.texts}
-        yield _finished("playoff", texts, story.playoff.winner, story.playoff_ballots)
+        yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, held in story.panels.items():
         if held.held and held.held.verdict:
-            yield _finished(stage, _entries(story, stage), held.held.verdict.winner, held.ballots)
-    for name, part in story.parts.items():
-        for panel in _panels(part):
-            names = {slot: f"{name}: {known}" for slot, known in panel.names.items()}
-            texts = {f"{name}: {known}": text for known, text in panel.texts.items()}
-            stage, winner = f"{name}/{panel.stage}", f"{name}: {panel.winner}"
-            yield _Panel(stage, names, texts, winner, panel.ballots)
+            finished = {e.name: e.text for e in entries if e.stage in ("", stage)}
+            yield _over(stage, finished, held.held.verdict.winner, held.ballots)
+
+
+def _within(part: str, panel: _Panel) -> _Panel:
+    """The same panel under names that say in which part it sat."""
+    return _Panel(
+        f"{part}/{panel.stage}",
+        {slot: f"{part}: {name}" for slot, name in panel.names.items()},
+        {f"{part}: {name}": text for name, text in panel.texts.items()},
+        f"{part}: {panel.winner}",
+        panel.ballots,
+    )
 
 
 def _panels_of_passes(story: Story) -> Iterator[_Panel]:
@@ -171,15 +196,8 @@ def _panels_of_passes(story: Story) -> Iterator[_Panel]:
             reigning = names[decided.winner]
 
 
-def _finished(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
+def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
     return _Panel(stage, {name: name for name in texts}, texts, winner, ballots)
-
-
-def _entries(story: Story, stage: str) -> dict[str, str]:
-    """Finished texts by name: those that came with the task, and what the parts of the run delivered."""
-    entries = story.task.entries if story.task else ()
-    given = {entry.name: entry.text for entry in entries if entry.stage in ("", stage)}
-    return given | {name: part.text for name, part in story.parts.items() if part.text is not None}
 
 
 def _undecided(story: Story) -> int:
