@@ -42,6 +42,19 @@ def comparison() -> list[AnyEvent]:
     ]
 
 
+def duel() -> list[AnyEvent]:
+    """Three judges see two texts both ways round; the last of them takes whichever comes first."""
+    entries = (Entry(name="long", text="A long text."), Entry(name="short", text="Short."))
+    task = Task(brief="Write about tea.", entries=entries)
+    prompts = built_in().sources
+    return [
+        RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
+        *(_vote("pair/1", seat, "short", "long") for seat in range(5)),
+        _vote("pair/1", 5, "long", "short"),
+        PanelHeld(stage="pair/1", verdict=_verdict("short")),
+    ]
+
+
 def _vote(stage: str, seat: int, *ranking: str) -> BallotCast:
     return BallotCast(
         stage=stage, seat=seat, model="a/b", order=ranking, labels=("P", "Q"), ranking=ranking

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from tests.run.comparisons import comparison
+from tests.run.comparisons import comparison, duel
 from tests.run.runs import hold, scripted
 from tests.tournament.stage import vote
 
@@ -184,6 +184,15 @@ def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Jo
     assert {pair.chosen for pair in found.pairs} == {"Short.", "Written by a model."}
     assert {pair.stages for pair in found.pairs} == {("panel/1",), ("repeat/1/panel/panel",)}
     assert found.undecided == 1
+
+
+def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal: Journal) -> None:
+    journal.create_run("20260101-a-duel", "Two texts", "0")
+    for event in duel():
+        journal.append("20260101-a-duel", event)
+    asyncio.run(journal.flush())
+    found = find_pairs(["20260101-a-duel"], journal=journal)
+    assert names(found) == {("short", "long", 2, 0)}
 
 
 @hypothesis_settings(

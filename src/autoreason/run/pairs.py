@@ -11,8 +11,9 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.exchange import Reply, Request
 from autoreason.journal import Journal
+from autoreason.panel.pairwise import votes
 from autoreason.prompts import PromptSet
-from autoreason.story import Pass, Story, tell_all
+from autoreason.story import HeldPanel, Pass, Story, tell_all
 from autoreason.task import Entry
 from autoreason.tournament.venue import Venue
 
@@ -168,7 +169,14 @@ def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
     for stage, held in story.panels.items():
         if held.held and held.held.verdict:
             finished = {e.name: e.text for e in entries if e.stage in ("", stage)}
-            yield _over(stage, finished, held.held.verdict.winner, held.ballots)
+            yield _over(stage, finished, held.held.verdict.winner, _one_a_judge(held))
+
+
+def _one_a_judge(panel: HeldPanel) -> list[BallotCast]:
+    """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
+    if not panel.stage.startswith("pair/"):
+        return panel.ballots
+    return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
 
 
 def _within(part: str, panel: _Panel) -> _Panel:
