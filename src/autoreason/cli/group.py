@@ -24,6 +24,10 @@ SECTIONS = {
         "compare": "Hold strategies against each other from one draft.",
         "rejudge": "Hold a run's passes again with another panel.",
     },
+    "Study": {
+        "audit": "Say what a record is worth, without a model.",
+        "pairs": "Write what judges preferred, for preference tuning.",
+    },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",
