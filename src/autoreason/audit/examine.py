@@ -42,7 +42,7 @@ CHECKS: tuple[Check, ...] = (
     check_texts.drift,
     check_texts.critics,
 )
-INSTALL = "needs NumPy and SciPy: pip install 'autoreason[stats]'"
+INSTALL = "needs NumPy and SciPy: pip install numpy scipy"
 _NEEDED = ("numpy", "scipy")
 
 
