@@ -64,10 +64,11 @@ $(TOOLS): requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	@echo "▸ making $(VENV) from requirements/dev.lock (a minute, the first time)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --require-hashes -r requirements/dev.lock
+	@$(BIN)/python tools/install.py requirements/dev.lock
 	@touch $@
 
 # The build backend is in the lock too; isolation would fetch another, unchecked.
 $(READY): $(TOOLS) pyproject.toml
+	@echo "▸ installing autoreason into $(VENV)"
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@

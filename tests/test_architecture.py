@@ -32,6 +32,7 @@ FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
     frozenset({"lab"}),
+    frozenset({"audit"}),
     frozenset({"panel"}),
     frozenset({"strategies"}),
     frozenset({"raters"}),
