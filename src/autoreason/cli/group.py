@@ -25,14 +25,12 @@ SECTIONS = {
         "rejudge": "Hold a run's passes again with another panel.",
         "audit": "Say what a record is worth, without a model.",
         "pairs": "Write what judges preferred, for preference tuning.",
+        "rate": "Let people rate texts blind, and count what they say.",
     },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",
         "stop": "Stop a run cleanly; it can be resumed.",
-    },
-    "Study": {
-        "rate": "Let people rate texts blind, and count what they say.",
     },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
