@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench lock prices clean
+.PHONY: help demo test browser lint format bench lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,9 +19,17 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 	@echo "▸ a tournament over examples/brief.md"
 	@$(BIN)/autoreason run examples/brief.md --passes 3 --more-judges 0 --playoff 3
 
-test: lint ## Run every check: format, lint, types, tests
+test: lint browser ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
 	@$(BIN)/pytest -q -n 2 --cov
+
+# Pages are tested in a real browser. Without one those tests are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+		echo "▸ a browser for the tests"; \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		{ apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } >/dev/null 2>&1; \
+	} || echo "  none could be installed; the tests of pages will be skipped"
 
 lint: $(READY) ## Check format, lint and types
 	@echo "▸ format"
@@ -56,10 +64,11 @@ $(TOOLS): requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	@echo "▸ making $(VENV) from requirements/dev.lock (a minute, the first time)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --require-hashes -r requirements/dev.lock
+	@$(BIN)/python tools/install.py requirements/dev.lock
 	@touch $@
 
 # The build backend is in the lock too; isolation would fetch another, unchecked.
 $(READY): $(TOOLS) pyproject.toml
+	@echo "▸ installing autoreason into $(VENV)"
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@

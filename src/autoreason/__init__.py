@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from autoreason.run.refine import refine as refine
     from autoreason.run.refine import refine_async as refine_async
     from autoreason.run.result import Result as Result
+    from autoreason.run.studies import compare as compare
+    from autoreason.run.studies import compare_async as compare_async
+    from autoreason.run.studies import judge as judge
+    from autoreason.run.studies import judge_async as judge_async
     from autoreason.settings import Budget as Budget
     from autoreason.settings import Settings as Settings
     from autoreason.task import Task as Task
@@ -69,6 +73,10 @@ _HOMES = {
     "balanced_orders": "tournament.orders",
     "borda": "tournament.voting",
     "chance_of_margin": "tournament.evidence",
+    "compare": "run.studies",
+    "compare_async": "run.studies",
+    "judge": "run.studies",
+    "judge_async": "run.studies",
     "read_ranking": "tournament.ballots",
     "read_task": "task",
     "refine": "run.refine",

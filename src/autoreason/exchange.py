@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from enum import StrEnum
@@ -56,6 +57,14 @@ class Request(Struct, frozen=True, kw_only=True):
     max_tokens: int
     temperature: float | None = None
     schema: Schema | None = None
+
+
+_FROM_ZERO = re.compile(r"\b(judge|critic|try|draft)/(\d+)")
+
+
+def for_readers(key: str) -> str:
+    """A key as people count: judges, critics and tries from 1, as passes are."""
+    return _FROM_ZERO.sub(lambda found: f"{found[1]}/{int(found[2]) + 1}", key)
 
 
 class Usage(Struct, frozen=True, kw_only=True):

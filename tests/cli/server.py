@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from autoreason.exchange import Message, Request, Schema
@@ -23,12 +24,17 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = 0
+        self.streamed = 0
         self.gate = threading.Event()
         """Answers wait for it..."""
         self.held_from = 1
         """...from this call on."""
         self.broken_from: int | None = None
         """From this call on, it fails."""
+        self.busy = False
+        """It asks everybody to come back in a minute."""
+        self.judges_vote = True
+        """Otherwise they like everything they are shown."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller that was killed is nothing to report."""
@@ -56,11 +62,15 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.broken_from is not None and number >= self.server.broken_from:
             self._send(401, {"error": {"message": "this key was revoked"}})
             return
+        if self.server.busy:
+            self._send(429, {"error": {"message": "slow down"}}, {"retry-after": "60"})
+            return
         if number >= self.server.held_from:
             self.server.gate.wait(60)
-        text = answer(body)
+        text = answer(body) if self.server.judges_vote or not judged(body) else "All of them."
         usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         if body.get("stream"):
+            self.server.streamed += 1
             self._stream(text, usage)
         else:
             choice = {"message": {"content": text}, "finish_reason": "stop"}
@@ -79,16 +89,26 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
         self.wfile.write(b"data: [DONE]\n\n")
 
-    def _send(self, status: int, value: object) -> None:
+    def _send(
+        self, status: int, value: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
+        for name, said in headers.items():
+            self.send_header(name, said)
         self.end_headers()
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
+
+
+def judged(body: dict[str, Any]) -> bool:
+    """Whether a judge is asked."""
+    shape = body.get("response_format", {}).get("json_schema", {})
+    return bool(shape.get("name") == "ballot")
 
 
 def answer(body: dict[str, Any]) -> str:

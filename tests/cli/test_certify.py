@@ -221,3 +221,9 @@ def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(shell: Shell)
     assert "# Certificate of the judge echo/echo" in done.stdout
     assert "cannot be kept" in done.stderr
     assert "autoreason show" in done.stderr
+
+
+def test_a_dry_run_speaks_of_no_passes(shell: Shell) -> None:
+    said = shell(*ECHO, "--dry-run").stdout
+    assert "144 to 576" in said
+    assert "survives" not in said

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 import subprocess
+from contextlib import closing
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
@@ -31,6 +34,9 @@ def test_runs_are_listed(finished: Shell) -> None:
     listed = finished("runs").stdout
     assert row["run"] in listed
     assert BRIEF in listed
+    heading, line = listed.splitlines()
+    assert "passes  winners" in heading
+    assert f"  {row['passes']}  {' '.join(row['trajectory'])}  " in line
     assert row["status"] in ("converged", "capped")
     assert len(row["trajectory"]) == row["passes"]
 
@@ -90,6 +96,7 @@ def test_replay_tells_the_same_story(finished: Shell) -> None:
     done = finished("replay", "last")
     assert done.returncode == 0
     assert "the same" in done.stdout
+    assert finished("replay").stdout == done.stdout
     assert json.loads(finished("replay", "last", "--json").stdout)["same"] is True
 
 
@@ -198,3 +205,31 @@ def test_guidance_that_is_not_text_is_refused(paused: Shell) -> None:
     )
     assert done.returncode == 2
     assert b"standard input is not UTF-8 text" in done.stderr
+
+
+def hours_later(shell: Shell) -> None:
+    """Make all that is recorded three hours older, and its beginning ten minutes more."""
+    with closing(sqlite3.connect(shell.journal)) as book, book:
+        for table in ("events", "replies"):
+            then = "strftime('%Y-%m-%dT%H:%M:%S+00:00', at, '-3 hours')"
+            book.execute(f"UPDATE {table} SET at = {then}")
+        first = "strftime('%Y-%m-%dT%H:%M:%S+00:00', at, '-10 minutes')"
+        book.execute(f"UPDATE events SET at = {first} WHERE seq = 1")
+
+
+def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
+    hours_later(paused)
+    resumed = paused("resume", "--max-calls", "500")
+    assert re.search(r"^ 10:\d\d  taken up again$", resumed.stderr, re.MULTILINE)
+    assert re.search(r"Took +.*, 10 min \d\d s$", resumed.stderr, re.MULTILINE)
+    assert re.search(r"Took +.*, 10 min \d\d s$", paused("show").stdout, re.MULTILINE)
+
+
+def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
+    hours_later(paused)
+    assert paused("resume", "--max-calls", "500", "-q").returncode == 0
+    hours_later(paused)
+    told = paused("watch", "last", "--no-live").stderr
+    assert re.search(r"^  0:00  run ", told, re.MULTILINE)
+    assert re.search(r"^ 20:\d\d  taken up again$", told, re.MULTILINE)
+    assert re.search(r"Took +.*, 20 min \d\d s$", told, re.MULTILINE)

@@ -63,7 +63,7 @@ def test_trouble_is_worth_a_line() -> None:
     view = Plain(Live(clock=Clock()), out)
     view.hear(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
     view.hear(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
-    assert "overloaded; asking again in 2.5 s" in out.getvalue()
+    assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
 
 
 def test_of_many_calls_under_way_only_some_are_named() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,30 @@ def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
 
 def test_quiet_is_quiet(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q").stderr == ""
+
+
+def test_nothing_is_streamed_where_nobody_looks(shell: Shell, server: Server) -> None:
+    server.gate.set()
+    arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "1")
+    assert shell(*arguments, "-q").returncode == 0
+    assert server.streamed == 0
+    assert shell(*arguments).returncode == 0
+    assert server.streamed > 0
+
+
+def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Server) -> None:
+    server.busy = True
+    running = shell.start(
+        *("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not server.asked:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "autoreason resume" in said
 
 
 def test_json_is_one_object(shell: Shell) -> None:
@@ -89,6 +116,22 @@ def test_json_tells_of_a_failure_too(shell: Shell, server: Server) -> None:
     assert json.loads(done.stdout)["status"] == "provider_failed"
 
 
+def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
+    shell: Shell, server: Server
+) -> None:
+    server.gate.set()
+    server.judges_vote = False
+    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
+    assert done.returncode == 5
+    assert done.stdout == ""
+    assert "Paused: the panel failed" in done.stderr
+    assert "autoreason resume" in done.stderr
+    (row,) = json.loads(shell("runs", "--json").stdout)
+    assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
+    server.judges_vote = True
+    assert shell("resume", "-q").stdout.startswith("# ")
+
+
 def test_a_quiet_failure_still_says_how_to_go_on(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
     assert done.stderr.count("\n") == 1
@@ -105,6 +148,24 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(shell: Shell, server: Server
     assert "cost       unknown" in done.stdout
     assert server.asked == 0
     assert not shell.journal.exists()
+
+
+def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(shell: Shell) -> None:
+    plan = ("--max-calls", "50", "--voting", "majority", "--judge-model", "echo/other", "--dry-run")
+    short, long = (shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",)))
+    assert short.index("Estimate") < short.index("Settings") < short.index("First prompt")
+    for said in (
+        "author     echo/echo",
+        "judges     echo/other",
+        "panel      3 judges, 3 more while the vote is close, 9 at most; a playoff of 7",
+        "ends       when A survives 2 passes in a row, after 2 passes at most",
+        "limits     50 calls",
+        "changed    voting majority",
+    ):
+        assert said in short
+    assert "tie_order" not in short
+    assert re.search(r"^tie_order +A>AB>B$", long, re.MULTILINE)
+    assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
 
 
 def test_a_dry_run_for_programs(shell: Shell) -> None:
@@ -155,6 +216,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "budget": ("run", BRIEF, *FAST, "--max-cost", "-1"),
     "tie order": ("run", BRIEF, *FAST, "--tie-order", "B>A>AB"),
     "playoff": ("run", BRIEF, *FAST, "--playoff", "3", "--no-playoff"),
+    "verbose": ("run", BRIEF, *FAST, "--verbose"),
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
@@ -215,7 +277,21 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> No
     done = shell("run", BRIEF, *FAST, *broken)
     assert done.returncode == 0
     assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
-    assert done.stderr == "autoreason: the text breaks its contract: “unicorn” is missing\n"
+    assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "--must-include", "unicorn")
+    assert done.returncode == 0
+    told = " ".join(done.stderr.split())
+    assert (
+        "Attention: the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
+        "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
+        "in `autoreason fork "
+    ) in told
+    assert "Attention" in shell("show").stdout
+    assert "Attention" not in shell("run", BRIEF, *FAST).stderr
 
 
 def test_a_link_is_followed_and_kept(shell: Shell) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.cli.conftest import Shell
 from tests.cli.server import Server
+
+from autoreason.cli import small
 
 
 def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
@@ -14,6 +17,13 @@ def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None
     assert "ANTHROPIC_API_KEY not set" in done.stdout
     assert "local/smollm2" in done.stdout
     assert "sk-very-secret" not in done.stdout + done.stderr
+
+
+def test_the_model_for_trials_is_listed(shell: Shell) -> None:
+    assert "echo/echo" in shell("models").stdout
+    assert "echo" in [
+        row["provider"] for row in json.loads(shell("models", "--json").stdout)["providers"]
+    ]
 
 
 def test_models_for_programs(shell: Shell) -> None:
@@ -29,6 +39,13 @@ def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Se
     assert first.startswith("ok    test/slow  reachable")
     assert second.startswith("ok    test/other  reachable")
     assert server.asked == 0
+
+
+def test_the_server_to_check_may_be_named_anywhere(shell: Shell, server: Server) -> None:
+    url = f"--base-url={server.url}"
+    done = shell("models", "--check", "test/slow", url, "test/other")
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["test/slow", "test/other"]
+    assert done.stdout.count("reachable") == 2
 
 
 def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:
@@ -53,3 +70,10 @@ def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:
     assert done.returncode == 1
     assert "fail " in done.stdout
     assert shell.journal.read_text() == "not a database"
+
+
+def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(small, "find_spec", lambda _: None)
+    assert small.weights_state().mend == "pip install xllamacpp"

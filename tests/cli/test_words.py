@@ -5,10 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
 
-from autoreason.cli import words
+from autoreason.cli import ending, words
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, Preference, Survival
 
@@ -173,3 +175,16 @@ def test_a_first_draft_that_was_delivered_is_said_to_be_the_one_preferred() -> N
     assert rows["Playoff"] == "the first draft itself is what was delivered"
     rows = dict(words.evidence(found, Contract(), (), origin="pass 1 AB"))
     assert rows["Playoff"].startswith("unknown")
+
+
+def test_of_many_winners_the_last_are_shown() -> None:
+    assert words.winners(("AB", "B", "A"), 3) == "AB B A"
+    assert words.winners(("AB", "B", "A", "A"), 3) == "… B A A"
+    assert words.winners((), 3) == ""
+
+
+@given(st.lists(st.sampled_from(["A", "B", "AB", "?"]), min_size=1, max_size=1000))
+def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> None:
+    said = ending._passes(tuple(won))
+    assert len(ending.lay_out([("Passes", said)], 80)) == 1
+    assert said.startswith(f"{len(won)}, won by ")

@@ -42,6 +42,8 @@ class Answer:
     """Sent instead of a reply: bytes as they are, anything else as JSON."""
     delay: float = 0.0
     """Seconds before anything is sent."""
+    whole: bool = False
+    """Do not stream, even if asked to."""
     pieces: int = 4
     """Into how many events a stream cuts the text."""
     pace: float = 0.0
@@ -111,7 +113,7 @@ class FakeProvider:
         if request.method == "GET":
             return _whole(answer, _listed(request.path, self.models))
         streamed = "stream" in request.path_qs or (body or {}).get("stream") is True
-        if streamed:
+        if streamed and not answer.whole:
             return await self._stream(request, answer)
         if answer.cut_after is not None:
             return await self._half(request, _reply(request.path, answer))

@@ -167,3 +167,9 @@ def test_a_stream_is_shown_in_pieces_and_adds_up_to_a_reply() -> None:
 def test_models_are_listed_without_their_folder() -> None:
     payload = b'{"models":[{"name":"models/gemini-2.5-flash","displayName":"Flash"}]}'
     assert gemini.read_models(payload) == ["gemini-2.5-flash"]
+
+
+def test_a_list_of_pieces_in_one_body_is_one_reply() -> None:
+    pieces = [answer([{"text": "One "}], None), answer([{"text": "two."}])]
+    reply = gemini.read(b"[" + b",\n".join(pieces) + b"]", "gemini/x")
+    assert (reply.outcome, reply.text) == (Outcome.OK, "One two.")

@@ -91,9 +91,9 @@ def test_a_path_may_start_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert LocalModel("local/~/own.gguf").address == "local/~/own.gguf"
 
 
-def test_without_the_engine_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_engine_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(InvalidInput, match=r"pip install 'autoreason\[local\]'"):
+    with pytest.raises(InvalidInput, match="run `pip install xllamacpp`"):
         LocalModel("local/smollm2").check()
 
 

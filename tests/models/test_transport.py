@@ -20,7 +20,7 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.retry_after import duration, retry_after
-from autoreason.models.sse import Events
+from autoreason.models.sse import Events, Whole
 from autoreason.models.transport import Call, Limits, Transport
 
 __all__ = ["provider"]
@@ -71,6 +71,19 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> N
         got += events.feed(sent[start:stop])
     got += events.end()
     assert got == ["\n".join(text).encode() for text in texts]
+
+
+@given(st.data())
+def test_a_body_that_is_no_stream_comes_whole_at_the_end(data: st.DataObject) -> None:
+    space = data.draw(st.text(" \r\n", max_size=4))
+    sent = (space + data.draw(st.sampled_from(['{"a":\n\n1}', '[{"a": 1},\n{"b": 2}]']))).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=5)))
+    events = Events()
+    for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True):
+        assert events.feed(sent[start:stop]) == []
+    (whole,) = events.end()
+    assert isinstance(whole, Whole)
+    assert whole.strip() == sent.strip()
 
 
 def test_a_last_event_without_its_blank_line_still_counts() -> None:
@@ -196,9 +209,19 @@ async def test_a_reader_who_takes_its_time_is_not_a_silent_server(
 
 async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport) -> None:
     call = Call(who="acme", url="http://127.0.0.1:9/v1/models")
-    with pytest.raises(CallFailed, match=r"acme cannot be reached at 127\.0\.0\.1:9") as caught:
+    with pytest.raises(CallFailed) as caught:
         await transport.fetch(call)
+    assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
     assert caught.value.failure is Failure.CONNECTION
+
+
+async def test_a_server_without_tls_is_told_in_plain_words(
+    provider: FakeProvider, transport: Transport
+) -> None:
+    call = Call(who="acme", url=provider.url.replace("http:", "https:"))
+    with pytest.raises(CallFailed) as caught:
+        await transport.fetch(call)
+    assert str(caught.value).endswith(" (no secure connection: wrong version number)")
 
 
 async def test_a_connection_dropped_before_the_answer_is_a_connection_error(

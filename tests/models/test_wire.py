@@ -74,6 +74,29 @@ async def test_every_format_answers_plainly_and_as_a_stream(
     assert len(texts) == len(signals) == (4 if listening else 0)
 
 
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_server_that_does_not_stream_is_read_all_the_same(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(text="A text.", reasoning="Hmm.", whole=True))
+    signals: list[Signal] = []
+    reply = await opened(address).ask(request(address), signals.append)
+    assert (reply.outcome, reply.text, reply.reasoning) == (Outcome.OK, "A text.", "Hmm.")
+    assert (reply.usage.input, reply.usage.output) == (10, 5)
+    assert signals == [TextArrived("draft/try/0", "A text.")]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_half_a_reply_of_a_server_that_does_not_stream_is_a_broken_reply(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(whole=True, cut_after=0), Answer(body=b'{"choices": [{"mess'))
+    for _ in range(2):
+        with pytest.raises(CallFailed) as caught:
+            await opened(address).ask(request(address), lambda _: None)
+        assert caught.value.failure is Failure.BROKEN_REPLY
+
+
 async def test_a_judge_is_never_streamed(provider: FakeProvider, opened: Opened) -> None:
     signals: list[Signal] = []
     await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1", "judge"), signals.append)

@@ -298,6 +298,34 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.parametrize("places", [1, 32])
+async def test_a_stop_ends_such_a_wait_though_nobody_listens(journal: Journal, places: int) -> None:
+    switch = Switch()
+
+    def balk(_: Request) -> Exception:
+        switch.stop()
+        return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=60)
+
+    down = scripted({"judge": balk})
+    patient = stack(down, gate=Gate(places), guard=Guard("scripted"))
+    started = time.monotonic()
+    result = await hold(journal, patient, switch=switch)
+    assert result.status == "stopped"
+    assert time.monotonic() - started < 10
+
+
+async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> None:
+    switch = Switch()
+
+    def stop(_: Request) -> str:
+        switch.stop()
+        return "Too late to stop this one."
+
+    slow = stack(scripted({"author": stop}, latency=1.2), gate=Gate(), guard=Guard("scripted"))
+    result = await hold(journal, slow, switch=switch)
+    assert (result.status, result.calls) == ("stopped", 1)
+
+
 async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
     events: list[AnyEvent] = []
     signals: list[Signal] = []

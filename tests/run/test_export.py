@@ -33,7 +33,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
         "passes/01/critique_1.md",
         "passes/01/ballot_1.md",
         "passes/02/verdict.json",
-        "calls/pass_1_judge_0_try_0.md",
+        "calls/pass_1_judge_1_try_1.md",
         "final.md",
         "run.json",
     } <= files
@@ -45,7 +45,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
         ["A", "A"],
         result.calls,
     )
-    assert "coffee machine" in (folder / "calls/pass_1_judge_0_try_0.md").read_text()
+    assert "coffee machine" in (folder / "calls/pass_1_judge_1_try_1.md").read_text()
 
 
 async def test_a_barred_candidate_is_kept_with_the_reason(journal: Journal, tmp_path: Path) -> None:

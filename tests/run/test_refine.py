@@ -134,3 +134,14 @@ async def test_prompts_can_be_named_by_a_string(tmp_path: Path) -> None:
 async def test_waiting_inside_a_running_loop_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"await refine_async\(...\)"):
         refine("Write.", model="echo/echo")
+
+
+async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await refine_async(
+            "Write.", "acme/model", base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.db"
+        )
+    assert str(refused.value) == (
+        "acme cannot be reached at 127.0.0.1:9 (Connection refused); "
+        "see that it is up and the address is right"
+    )

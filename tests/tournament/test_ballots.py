@@ -379,6 +379,67 @@ def test_a_ranking_gainsaid_before_it_is_no_ranking(before: str) -> None:
     assert read(f"{before}\n\n{GIVEN}", QRT) is None
 
 
+AGAINST_IT = [
+    "Scores: C: 3/10, A: 6/10, B: 9/10",
+    "C: 3\nA: 6\nB: 9",
+    "- Version C: 5/10\n- Version A: 7/10\n- Version B: 9/10",
+    "C scores 3, A scores 6 and B scores 9.",
+    "C gets 60%, A 75% and B 90%.",
+    "C: 7/10\nA: 9/10\nB: 6/10",
+    "| Text | Score |\n|---|---|\n| C | 3 |\n| A | 6 |\n| B | 9 |",
+    "| Text | Score |\n|---|---|\n| C | 1 |\n| A | 2 |\n| B | 3 |",
+    "| Text | Place |\n|---|---|\n| C | 3 |\n| A | 2 |\n| B | 1 |",
+    "| Text | Place |\n|---|---|\n| A | 1 |\n| B | 2 |\n| C | 3 |",
+    "| Text | Place | Why |\n|---|---|---|\n| C | 3rd | dull |\n| A | 2nd | odd |\n| B | 1st | apt |",
+    "| # | Text | Place |\n|---|---|---|\n| 1 | C | 3 |\n| 2 | A | 2 |\n| 3 | B | 1 |",
+    "C: 3\nA: 2\nB: 1",
+]
+IN_FAVOUR = [
+    "Scores: C: 9/10, A: 6/10, B: 3/10",
+    "C: 9\nA: 6.5\nB: 6",
+    "C gets 90%, A 75% and B 75%.",
+    "| Text | Place |\n|---|---|\n| A | 2 |\n| B | 3 |\n| C | 1 |",
+    "| Text | Points |\n|---|---|\n| C | 3 |\n| A | 2 |\n| B | 1 |",
+    "| Text | Clarity | Depth |\n|---|---|---|\n| C | 5 | 9 |\n| A | 6 | 6 |\n| B | 7 | 3 |",
+    "- C: 2 problems\n- A: 3 problems\n- B: 4 problems",
+    "C: clarity 5/10\nA: clarity 6/10\nB: clarity 7/10",
+    "C: 3/10 for tone, C: 9/10 in all, A: 6/10, B: 8/10 for tone",
+    "C: 5/10 for tone",
+]
+
+
+@pytest.mark.parametrize("marks", AGAINST_IT)
+def test_a_ranking_against_the_judges_own_marks_is_no_ranking(marks: str) -> None:
+    assert read(f"RANKING: C > A > B\n\n{marks}\n") is None
+    assert read(f"{marks}\n\nRANKING: C > A > B\n") is None
+
+
+@pytest.mark.parametrize("marks", IN_FAVOUR)
+def test_marks_that_go_with_a_ranking_do_not_disturb_it(marks: str) -> None:
+    assert read(f"RANKING: C > A > B\n\n{marks}\n") == "C A B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ranking:\n| Text | Place |\n|---|---|\n| C | 3 |\n| A | 2 |\n| B | 1 |",
+        "Ranking:\n1. C | 3rd\n2. A | 2nd\n3. B | 1st",
+        "Ranking:\n1. C: 3\n2. A: 2\n3. B: 1",
+    ],
+)
+def test_a_place_beside_a_label_is_never_overlooked(text: str) -> None:
+    assert read(text) is None
+
+
+@steady
+@given(st.permutations([10, 20, 30, 40]), st.sampled_from(["{}: {}/50", "{} | {}", "{} gets {}%"]))
+def test_scores_are_believed_only_where_they_fall(scores: list[int], form: str) -> None:
+    labels = ("KV", "RT", "XM", "ZP")
+    marks = "\n".join(form.format(*pair) for pair in zip(labels, scores, strict=True))
+    found = read_ranking(f"RANKING: {' > '.join(labels)}\n\nScores\n{marks}\n", labels)
+    assert (found is not None) == (scores == sorted(scores, reverse=True))
+
+
 @pytest.mark.parametrize("tag", ["think", "thinking", "THINK"])
 def test_thinking_that_never_ends_is_no_answer(tag: str) -> None:
     assert read(f"<{tag}>\n{GIVEN}\nwait no TZ is better", QRT) is None

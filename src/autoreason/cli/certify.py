@@ -62,8 +62,9 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 @options.group(
     "Output",
     options.option(
-        "--dry-run", is_flag=True, help="Show settings, first prompt and estimate; call nothing."
+        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
     ),
+    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
 def certify(model: str | None, show: bool, **values: Any) -> int:
     """Measure a judge before it is trusted, and keep the result.
@@ -132,5 +133,7 @@ def _begin(settings: Settings, values: dict[str, Any]) -> int:
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run
 
-        return dry_run(task, settings, prompts, as_json=values["as_json"])
+        return dry_run(
+            task, settings, prompts, as_json=values["as_json"], verbose=values["verbose"]
+        )
     return begin(task, settings, prompts, values)

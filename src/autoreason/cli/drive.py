@@ -17,7 +17,7 @@ from autoreason.cli import ending, studies, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
-from autoreason.exchange import Signal
+from autoreason.exchange import OnSignal
 from autoreason.run import Result, Switch
 from autoreason.task import without_controls
 
@@ -39,7 +39,10 @@ class View(Protocol):
     def open(self) -> None: ...
     def close(self) -> None: ...
     def tell(self, event: AnyEvent) -> None: ...
-    def hear(self, signal: Signal) -> None: ...
+    @property
+    def hear(self) -> OnSignal | None:
+        """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
+
     def note(self, line: str) -> None: ...
     def say(self, line: str) -> None: ...
     def tick(self) -> None: ...
@@ -49,6 +52,7 @@ class Silent:
     """Keeps count and says nothing."""
 
     period = 3600.0
+    hear = None
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -62,10 +66,6 @@ class Silent:
     def tell(self, event: AnyEvent) -> None:
         """Count along."""
         self.live.tell(event)
-
-    def hear(self, signal: Signal) -> None:
-        """Count along."""
-        self.live.hear(signal)
 
     def note(self, line: str) -> None:
         """Keep it to oneself."""
@@ -124,12 +124,12 @@ async def closing(pool: ModelPool) -> AsyncIterator[ModelPool]:
 Begin = Callable[[View, Switch], Awaitable[Result]]
 
 
-def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
+def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: float = 0.0) -> int:
     """Drive a run from here to its end, and return the exit status."""
     from autoreason.cli.consoles import stderr_console
 
     console = stderr_console()
-    view = choose_view(Live(run), manner, console, known)
+    view = choose_view(Live(run, worked=worked), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
     if status == 0 and studies.is_study(result.story):
@@ -146,9 +146,8 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0) -> int:
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         steps = ending.in_one_line(result.run, has_text=result.text is not None)
         print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
-    elif broken := words.violations(ending.violations(result)):
-        said = f"autoreason: the text breaks its contract: {broken}"
-        print(without_controls(said), file=sys.stderr)
+    elif broken := ending.contract_broken(result):
+        print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
     return status
 
 

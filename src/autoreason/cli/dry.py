@@ -19,24 +19,30 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.run import Estimate, estimate
 from autoreason.run.estimate import Span
+from autoreason.settings import make_settings
 
 if TYPE_CHECKING:
     from autoreason.exchange import Request
     from autoreason.prompts import PromptSet
-    from autoreason.settings import Settings
+    from autoreason.settings import Budget, Models, Settings
     from autoreason.task import Task
 
 _BOOKKEEPING = ("forgiven", "redrafts")
 """Settings that only a resumed run has a use for."""
+_IN_WORDS = ("k", "passes", "judges", "more_judges", "most_judges", "playoff", "seed", "protocol")
+"""Settings that the plan tells in words."""
+_WIDEST_NAME = 20
 
 
-def dry_run(task: Task, settings: Settings, prompts: PromptSet, *, as_json: bool) -> int:
-    """Print settings, first prompt and estimate; call nothing and write nothing."""
+def dry_run(
+    task: Task, settings: Settings, prompts: PromptSet, *, as_json: bool, verbose: bool
+) -> int:
+    """Print estimate, settings and first prompt; call nothing and write nothing."""
     found = asyncio.run(estimate(task, settings, prompts))
     if as_json:
         ending.print_json(_as_object(task, settings, found))
     else:
-        _print(task, settings, found)
+        _print(task, settings, found, verbose=verbose)
     _warn(settings)
     return 0
 
@@ -65,13 +71,8 @@ def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any
     }
 
 
-def _print(task: Task, settings: Settings, found: Estimate) -> None:
+def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool) -> None:
     console = stdout_console()
-    _heading(console, "Settings")
-    ending.print_rows(_settings(task, settings), console)
-    if found.request:
-        _heading(console, f"First prompt, to the {found.request.role} ({found.request.model})")
-        _prompt(console, found.request)
     _heading(console, "Estimate")
     ending.print_rows(
         [
@@ -81,28 +82,82 @@ def _print(task: Task, settings: Settings, found: Estimate) -> None:
         ],
         console,
     )
-    console.print(Text("\nNothing was called and nothing was written.", style="dim"))
+    _heading(console, "Settings")
+    ending.print_rows(_plan(task, settings), console)
+    if verbose:
+        _heading(console, "Every setting")
+        for name, said in _every(settings).items():
+            console.print(Text.assemble((f"{name:<{_WIDEST_NAME}}", "dim"), said), soft_wrap=True)
+    if found.request:
+        _heading(console, f"First prompt, to the {found.request.role} ({found.request.model})")
+        _prompt(console, found.request)
+    more = "" if verbose else " --verbose shows every setting."
+    console.print(Text(f"\nNothing was called and nothing was written.{more}", style="dim"))
 
 
-def _settings(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    models = settings.models
+def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What would be done, as far as a person decides it."""
+    tournament = [("panel", _panel(settings)), ("ends", _ends(settings))]
     rows = [
+        *_models(settings.models),
+        ("contract", " ".join(task.contract.rules()) or "none"),
+        *(tournament if settings.strategy == "autoreason" else ()),
+        ("limits", _limits(settings.budget)),
+        ("held", f"{settings.protocol} protocol, seed {settings.seed}"),
+    ]
+    changed = _changed(settings)
+    return [*rows, ("changed", " · ".join(changed))] if changed else rows
+
+
+def _models(models: Models) -> list[tuple[str, str]]:
+    if len(models.all()) == 1:
+        return [("model", f"{models.author} in every role")]
+    return [
         ("author", models.author),
         ("critic", models.critic),
         ("synthesis", models.synthesizer),
         ("judges", ", ".join(models.judges)),
-        ("contract", " ".join(task.contract.rules()) or "none"),
     ]
+
+
+def _panel(settings: Settings) -> str:
+    said = words.count(settings.judges, "judge")
+    if settings.more_judges and settings.most_judges > settings.judges:
+        said += (
+            f", {settings.more_judges} more while the vote is close, {settings.most_judges} at most"
+        )
+    return f"{said}; a playoff of {settings.playoff}" if settings.playoff else f"{said}; no playoff"
+
+
+def _ends(settings: Settings) -> str:
+    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
+    return f"when A {survived}, after {words.count(settings.passes, 'pass', 'passes')} at most"
+
+
+def _limits(budget: Budget) -> str:
+    limits = (
+        words.money(budget.cost) if budget.cost is not None else "",
+        words.count(budget.tokens, "token") if budget.tokens is not None else "",
+        words.count(budget.calls, "call") if budget.calls is not None else "",
+    )
+    return ", ".join(filter(None, limits)) or "none"
+
+
+def _changed(settings: Settings) -> list[str]:
+    """Settings that are not the usual ones of the protocol, apart from those told in words."""
+    usual = _every(make_settings(settings.models, settings.seed, settings.protocol))
+    return [
+        f"{name} {said}"
+        for name, said in _every(settings).items()
+        if name not in _IN_WORDS and usual.get(name) != said
+    ]
+
+
+def _every(settings: Settings) -> dict[str, str]:
     plain = msgspec.structs.asdict(settings)
     for name in ("models", "budget", *_BOOKKEEPING):
         plain.pop(name)
-    limits = {
-        f"max_{name}": limit for name, limit in msgspec.structs.asdict(settings.budget).items()
-    }
-    said = [
-        f"{name} {_say(value)}" for name, value in (plain | limits).items() if value is not None
-    ]
-    return [*rows, ("settings", " · ".join(said))]
+    return {name: _say(value) for name, value in plain.items() if value is not None}
 
 
 def _say(value: Any) -> str:

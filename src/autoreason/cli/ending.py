@@ -39,6 +39,7 @@ _FIELDS = (
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
 _LABEL = 11
+_WINNERS = 15
 _WIDEST = 100
 
 
@@ -160,26 +161,49 @@ def _umask() -> int:
 
 
 def rows(
-    result: Result, story: Story, seconds: float | None, output: Path | None = None
+    result: Result, story: Story, seconds: float, output: Path | None = None
 ) -> list[tuple[str, str]]:
     """What is said when a run ends, as labelled sentences."""
     said = [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
+    if attention := contract_broken(result):
+        said.append(("", f"Attention: {attention}"))
     if story.trajectory:
-        said.append(("Passes", f"{' '.join(story.trajectory)} (the winner of each)"))
+        said.append(("Passes", _passes(story.trajectory)))
     if result.text is not None:
         said.append(("Text", _text(result, story, output)))
     took = [
         words.count(result.calls, "call"),
         words.count(result.tokens, "token"),
         words.money(result.cost) if result.cost is not None else "cost unknown",
+        words.duration(seconds),
     ]
-    if seconds is not None:
-        took.append(words.duration(seconds))
     said.append(("Took", ", ".join(took)))
     if result.evidence and story.task:
         broken = story.task.contract.violations(result.text or "")
         said += words.evidence(result.evidence, story.task.contract, broken, origin=result.origin)
     return [*said, *next_steps(result)]
+
+
+def contract_broken(result: Result) -> str:
+    """That a delivered text breaks its contract, whether anything kept it, and the mend."""
+    broken = violations(result)
+    if not broken:
+        return ""
+    left_out = [lost for each in result.story.passes for lost in each.dropped]
+    others = sum(lost.reason == "contract" for lost in left_out)
+    kept = sum(len(each.candidates) for each in result.story.passes)
+    also = f", and so did {words.count(others, 'challenger')}" if others else ""
+    nobody = "; nothing written in this run kept it" if others and not kept else ""
+    return (
+        f"the text breaks its contract ({words.violations(broken)}){also}{nobody}; loosen the rule, "
+        f"or choose a stronger model with -m, in `autoreason fork {result.run}`"
+    )
+
+
+def _passes(trajectory: tuple[str, ...]) -> str:
+    """How many there were and who won them, on one line of a usual terminal."""
+    held, won = len(trajectory), words.winners(trajectory, _WINNERS)
+    return f"{held}, won by {won}"
 
 
 def _text(result: Result, story: Story, output: Path | None) -> str:

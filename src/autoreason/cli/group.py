@@ -19,13 +19,14 @@ SECTIONS = {
         "export": "Write a run's texts and record into a folder.",
         "replay": "Run a record again, offline, and compare.",
     },
-    "Compare": {
+    "Compare and study": {
         "judge": "Hold a blind panel over finished texts.",
         "compare": "Hold strategies against each other from one draft.",
         "rejudge": "Hold a run's passes again with another panel.",
-    },
-    "Study": {
         "certify": "Measure a judge before it is trusted.",
+        "audit": "Say what a record is worth, without a model.",
+        "pairs": "Write what judges preferred, for preference tuning.",
+        "rate": "Let people rate texts blind, and count what they say.",
     },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",

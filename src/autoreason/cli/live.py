@@ -90,10 +90,15 @@ class Seat:
 class Live:
     """A run as far as it has come, and what is under way."""
 
-    def __init__(self, run: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, run: str = "", clock: Callable[[], float] = time.monotonic, worked: float = 0.0
+    ) -> None:
         self.run = run
         self.clock = clock
-        self.started = clock()
+        self.started = clock() - worked
+        """As if whoever worked on the run before had stopped just now."""
+        self.told_at: float | None = None
+        """When what is being told happened, in seconds of work; None is now."""
         self.story = Story()
         self.calls: dict[str, Call] = {}
         self.answered: set[int] = set()
@@ -139,8 +144,8 @@ class Live:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since this view was opened."""
-        return self.clock() - self.started
+        """Seconds of work on the run, over all processes that drove it."""
+        return self.clock() - self.started if self.told_at is None else self.told_at
 
     def age(self, call: Call) -> float:
         """Seconds a call has been under way."""

@@ -23,7 +23,7 @@ class Models(click.Group):
             first = args.index("--check") + 1
             spread: list[str] = args[:first]
             for place, word in enumerate(args[first:]):
-                option = word.startswith("-") or args[first + place - 1].startswith("--base")
+                option = word.startswith("-") or args[first + place - 1] == "--base-url"
                 spread += [word] if place == 0 or option else ["--check", word]
             args = spread
         return super().parse_args(ctx, args)
@@ -54,6 +54,7 @@ def models(
       autoreason models
       autoreason models pull
       autoreason models --check anthropic/claude-sonnet-4-5 ollama/llama3.1
+      autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
 
     With --check, exit status 1 where any of them cannot be used.
     """
@@ -80,9 +81,10 @@ def _list(as_json: bool) -> None:
     from autoreason.models.providers import PROVIDERS
     from autoreason.settings import DEFAULT_MODEL
 
-    weights = weights_state()
-    rows = [
-        {"provider": each.name, **_key(each), "server": each.base()} for each in PROVIDERS.values()
+    weights, remote = weights_state(), PROVIDERS.values()
+    rows: list[dict[str, Any]] = [
+        _ECHO,
+        *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
     ]
     if as_json:
         print_json(
@@ -101,13 +103,22 @@ def _list(as_json: bool) -> None:
     )
 
 
+_INSIDE = "in this process"
+_ECHO = {
+    "provider": "echo",
+    "key": "not needed",
+    "said": "echo/echo makes answers up, for trials",
+    "server": _INSIDE,
+}
+
+
 def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import stdout_console
 
     console = stdout_console()
-    local = {"provider": "local", "key": "", "said": weights, "server": "in this process"}
+    local = {"provider": "local", "key": "", "said": weights, "server": _INSIDE}
     headings = {"provider": "provider", "key": "", "said": "key", "server": "server"}
     names, keys = (max(len(row[name]) for row in (local, *rows)) for name in ("provider", "said"))
     for row in (headings, local, *rows):

@@ -28,7 +28,7 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import CallRetried, Signal
+from autoreason.exchange import CallRetried, Signal, for_readers
 from autoreason.story import Story
 from autoreason.task import without_controls
 
@@ -70,7 +70,8 @@ class Plain:
         self.live.hear(signal)
         if isinstance(signal, CallRetried):
             wait = words.duration(signal.wait)
-            self.say(f"{signal.key}: {signal.reason}; asking again in {wait}")
+            who = for_readers(signal.key).replace("/", " ")
+            self.say(f"{who}: {signal.reason}; asking again in {wait}")
 
     def note(self, line: str) -> None:
         """One line."""

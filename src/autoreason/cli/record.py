@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from autoreason.cli import options, words
-from autoreason.cli.journals import opened, run_argument
+from autoreason.cli.journals import opened, pick, run_argument
 
 
 @click.command(cls=options.Taught)
@@ -34,11 +34,13 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
 
 
 @click.command(cls=options.Taught)
-@run_argument(required=True)
+@run_argument(required=False)
 @options.journal_option
 @options.json_option
-def replay(run: str, journal: str | None, as_json: bool) -> int:
+def replay(run: str | None, journal: str | None, as_json: bool) -> int:
     """Run a record again, offline and for nothing, and compare.
+
+    RUN is a run's name or a part of it; without one, the newest.
 
     Exit status 0 where the replay tells the same story as the record, 1 where it does not.
     """
@@ -48,7 +50,7 @@ def replay(run: str, journal: str | None, as_json: bool) -> int:
     from autoreason.run import replay as again
 
     with opened(journal) as book:
-        row = book.find(run)
+        row = pick(book, run, lambda _: True, "run in the journal")
         replayed = asyncio.run(again(row.id, journal=book))
     events = words.count(replayed.events, "event")
     if as_json:

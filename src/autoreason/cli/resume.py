@@ -50,7 +50,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.events import LIFECYCLE
     from autoreason.models.pool import ModelPool
     from autoreason.prompts import PromptSet
-    from autoreason.run import check
+    from autoreason.run import check, worked
     from autoreason.run import resume as go_on
 
     check_output(values["output"])
@@ -80,7 +80,8 @@ def resume(run: str | None, **values: Any) -> int:
                     switch=switch,
                 )
 
-        return hold(go, Manner.of(values), row.id, known)
+        took = worked(row.id, journal=journal).seconds
+        return hold(go, Manner.of(values), row.id, known, took)
 
 
 def _waits(row: RunRow) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
@@ -52,8 +53,9 @@ After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.group(
     "Output",
     options.option(
-        "--dry-run", is_flag=True, help="Show settings, first prompt and estimate; call nothing."
+        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
     ),
+    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
 def run(brief: str, **values: Any) -> int:
     """Write a text and refine it until it stands.
@@ -67,6 +69,8 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.prompts import load
     from autoreason.settings import DEFAULT_MODEL
 
+    if values["verbose"] and not values["dry_run"]:
+        raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = chosen.task_of(brief, values)
     settings = chosen.settings_of(values)
     prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
@@ -74,7 +78,8 @@ def run(brief: str, **values: Any) -> int:
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run
 
-        return dry_run(task, settings, prompts, as_json=values["as_json"])
+        verbose, as_json = values["verbose"], values["as_json"]
+        return dry_run(task, settings, prompts, as_json=as_json, verbose=verbose)
     return begin(task, settings, prompts, values)
 
 

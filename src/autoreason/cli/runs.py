@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def runs(most: int, journal: str | None, as_json: bool) -> None:
     """List the runs in the journal, newest first.
 
-    Passes are shown by their winners: A is the text that stood, B a revision, AB a synthesis, ? a
-    pass that decided nothing. A live run is under way now; a killed one can be resumed.
+    Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
+    a pass that decided nothing. A live run is under way now; a killed one can be resumed.
     """
     from autoreason.cli.ending import print_json
 
@@ -93,10 +93,10 @@ def _print_table(found: list[tuple[RunRow, Story | None]]) -> None:
         console.print(line, soft_wrap=True)
 
 
-_HEADINGS = ("run", "when", "status", "passes", "calls", "cost", "title")
-_STATUS, _TITLE = 2, 6
-_RIGHT = (4, 5)
-_GIVEN_UP = (1, 4, 5)
+_HEADINGS = ("run", "when", "status", "passes", "winners", "calls", "cost", "title")
+_STATUS, _TITLE = 2, 7
+_RIGHT = (3, 5, 6)
+_GIVEN_UP = (1, 5, 6, 3)
 """Columns that a narrow terminal does without, in this order."""
 _LEAST_TITLE = 20
 _WIDE = 200
@@ -108,11 +108,13 @@ def _strategy(story: Story | None) -> str | None:
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     strategy = _strategy(story)
+    won = story.trajectory if story else ()
     return (
         row.id,
         when(row.created),
         _state(row, story),
-        trajectory(story.trajectory if story else ()),
+        f"{len(won):,}",
+        words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
         f"{strategy}: {row.title}" if strategy not in (None, "autoreason") else row.title,
@@ -138,13 +140,6 @@ STYLES = {
     "accepted": "green",
 }
 _SHOWN = 6
-
-
-def trajectory(winners: tuple[str, ...]) -> str:
-    """The winners; the last ones where there are many."""
-    if len(winners) <= _SHOWN:
-        return " ".join(winners) or "-"
-    return f"{len(winners) - _SHOWN}… {' '.join(winners[-_SHOWN:])}"
 
 
 def when(moment: datetime) -> str:

@@ -60,12 +60,18 @@ def show(
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         recorded(row, story)
+        shows_story = not (text_only or diff or as_json)
+        took = _seconds(book, row) if shows_story else 0.0
         table = _is_table(story) and not (number or text_only or diff)
         if table:
-            _show_table(book, row, story, as_json)
+            _show_table(book, row, story, took, as_json)
     if table:
         return
-    if as_json:
+    if shows_story:
+        from autoreason.cli.telling import tell
+
+        tell(row, story, took, number)
+    elif as_json:
         from autoreason.cli.ending import print_json
 
         print_json(as_object(row, story))
@@ -73,15 +79,17 @@ def show(
         from autoreason.cli.ending import show_text
 
         show_text(_text(row, story), bare=True)
-    elif diff:
+    else:
         from autoreason.cli.changes import print_changes
 
         text = _text(row, story)
         print_changes(story.draft.text if story.draft else "", text)
-    else:
-        from autoreason.cli.telling import tell
 
-        tell(row, story, number)
+
+def _seconds(book: Journal, row: RunRow) -> float:
+    from autoreason.run import worked
+
+    return worked(row.id, journal=book).seconds
 
 
 def _is_table(story: Story) -> bool:
@@ -90,7 +98,7 @@ def _is_table(story: Story) -> bool:
     return is_study(story) and story.delivered is not None
 
 
-def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None:
+def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: bool) -> None:
     """A finished study: every ballot, then what they come to."""
     from autoreason.cli.ending import result_of
     from autoreason.cli.studies import show as show_study
@@ -98,7 +106,7 @@ def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None
     if not as_json:
         from autoreason.cli.telling import tell
 
-        tell(row, story)
+        tell(row, story, took)
         click.echo()
     show_study(result_of(row, story), book, as_json=as_json)
 

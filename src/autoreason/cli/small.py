@@ -37,7 +37,7 @@ def weights_state() -> Weights:
     from autoreason.models.weights import is_pulled, weights_path
 
     if find_spec(_ENGINE) is None:
-        return Weights(False, "no engine", "pip install 'autoreason[local]'")
+        return Weights(False, "no engine", f"pip install {_ENGINE}")
     if not is_pulled():
         return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")

@@ -10,7 +10,6 @@ from autoreason.cli.consoles import stdout_console
 from autoreason.cli.live import STUDIES
 
 if TYPE_CHECKING:
-    from autoreason.exchange import Spent
     from autoreason.journal import Journal
     from autoreason.panel.again import Decision
     from autoreason.run import Result
@@ -61,6 +60,7 @@ def _judge(result: Result, as_json: bool) -> None:
 
 def _compare(result: Result, journal: Journal, as_json: bool) -> None:
     from autoreason.lab.table import comparison_report
+    from autoreason.run.studies import spent_by_part
 
     report = comparison_report(result.story, spent_by_part(journal, result.run))
     panel = report.panel
@@ -145,17 +145,6 @@ def _changed(found: list[Decision]) -> str:
         f"another panel would have decided {changed} of {len(judged)} "
         f"recorded panels otherwise{left_out}"
     )
-
-
-def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
-    """What each part of a comparison took: the first three steps of a key name the part."""
-    from autoreason.exchange import Spent
-
-    spent: dict[str, Spent] = {}
-    for call in journal.calls(run):
-        part = "/".join(call.request.key.split("/")[:3])
-        spent[part] = spent.get(part, Spent()).plus(call.reply)
-    return spent
 
 
 def _head(result: Result) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _STEP = 12
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
-def tell(row: RunRow, story: Story, number: int | None = None) -> None:
+def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -> None:
     """The whole run, or one pass in full."""
     console = stdout_console()
     teller = Teller(console)
@@ -38,7 +38,7 @@ def tell(row: RunRow, story: Story, number: int | None = None) -> None:
     teller.playoff(story)
     teller.panels(story)
     if not is_study(story) or story.delivered is None:
-        teller.end(row, story)
+        teller.end(row, story, seconds)
 
 
 def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
@@ -127,7 +127,7 @@ class Teller:
         if panel.held:
             self._say("verdict", words.panel(panel.held), "bold")
 
-    def end(self, row: RunRow, story: Story) -> None:
+    def end(self, row: RunRow, story: Story, seconds: float) -> None:
         """How it ended and what that is worth."""
         self._print(Text())
         if row.live:
@@ -135,7 +135,7 @@ class Teller:
                 [("", "Under way"), ("Watch", f"autoreason watch {row.id}")], self.console
             )
             return
-        said = ending.rows(ending.result_of(row, story), story, None)
+        said = ending.rows(ending.result_of(row, story), story, seconds)
         positions = (
             words.positions(story.delivered.evidence.first_places) if story.delivered else ""
         )

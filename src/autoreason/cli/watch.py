@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from autoreason.cli.drive import View
     from autoreason.cli.live import Call, Live
     from autoreason.journal import Asked, Journal
+    from autoreason.run import Worked
 
 _LOOK_EVERY = 0.5
 
@@ -36,6 +37,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.consoles import stderr_console
     from autoreason.cli.drive import INTERRUPTED, Manner, choose_view
     from autoreason.cli.live import Live
+    from autoreason.run import worked
 
     console = stderr_console()
     with opened(journal) as book:
@@ -51,36 +53,41 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         finally:
             view.close()
         row = book.find(row.id)
+        took = worked(row.id, journal=book).seconds
     story = view.live.story
-    ending.print_rows(ending.rows(ending.result_of(row, story), story, None), console)
+    ending.print_rows(ending.rows(ending.result_of(row, story), story, took), console)
     return 0
 
 
 def _follow(book: Journal, run: str, view: View) -> None:
     import time
 
+    from autoreason.run import worked
+
+    times = worked(run, journal=book)
     seen, looked = 0, float("-inf")
     while True:
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             # Asked first: what was written until then is seen by the look that follows.
             held = book.holder(run) is not None
-            seen = _look(book, run, view, seen)
+            seen = _look(book, run, view, times, seen)
             if not held or view.live.story.status != "running":
                 return
         view.tick()
         time.sleep(min(view.period, _LOOK_EVERY))
 
 
-def _look(book: Journal, run: str, view: View, seen: int) -> int:
-    from autoreason.events import RunResumed, RunStarted
+def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
+    from datetime import UTC, datetime
 
     live = view.live
     for seq, at, event in book.events(run, seen):
-        if isinstance(event, RunStarted | RunResumed):
-            live.started = live.clock() - _age(at)
+        live.told_at = times.until(at)
         view.tell(event)
         seen = seq
+    live.told_at = None
+    live.started = live.clock() - times.until(datetime.now(UTC))
     live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
     live.spent = book.spent(run)
     return seen

@@ -85,6 +85,12 @@ def ranking(order: Iterable[str]) -> str:
     return " > ".join(order)
 
 
+def winners(trajectory: tuple[str, ...], most: int) -> str:
+    """`AB B A A`: the winner of each pass; of many passes only the last, as `… B A A`."""
+    shown = " ".join(trajectory[-most:])
+    return f"… {shown}" if len(trajectory) > most else shown
+
+
 def scores(points: dict[str, int], joint: str = " · ") -> str:
     """`A 6 · AB 8 · B 4`: the slots in their usual order, other texts by points."""
     usual = [slot for slot in SLOTS if slot in points]

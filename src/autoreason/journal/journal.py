@@ -215,6 +215,12 @@ class Journal:
                 for number, at, request, reply in rows
             ]
 
+    def reply_times(self, run: str) -> list[datetime]:
+        """When each reply of a run was recorded, in order."""
+        rows = self._read(sql.REPLY_TIMES, (run,))
+        with plainly(self.path):
+            return [datetime.fromisoformat(at) for (at,) in rows]
+
     # Commands from another terminal.
 
     def command(self, run: str, kind: CommandKind, text: str = "") -> None:

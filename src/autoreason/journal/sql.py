@@ -157,6 +157,7 @@ INSERT_REPLY = """
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 REPLIES = "SELECT key, request, reply FROM replies WHERE run = ? ORDER BY id"
+REPLY_TIMES = "SELECT at FROM replies WHERE run = ? ORDER BY id"
 CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
 
 # Commands from another terminal.

@@ -8,6 +8,7 @@ from math import inf
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
+from autoreason.models.rest import resting
 
 REMOTE = 32
 LOCAL = 4
@@ -121,7 +122,8 @@ class Limited:
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request when there is a place for it."""
-        await self._gate.enter()
+        with resting():
+            await self._gate.enter()
         try:
             reply = await self._model.ask(request, on_signal)
             self._gate.widen()

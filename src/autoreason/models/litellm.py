@@ -65,8 +65,7 @@ class LiteLLMModel:
         """Raise `InvalidInput` if LiteLLM is not installed; imports nothing."""
         if importlib.util.find_spec("litellm") is None:
             raise InvalidInput(
-                f"{self._address} needs LiteLLM; run `pip install 'autoreason[litellm]'`, "
-                "or choose another model"
+                f"{self._address} needs LiteLLM; run `pip install litellm`, or choose another model"
             )
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:

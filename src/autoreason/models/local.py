@@ -70,7 +70,7 @@ class LocalModel:
         """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise InvalidInput(
-                f"{self._address} needs xllamacpp; run `pip install 'autoreason[local]'`, "
+                f"{self._address} needs xllamacpp; run `pip install xllamacpp`, "
                 "or choose another model"
             )
         if self._address == EMBEDDED and not is_pulled():

@@ -9,6 +9,7 @@ from random import Random
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
 from autoreason.models.guard import Guard, Sleep, said
+from autoreason.models.rest import resting
 
 _MENDS = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
@@ -86,7 +87,8 @@ class Retrying:
             # Outside the handler, so that what ends the wait is not chained to the failure.
             if on_signal:
                 on_signal(CallRetried(request.key, reason, wait))
-            await self._guard.wait(wait, self._sleep)
+            with resting():
+                await self._guard.wait(wait, self._sleep)
 
     async def close(self) -> None:
         """Close the model within."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.models.connection import said_of
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.sse import Events
@@ -226,17 +227,12 @@ def _late(call: Call, what: str) -> CallFailed:
 
 def _cut(call: Call, error: Exception) -> CallFailed:
     return CallFailed(
-        Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({_named(error)})"
+        Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({said_of(error)})"
     )
 
 
 def _unreachable(call: Call, error: Exception) -> CallFailed:
     host = urlsplit(call.url).netloc.rpartition("@")[2]
     return CallFailed(
-        Failure.CONNECTION, f"{call.who} cannot be reached at {host} ({call.hide(_named(error))})"
+        Failure.CONNECTION, f"{call.who} cannot be reached at {host} ({call.hide(said_of(error))})"
     )
-
-
-def _named(error: Exception) -> str:
-    """What happened, in the error's own words where it has some."""
-    return str(error).rstrip(". ") or type(error).__name__

@@ -16,6 +16,7 @@ from autoreason.models.failures import ErrorTold, Refused, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
+from autoreason.models.sse import Whole
 from autoreason.models.transport import Call, Transport
 
 
@@ -95,6 +96,10 @@ class WireModel:
         reducer = self._dialect.reducer()
         async with aclosing(self._transport.stream(call)) as payloads:
             async for payload in payloads:
+                if isinstance(payload, Whole):
+                    reply = self._dialect.read(payload, self._address)
+                    on_signal(TextArrived(key, reply.text))
+                    return reply
                 text = reducer.feed(payload)
                 if text:
                     on_signal(TextArrived(key, text))

@@ -8,6 +8,7 @@ from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
 from autoreason.run.replay import Replayed, replay
 from autoreason.run.result import Result, Switch
+from autoreason.run.worked import Worked, worked
 
 __all__ = [
     "Estimate",
@@ -15,6 +16,7 @@ __all__ = [
     "Replayed",
     "Result",
     "Switch",
+    "Worked",
     "check",
     "estimate",
     "export",
@@ -22,4 +24,5 @@ __all__ = [
     "replay",
     "resume",
     "start",
+    "worked",
 ]

@@ -6,20 +6,12 @@ import asyncio
 from time import monotonic
 
 from autoreason.errors import Accepted, CallFailed, ProviderFailed, Stopped
-from autoreason.exchange import (
-    CallEnded,
-    CallRetried,
-    CallStarted,
-    OnSignal,
-    Outcome,
-    Reply,
-    Request,
-    Signal,
-)
+from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.models.rest import Interruptible
 from autoreason.run.recall import Memory
 from autoreason.run.result import Switch
 
@@ -47,9 +39,7 @@ class Asker:
         self._memory = Memory(journal.replies(run))
         self._switch = switch
         self._on_signal = on_signal
-        self._calls: dict[str, asyncio.Future[Reply]] = {}
-        self._resting: dict[str, float] = {}
-        """Calls that wait before they are tried again, and until when."""
+        self._calls: set[Interruptible] = set()
         self.accepted = False
         self.purse = purse
         self.look_for_commands()
@@ -89,33 +79,24 @@ class Asker:
             raise
 
     async def _answer(self, request: Request) -> Reply:
-        model = self._pool.lend(request.model)
-        if self._on_signal is None:
-            return await model.ask(request)
-        call = self._calls[request.key] = asyncio.ensure_future(model.ask(request, self._hear))
+        call = Interruptible(self._pool.lend(request.model).ask(request, self._on_signal))
+        self._calls.add(call)
         try:
-            return await call
+            return await call.reply()
         except asyncio.CancelledError:
-            call.cancel()
-            if request.key in self._resting and self._switch.stopped:
+            if call.ended:
                 raise Stopped(_STOPPED) from None
             raise
         finally:
-            del self._calls[request.key]
-            self._resting.pop(request.key, None)
-
-    def _hear(self, signal: Signal) -> None:
-        if isinstance(signal, CallRetried):
-            self._resting[signal.key] = monotonic() + signal.wait
-        if self._on_signal:
-            self._on_signal(signal)
+            self._calls.discard(call)
 
     async def watch_for_commands(self) -> None:
         """Look for what a person typed in another terminal, for as long as the run lasts."""
         while True:
             self.look_for_commands()
             if self._switch.stopped:
-                self._end_rests()
+                for call in self._calls:
+                    call.end_rest()
             await asyncio.sleep(_LOOK_EVERY)
 
     def look_for_commands(self) -> None:
@@ -124,12 +105,6 @@ class Asker:
         self.accepted = self.accepted or "accept" in kinds
         if kinds:
             self._switch.stop()
-
-    def _end_rests(self) -> None:
-        """Nothing is under way in a call that only waits to be tried again."""
-        for key, until in self._resting.items():
-            if monotonic() < until:
-                self._calls[key].cancel()
 
     def _heed_commands(self) -> None:
         if self.accepted:

@@ -9,7 +9,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueMade
-from autoreason.exchange import Message
+from autoreason.exchange import Message, for_readers
 from autoreason.journal import Journal
 from autoreason.story import Pass, Story, tell_all
 
@@ -118,7 +118,7 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
         head = (
             f"{reply.model} · {reply.outcome} · {reply.usage.total} tokens · {reply.seconds:.1f} s"
         )
-        files[f"calls/{_file_name(call.request.key)}.md"] = (
+        files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
             f"{head}\n\n{asked}\n\n## reply\n\n{reply.text}"
         )
     return files

@@ -23,11 +23,9 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
     needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():
         checked = await pool.check(address)
-        if (
-            checked.reachable is False
-            or checked.key_accepted is False
-            or checked.model_known is False
-        ):
+        if checked.reachable is False:
+            raise InvalidInput(f"{checked.problem}; see that it is up and the address is right")
+        if checked.key_accepted is False or checked.model_known is False:
             raise InvalidInput(checked.problem)
         room = pool.window(address)
         if room is not None and needed > room:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
@@ -23,15 +23,22 @@ from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_se
 from autoreason.strategies.finding import absolute
 from autoreason.task import Task, check_task, make_contract
 
+T = TypeVar("T")
+
 
 def refine(brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any) -> Result:
     """Refine a text and wait for it; takes what `refine_async` takes."""
+    return wait_for(lambda: refine_async(brief, model, **options), "refine")
+
+
+def wait_for(begin: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
+    """What comes of it, for callers who have no event loop of their own."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(refine_async(brief, model, **options))
+        return asyncio.run(begin())
     raise InvalidInput(
-        "refine() cannot wait inside a running event loop; write `await refine_async(...)`"
+        f"{name}() cannot wait inside a running event loop; write `await {name}_async(...)`"
     )
 
 
@@ -70,7 +77,7 @@ async def refine_async(
         synthesizer=cast.address(synthesizer_model or model),
         judges=tuple(cast.address(judge) for judge in judge_models) or (cast.address(model),),
     )
-    task = _task(brief, draft, facts, contract)
+    task = as_task(brief, draft, facts, contract)
     if "strategy" in settings:
         settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
@@ -111,12 +118,13 @@ class _Cast:
         return model.address
 
 
-def _task(
+def as_task(
     brief: str | Task,
-    draft: str | None,
-    facts: str | None,
-    contract: Contract | Mapping[str, Any] | None,
+    draft: str | None = None,
+    facts: str | None = None,
+    contract: Contract | Mapping[str, Any] | None = None,
 ) -> Task:
+    """A task from its parts, or the task itself where it is one already."""
     if isinstance(brief, Task):
         for name, given in (("draft", draft), ("facts", facts), ("contract", contract)):
             if given is not None:

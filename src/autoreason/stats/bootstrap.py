@@ -79,7 +79,7 @@ class _Means:
     def again(self, resamples: int, rng: np.random.Generator) -> Array:
         n = len(self.sums)
         parts = []
-        for size in _batches(resamples, n):
+        for size in batches(resamples, n):
             chosen = rng.integers(n, size=(size, n))
             parts.append(self.sums[chosen].sum(axis=1) / self.counts[chosen].sum(axis=1))
         return np.concatenate(parts)
@@ -115,8 +115,8 @@ class _Any:
 Draws = _Means | _Any
 
 
-def _batches(resamples: int, n: int) -> Iterator[int]:
-    """Sizes that keep a batch of draws within memory."""
+def batches(resamples: int, n: int) -> Iterator[int]:
+    """How many draws of `n` to make at a time, so that they fit into memory."""
     size = max(1, _AT_ONCE // n)
     for start in range(0, resamples, size):
         yield min(size, resamples - start)
@@ -135,7 +135,7 @@ def _interval(
     if method == "bca":
         levels = _bca_levels(value, usable, drawn.without_each(), np.asarray(levels))
     if levels is None:
-        return Estimate(value, n=n, reason="the value lies outside all resamples: no BCa interval")
+        return Estimate(value, n=n, reason="too few or too uneven data for a BCa interval")
     low, high = np.quantile(usable, levels)
     return Estimate(value, float(low), float(high), n=n, reason=reason)
 
@@ -146,7 +146,7 @@ def _bca_levels(value: float, values: Array, without_each: Array, levels: Array)
         return levels
     # Values equal to the observed one count half, as they lie on neither side of it.
     bias = ndtri(np.mean(values < value) + np.mean(values == value) / 2)
-    if not isfinite(bias):
+    if not isfinite(bias) or not np.isfinite(without_each).all():
         return None
     deviations = without_each.mean() - without_each
     squares = float((deviations**2).sum())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from autoreason.stats.bootstrap import cluster_members
 from autoreason.stats.results import Estimate, counted
@@ -43,6 +44,8 @@ def length_controlled_win_rate(
     penalty, `ridge` / 2 times the square of the length coefficient; the constant has none.
     The interval is a percentile bootstrap over comparisons, or over `clusters`, which `n` counts.
     """
+    if ridge <= 0:
+        raise ValueError(f"the ridge lies above 0, not {ridge}: outcomes may follow length exactly")
     outcomes, longer_by = _read(wins, length_differences)
     members = cluster_members(clusters, len(outcomes))
     n = len(members)
@@ -91,7 +94,7 @@ def _rates_at_equal_length(outcomes: Array, terms: Array, weights: Array, ridge:
     constant = np.log(raw[open_ended] / (1 - raw[open_ended]))
     slope = np.zeros(len(constant))
     for _ in range(50):
-        fitted = 1 / (1 + np.exp(-(constant[:, None] + slope[:, None] * terms)))
+        fitted = expit(constant[:, None] + slope[:, None] * terms)
         errors, curve = w * (target - fitted), w * fitted * (1 - fitted)
         by_constant, by_slope = errors.sum(axis=1), errors @ terms - ridge * slope
         a, b, c = curve.sum(axis=1), curve @ terms, curve @ terms**2 + ridge
@@ -104,5 +107,5 @@ def _rates_at_equal_length(outcomes: Array, terms: Array, weights: Array, ridge:
         if max(abs(step_constant).max(initial=0), abs(step_slope).max(initial=0)) < 1e-10:
             break
     rates = np.round(raw)
-    rates[open_ended] = 1 / (1 + np.exp(-constant))
+    rates[open_ended] = expit(constant)
     return np.asarray(rates, dtype=float)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autoreason.stats.bootstrap import Method, bootstrap, cluster_members
+from autoreason.stats.bootstrap import Method, batches, bootstrap, cluster_members
 from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import sign_test
 
@@ -41,8 +41,10 @@ def permutation_test(
         p = float((np.abs(_every_flip(moving)) >= observed).mean())
     else:
         rng = np.random.default_rng(seed)
-        signs = rng.integers(0, 2, size=(resamples, len(moving)), dtype=np.int8) * 2 - 1
-        as_far = int((np.abs(signs @ moving) >= observed).sum())
+        as_far = 0
+        for size in batches(resamples, len(moving)):
+            signs = rng.integers(0, 2, size=(size, len(moving)), dtype=np.int8) * 2 - 1
+            as_far += int((np.abs(signs @ moving) >= observed).sum())
         p = (as_far + 1) / (resamples + 1)
     return Test(p, statistic=float(values.mean()), n=len(members))
 

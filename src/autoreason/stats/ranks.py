@@ -14,6 +14,8 @@ from autoreason.stats.results import Estimate, Test, counted
 
 def kendall_tau(one: Sequence[str], other: Sequence[str]) -> float | None:
     """Kendall's tau (1938) of two rankings without ties: 1 the same, 0 unrelated, -1 opposite."""
+    if set(one) != set(other):
+        raise ValueError(f"rankings of other names: {', '.join(one)}; {', '.join(other)}")
     if len(one) < 2:
         return None
     place = {name: position for position, name in enumerate(other)}

@@ -51,7 +51,7 @@ def krippendorff_alpha(
         return _alpha(rows, np.array(values), distance)
 
     if not resamples:
-        return Estimate(alpha(counts), n=n)
+        return Estimate(float(alpha(counts)), n=n)
     return bootstrap(counts, alpha, confidence=confidence, resamples=resamples, seed=seed)
 
 
@@ -94,17 +94,17 @@ def _alpha(counts: Array, values: Array, distance: Callable[[Array, Array], Arra
     return 1 - float((coincidences * apart).sum()) / expected if expected else float("nan")
 
 
-def _nominal(values: Array, totals: Array) -> Array:  # noqa: ARG001
+def _nominal(values: Array, _totals: Array) -> Array:
     return np.asarray(1.0 - np.eye(len(values)), dtype=float)
 
 
-def _ordinal(values: Array, totals: Array) -> Array:  # noqa: ARG001
+def _ordinal(_values: Array, totals: Array) -> Array:
     """The ratings that lie between two values, their own counted half, squared."""
     middles = np.cumsum(totals) - totals / 2
     return np.asarray((middles[:, None] - middles[None, :]) ** 2, dtype=float)
 
 
-def _interval(values: Array, totals: Array) -> Array:  # noqa: ARG001
+def _interval(values: Array, _totals: Array) -> Array:
     return np.asarray((values[:, None] - values[None, :]) ** 2, dtype=float)
 
 

@@ -76,8 +76,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _two_sided(one: int, other: int) -> float:
-    n = one + other
-    tail = sum(comb(n, k) for k in range(min(one, other) + 1))
+    n, tail, ways = one + other, 0, 1
+    for fewer in range(min(one, other) + 1):
+        tail += ways
+        ways = ways * (n - fewer) // (fewer + 1)
     return min(1.0, 2 * tail / (1 << n))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from autoreason.tournament.marks import marks_gainsay
 from autoreason.tournament.own_words import (
     Line,
     is_reported,
@@ -125,8 +126,12 @@ def _disowned(ranking: Ranking, before: str, after: str) -> bool:
     if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
         return True
     where = _places(ranking)
-    return (_mentions(after, where) and _gainsays(after.translate(_NO_BRACKETS), where)) or (
-        _mentions(before, where) and _outvotes(before.translate(_NO_BRACKETS), where)
+    return any(
+        _mentions(said, where) and (marks_gainsay(said, where) or speaks_against(said, where))
+        for said, speaks_against in (
+            (after.translate(_NO_BRACKETS), _gainsays),
+            (before.translate(_NO_BRACKETS), _outvotes),
+        )
     )
 
 

@@ -118,12 +118,15 @@ class _Answer(Struct, rename="camel"):
 
 
 _decode = decoder(_Answer)
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def read(payload: bytes, address: str) -> Reply:
-    """A whole reply."""
+    """A whole reply; a server that does not stream sends the pieces as one list."""
     collected = Stream()
-    collected.feed(payload)
+    pieces = _decode_list(payload) if payload.lstrip().startswith(b"[") else [payload]
+    for piece in pieces:
+        collected.feed(piece)
     return collected.finish(address)
 
 

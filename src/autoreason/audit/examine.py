@@ -1,0 +1,104 @@
+"""The audit: every look at some runs, and what it comes to in one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.audit import check_ballots, check_judges, check_stopping, check_texts
+from autoreason.audit.findings import Finding, listed
+from autoreason.audit.record import AuditedRun
+from autoreason.errors import InvalidInput
+from autoreason.stats.results import Estimate
+
+Check = Callable[[Sequence[AuditedRun]], Finding]
+
+CHECKS: tuple[Check, ...] = (
+    check_ballots.lost_ballots,
+    check_ballots.empty_panels,
+    check_ballots.below_quorum,
+    check_ballots.partial_rankings,
+    check_ballots.ballot_form,
+    check_ballots.ties,
+    check_judges.position,
+    check_judges.one_order,
+    check_judges.judges_agree,
+    check_judges.concordance,
+    check_judges.longer_preferred,
+    check_stopping.survival,
+    check_stopping.streaks,
+    check_stopping.convergence,
+    check_stopping.novelty,
+    check_stopping.playoff,
+    check_stopping.outages,
+    check_texts.cut_texts,
+    check_texts.leaks,
+    check_texts.clones,
+    check_texts.contract,
+    check_texts.length_swings,
+    check_texts.drift,
+    check_texts.critics,
+)
+INSTALL = "needs NumPy and SciPy: pip install numpy scipy"
+_NEEDED = ("numpy", "scipy")
+
+
+class Audit(Struct, frozen=True, kw_only=True):
+    """What some runs show about themselves."""
+
+    runs: int
+    passes: int
+    panels: int
+    ballots: int | None
+    """Valid ballots; None where no panel says how many it had."""
+    conclusion: str
+    findings: tuple[Finding, ...]
+
+
+def examine(runs: Sequence[AuditedRun]) -> Audit:
+    """Every look at these runs."""
+    if not runs:
+        raise InvalidInput("there is nothing to audit; name a run or a record")
+    findings = tuple(_look(check, runs) for check in CHECKS)
+    panels = [panel for run in runs for panel in run.panels]
+    valid = [panel.valid for panel in panels if panel.valid is not None]
+    return Audit(
+        runs=len(runs),
+        passes=sum(len(run.passes) for run in runs),
+        panels=len(panels),
+        ballots=sum(valid) if valid else None,
+        conclusion=conclude(findings),
+        findings=findings,
+    )
+
+
+def conclude(findings: Sequence[Finding]) -> str:
+    """One sentence: what stands in the way of relying on the record."""
+    levels = Counter(finding.level for finding in findings)
+    alarms = [finding.name for finding in findings if finding.level == "alarm"]
+    looks = [finding.name for finding in findings if finding.level == "look"]
+    silent = levels["unknown"]
+    unknown = f"; {silent} of {len(findings)} questions it cannot answer" if silent else ""
+    if alarms:
+        what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
+        return (
+            f"Do not rely on this record before {what} dealt with: {listed(alarms, 12)}{unknown}."
+        )
+    if looks:
+        return f"Nothing alarming, but look at {listed(looks, 12)}{unknown}."
+    if levels["fine"]:
+        return f"Nothing speaks against this record{unknown}."
+    return "This record says too little about itself to be judged."
+
+
+def _look(check: Check, runs: Sequence[AuditedRun]) -> Finding:
+    try:
+        return check(runs)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in _NEEDED:
+            raise
+        # With nothing to look at, a check says what it is about and needs no arithmetic.
+        return replace(check(()), said=INSTALL, number=Estimate(None, reason=INSTALL))

@@ -1,0 +1,178 @@
+"""Runs in the journal, in the form in which every record is audited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from autoreason.audit.record import AuditedPass, AuditedRun, Calls, Panel, Vote, shared_order
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, RunPaused, RunResumed, Verdict
+from autoreason.exchange import Outcome
+from autoreason.journal import Journal, Recorded, RecordedReply
+from autoreason.settings import Settings
+from autoreason.story import Pass, Story, tell_all
+from autoreason.task import Task
+
+_TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
+"""Where the answers of one seat are filed, in the order in which they are asked for."""
+_LONG, _UNUSUAL = 600.0, 20.0
+
+Replies = Mapping[str, RecordedReply]
+
+
+def read_run(run: str, journal: Journal) -> list[AuditedRun]:
+    """What the journal holds of one run; each part of a comparison is a run of its own."""
+    events = journal.events(run)
+    story = tell_all([recorded.event for recorded in events])
+    if story.task is None or story.settings is None:
+        raise InvalidInput(
+            f"run {run} was killed before anything was recorded; audit another, see `autoreason runs`"
+        )
+    replies = journal.replies(run)
+    unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
+    whole = replace(
+        _audited(run, story, story.task, story.settings, replies),
+        outages=tuple(_outages(events)),
+        calls=_calls(replies, unanswered),
+    )
+    parts = [
+        _audited(f"{run}/{name}", part, story.task, story.settings, _filed(replies, name))
+        for name, part in story.parts.items()
+        if part.passes or part.panels
+    ]
+    return [whole, *parts]
+
+
+def _filed(replies: Replies, part: str) -> Replies:
+    """The replies of a part, under the keys they have within it."""
+    start = f"{part}/"
+    return {key.removeprefix(start): said for key, said in replies.items() if key.startswith(start)}
+
+
+def _audited(
+    name: str, story: Story, task: Task, settings: Settings, replies: Replies
+) -> AuditedRun:
+    verdict = story.playoff.verdict if story.playoff else None
+    finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
+    finals += [
+        _panel(held.ballots, held.held.verdict if held.held else None, settings, replies)
+        for held in story.panels.values()
+    ]
+    return AuditedRun(
+        name=name,
+        group=_way(settings),
+        k=settings.k,
+        passes=tuple(_pass(held, settings, replies) for held in story.passes),
+        finals=tuple(panel for panel in finals if panel),
+        preferred=_preferred(story),
+        status=story.status,
+        brief=task.brief,
+        allowed=_allowed(task),
+        contract=task.contract,
+        first=story.draft.text if story.draft else None,
+        last=story.text,
+    )
+
+
+def _way(settings: Settings) -> str:
+    """Runs under one protocol with the same panel and the same author were held alike."""
+    return f"{settings.protocol}, {settings.judges} judges, {settings.models.author}"
+
+
+def _allowed(task: Task) -> tuple[str, ...]:
+    return (task.brief, task.facts or "", task.draft or "")
+
+
+def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
+    decided = held.decided
+    texts: dict[str, str] = {"A": held.incumbent}
+    texts |= {slot: ready.text for slot, ready in held.candidates.items()}
+    critiques = [made for made in held.critiques if made.readable]
+    prose = [made.prose for made in critiques if made.prose]
+    quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
+    made_up = sum(made.dropped for made in critiques)
+    return AuditedPass(
+        number=held.number,
+        winner=decided.winner if decided else None,
+        streak=decided.streak if decided else None,
+        panel=_panel(held.ballots, decided.verdict if decided else None, settings, replies),
+        texts=texts,
+        words={slot: len(text.split()) for slot, text in texts.items()},
+        critique_words=sum(len(said.split()) for said in prose) if prose else None,
+        found_nothing=not any(m.problems or m.prose for m in critiques) if critiques else None,
+        made_up_quotes=made_up,
+        quotes=quotes + made_up,
+        dropped=tuple((dropped.slot, dropped.reason) for dropped in held.dropped),
+    )
+
+
+def _panel(
+    ballots: Sequence[BallotCast], verdict: Verdict | None, settings: Settings, replies: Replies
+) -> Panel | None:
+    if not ballots:
+        return None
+    votes = tuple(_vote(ballot, replies) for ballot in ballots)
+    return Panel(
+        candidates=tuple(sorted(ballots[0].order)),
+        rule=settings.voting,
+        judge=" + ".join(dict.fromkeys(ballot.model for ballot in ballots)),
+        seats=len(ballots),
+        valid=sum(ballot.ranking is not None for ballot in ballots),
+        votes=votes,
+        scores=verdict.scores if verdict else None,
+        winner=verdict.winner if verdict else None,
+        shared_order=shared_order(votes),
+    )
+
+
+def _vote(ballot: BallotCast, replies: Replies) -> Vote:
+    tries = _TRIES[min(ballot.asked, len(_TRIES)) - 1]
+    answer = replies.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}")
+    return Vote(
+        judge=ballot.model,
+        order=ballot.order,
+        ranking=ballot.ranking,
+        labels=ballot.labels,
+        text=answer.reply.text if answer else None,
+    )
+
+
+def _preferred(story: Story) -> tuple[int, int] | None:
+    playoff = story.playoff
+    if not playoff or playoff.preferred is None or not playoff.verdict:
+        return None
+    return playoff.preferred, playoff.verdict.ballots
+
+
+def _calls(replies: Replies, unanswered: int) -> Calls:
+    outcomes = Counter(
+        recorded.reply.outcome for recorded in replies.values() if recorded.request.role != "person"
+    )
+    return Calls(
+        replies=outcomes.total(),
+        truncated=outcomes[Outcome.TRUNCATED],
+        refused=outcomes[Outcome.REFUSED],
+        empty=outcomes[Outcome.EMPTY],
+        unanswered=unanswered,
+    )
+
+
+def _outages(events: Sequence[Recorded]) -> Iterator[str]:
+    """Pauses for want of a provider or of ballots, and gaps that nothing explains."""
+    for recorded in events:
+        if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):
+            yield f"paused, {recorded.event.reason}"
+    # While a run is paused or killed nothing is expected to happen.
+    waits = [
+        (after.at - before.at).total_seconds()
+        for before, after in pairwise(events)
+        if not isinstance(after.event, RunResumed)
+    ]
+    usual = median(waits) if waits else 0.0
+    for wait in waits:
+        if wait > max(_LONG, _UNUSUAL * usual):
+            yield f"nothing happened for {wait / 60:.0f} minutes"

@@ -1,0 +1,166 @@
+"""The one form in which every record is audited. None is what a record does not say, never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from autoreason.contract import Contract
+from autoreason.tournament.voting import from_scores
+
+SLOTS = ("A", "B", "AB")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vote:
+    """One judge's part in a panel."""
+
+    judge: str
+    """The model."""
+    order: tuple[str, ...] | None
+    """Candidates as this judge saw them, first to last."""
+    ranking: tuple[str, ...] | None
+    """Best first; a lone name is a judge who was asked for a winner only; None is no valid ballot."""
+    labels: tuple[str, ...] | None = None
+    """What the candidates were called, in the order shown."""
+    text: str | None = None
+    """What the judge wrote."""
+    faulty: bool = False
+    """The record counts a ranking that names a text twice, or some of the texts only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One vote over two texts or more."""
+
+    candidates: tuple[str, ...]
+    rule: str
+    judge: str
+    """The model that judged; several are joined."""
+    seats: int | None
+    """Judges asked."""
+    valid: int | None
+    """Ballots that counted."""
+    votes: tuple[Vote, ...] | None
+    """None where only the scores were kept."""
+    scores: Mapping[str, int] | None
+    winner: str | None
+    """None where the panel decided nothing."""
+    shared_order: bool | None
+    """Whether all judges saw the texts in one order; None for a panel of one."""
+
+    @property
+    def tied(self) -> bool | None:
+        """Whether the best score was reached by two."""
+        if not self.scores or len(self.scores) < 2:
+            return None
+        return from_scores(self.scores, tuple(self.scores)).tied
+
+    @property
+    def rankings(self) -> list[tuple[str, ...]]:
+        """The valid full ballots that were kept."""
+        size = len(self.candidates)
+        return [v.ranking for v in self.votes or () if v.ranking and len(v.ranking) == size]
+
+    @property
+    def unanimous(self) -> bool | None:
+        """Whether every valid ballot puts the same text first; None where nobody can tell."""
+        if not self.valid or self.valid < 2:
+            return None
+        if self.votes is not None:
+            firsts = {vote.ranking[0] for vote in self.votes if vote.ranking}
+            return len(firsts) == 1
+        most = self.points_for_the_best
+        return max(self.scores.values()) == most * self.valid if self.scores and most else None
+
+    @property
+    def points_for_the_best(self) -> int | None:
+        """What one ballot gives its first; None where the rule is no sum of points."""
+        return {"borda": len(self.candidates), "majority": 1}.get(self.rule)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedPass:
+    """One pass of a run."""
+
+    number: int
+    winner: str | None
+    streak: int | None
+    panel: Panel | None
+    """None where no panel sat."""
+    texts: Mapping[str, str]
+    """By slot; empty where no texts were kept."""
+    words: Mapping[str, int]
+    critique_words: int | None = None
+    """Length of the critique, all critics together."""
+    found_nothing: bool | None = None
+    """Whether the critic had nothing to say."""
+    made_up_quotes: int | None = None
+    """Problems left out because their quote is not in the text."""
+    quotes: int | None = None
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Texts that were kept off the ballot, as slot and reason."""
+    clones: tuple[str, ...] = ()
+    """Pairs of candidates that the record itself calls the same text."""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """What is known of the calls a run made."""
+
+    replies: int
+    truncated: int
+    refused: int
+    empty: int
+    unanswered: int
+    """Sent and never answered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedRun:
+    """One run, whoever held it."""
+
+    name: str
+    group: str
+    """Runs of one group were held in the same way."""
+    k: int | None
+    passes: tuple[AuditedPass, ...]
+    finals: tuple[Panel, ...] = ()
+    """Panels over finished texts, the playoff among them."""
+    preferred: tuple[int, int] | None = None
+    """Judges of the playoff who prefer the delivered text to the first draft, of how many."""
+    status: str | None = None
+    """How it ended, in its own words; None where the record does not say."""
+    brief: str | None = None
+    allowed: tuple[str, ...] = ()
+    """Texts whose wording a candidate may use without giving itself away."""
+    contract: Contract | None = None
+    first: str | None = None
+    """The first draft."""
+    last: str | None = None
+    """The text delivered, or standing at the end."""
+    outages: tuple[str, ...] | None = None
+    """Pauses for want of a provider and unexplained gaps; None where times were not kept."""
+    calls: Calls | None = None
+
+    @property
+    def panels(self) -> Iterator[Panel]:
+        """Every panel of the run, those over finished texts last."""
+        yield from (held.panel for held in self.passes if held.panel)
+        yield from self.finals
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether it ended because A survived often enough in a row."""
+        if self.status is not None:
+            return self.status == "converged"
+        if not self.k or not self.passes or self.passes[-1].streak is None:
+            return None
+        return self.passes[-1].streak >= self.k
+
+
+def shared_order(votes: Iterable[Vote]) -> bool | None:
+    """Whether all judges of a panel saw one order; None where there are not two orders to compare."""
+    orders = [vote.order for vote in votes if vote.order]
+    return len(set(orders)) == 1 if len(orders) > 1 else None

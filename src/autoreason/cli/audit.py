@@ -1,0 +1,146 @@
+"""`autoreason audit`: what a record is worth."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options, words
+from autoreason.cli.journals import opened
+from autoreason.cli.several import all_option, runs_argument, runs_meant
+from autoreason.errors import InvalidInput, UnknownRun
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autoreason.audit.examine import Audit
+    from autoreason.audit.findings import Finding
+    from autoreason.audit.record import AuditedRun
+    from autoreason.journal import Journal
+
+_STYLES = {"alarm": "bold red", "look": "yellow", "fine": "green", "unknown": "dim"}
+_HEADINGS = {
+    "ballots": "Ballots",
+    "judges": "Judges",
+    "stopping": "Stopping",
+    "texts": "Texts",
+}
+_LEVEL, _NAME = 9, 18
+_HARD = "\u00a0"
+_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
+_WIDEST = 110
+_PIPED = 100
+
+
+@click.command(cls=options.Taught)
+@runs_argument("records", "[RUN|FILE]...")
+@all_option
+@options.journal_option
+@options.json_option
+def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: bool) -> None:
+    """Say what a record is worth, without calling a model.
+
+    Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
+    coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
+    Several records are audited together. RUN is a run in the journal; without one, the newest. FILE
+    is a transcript or a file of recorded passes, or a folder of them.
+
+    \b
+      autoreason audit amber-fox
+      autoreason audit --all
+      autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
+    """
+    from autoreason.audit.examine import examine
+    from autoreason.cli.consoles import stderr_console, stdout_console
+    from autoreason.cli.ending import print_json
+
+    if every and records:
+        raise InvalidInput("--all takes every run; name records or give --all, not both")
+    with stderr_console().status("reading"):
+        found = examine(_read(records, every, journal))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, stdout_console())
+
+
+def _read(records: tuple[str, ...], every: bool, journal: str | None) -> list[AuditedRun]:
+    from autoreason.audit.files import once_each, read_records
+    from autoreason.audit.ours import read_run
+
+    plainly_files = [name for name in records if "/" in name or name.endswith(".jsonl")]
+    others = [name for name in records if name not in plainly_files]
+    runs = [run for name in plainly_files for run in read_records(Path(name))]
+    if others or not records:
+        with opened(journal) as book:
+            files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
+            runs += [run for name in files for run in read_records(Path(name))]
+            named = tuple(name for name in others if name not in files)
+            if named or not records:
+                for run in runs_meant(book, named, every):
+                    runs += read_run(run, book)
+    return once_each(runs)
+
+
+def _is_run(name: str, book: Journal) -> bool:
+    """A run comes before a folder of the same name: it may be the run's own export."""
+    try:
+        book.find(name)
+    except UnknownRun:
+        return False
+    return True
+
+
+def _print(found: Audit, console: Console) -> None:
+    from rich.text import Text
+
+    from autoreason.audit.findings import GROUPS, LEVELS
+
+    width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
+    console.print(Text(_size(found), style="dim"), soft_wrap=True)
+    for group in GROUPS:
+        console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
+        rows = [finding for finding in found.findings if finding.group == group]
+        for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
+            _print_finding(finding, console, width)
+    console.print()
+    for line in _wrapped(found.conclusion, width):
+        console.print(Text(line, style="bold"), soft_wrap=True)
+
+
+def _print_finding(finding: Finding, console: Console, width: int) -> None:
+    from rich.text import Text
+
+    indent = _LEVEL + _NAME
+    said = [(finding.said, "dim" if finding.level == "unknown" else "")]
+    if finding.mend:
+        said += [(f"normal: {finding.normal}", "dim"), (f"do: {finding.mend}", "dim")]
+    head = Text.assemble(
+        (f"{finding.level:<{_LEVEL}}", _STYLES[finding.level]), f"{finding.name:<{_NAME}}"
+    )
+    for sentence, style in said:
+        for line in _wrapped(sentence, width - indent):
+            console.print(head + Text(line, style=style), soft_wrap=True)
+            head = Text(" " * indent)
+
+
+def _wrapped(sentence: str, width: int) -> list[str]:
+    """Lines that never part a number from its sign."""
+    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
+    lines = textwrap.wrap(joined, max(30, width), break_on_hyphens=False)
+    return [line.replace(_HARD, " ") for line in lines]
+
+
+def _size(found: Audit) -> str:
+    parts = [
+        words.count(found.runs, "run"),
+        words.count(found.passes, "pass", "passes"),
+        words.count(found.panels, "panel"),
+    ]
+    if found.ballots is not None:
+        parts.append(words.count(found.ballots, "valid ballot"))
+    return ", ".join(parts)

@@ -1,0 +1,26 @@
+"""Why a connection failed, in plain words: no addresses, no line numbers of somebody's source."""
+
+from __future__ import annotations
+
+import os
+
+
+def said_of(error: Exception) -> str:
+    """What happened, in the system's words or in the error's own."""
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+    said = _plainly(cause) if isinstance(cause, OSError) else str(error)
+    return said.rstrip(". ") or type(error).__name__
+
+
+def _plainly(cause: OSError) -> str:
+    import socket
+    import ssl
+
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {cause.verify_message}"
+    if isinstance(cause, ssl.SSLError):
+        reason = getattr(cause, "reason", None) or cause.strerror or "unknown"
+        return f"no secure connection: {reason.replace('_', ' ').lower()}"
+    if isinstance(cause, socket.gaierror) or not cause.errno:
+        return cause.strerror or str(cause)
+    return os.strerror(cause.errno)

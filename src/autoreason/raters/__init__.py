@@ -1,0 +1,1 @@
+"""Blind rating by people: packets, the page they are rated on, and what came of it."""

@@ -1,0 +1,62 @@
+"""People beside a panel of models: do they put the same texts in the same order?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from autoreason.raters.panel import PanelRankings, Ranking
+from autoreason.stats.bootstrap import bootstrap
+from autoreason.stats.elections import borda
+from autoreason.stats.ranks import tau_b
+from autoreason.stats.results import Estimate
+
+
+class TaskAgreement(Struct, frozen=True, kw_only=True):
+    """People and panel on one task."""
+
+    people: dict[str, float]
+    """Borda points."""
+    panel: dict[str, float]
+    judges: int
+    tau: Estimate
+    """Kendall's tau-b between the two rows of points."""
+
+
+class AgreementWithPanel(Struct, frozen=True, kw_only=True):
+    """How far people and a panel agree."""
+
+    tasks: tuple[TaskAgreement, ...]
+    pairs: Estimate
+    """Shown two texts, how often a person prefers the one with more points from the panel."""
+    tied: int
+    """Pairs left out because the panel puts both texts on the same place."""
+
+
+def compare(
+    people: Sequence[Sequence[tuple[str, Ranking]]], panel: PanelRankings
+) -> AgreementWithPanel:
+    """Agreement of people with a panel; `people` are rankings by person, for each task in turn."""
+    tasks, agreed, persons, tied = [], [], [], 0
+    for rankings, judged in zip(people, panel.by_task(), strict=True):
+        points = borda(judged)
+        ours = borda([ranking for _, ranking in rankings])
+        names = sorted(points)
+        tau = (
+            tau_b([ours[name] for name in names], [points[name] for name in names])
+            if ours
+            else Estimate(None, reason="needs a whole ranking by a person, there is none")
+        )
+        tasks.append(TaskAgreement(people=ours, panel=points, judges=len(judged), tau=tau))
+        for person, ranking in rankings:
+            for better, worse in combinations(ranking, 2):
+                if points[better] == points[worse]:
+                    tied += 1
+                    continue
+                agreed.append(float(points[better] > points[worse]))
+                persons.append(person)
+    # A person's pairs hang together: whole persons are drawn.
+    pairs = bootstrap(agreed, clusters=persons)
+    return AgreementWithPanel(tasks=tuple(tasks), pairs=pairs, tied=tied)

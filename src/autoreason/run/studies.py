@@ -1,0 +1,104 @@
+"""The library's way to a blind panel and to a comparison: texts or strategies in, the report out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.events import FINISHED
+from autoreason.exchange import Model, Spent
+from autoreason.journal import Journal
+from autoreason.lab.table import ComparisonReport, comparison_report
+from autoreason.panel.entries import make_entries
+from autoreason.panel.report import PanelReport, require_statistics
+from autoreason.panel.results import panel_report
+from autoreason.run.refine import as_task, refine_async, wait_for
+from autoreason.run.result import Result
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.strategies.finding import absolute
+from autoreason.task import Task
+
+_PART = 3
+
+
+def judge(
+    brief: str | Task, texts: Mapping[str, str], model: str | Model = DEFAULT_MODEL, **options: Any
+) -> PanelReport:
+    """Hold a blind panel and wait for it; takes what `judge_async` takes."""
+    return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
+
+
+async def judge_async(
+    brief: str | Task,
+    texts: Mapping[str, str],
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    judges: int = 7,
+    pairwise: bool = False,
+    equal_length: bool = False,
+    **options: Any,
+) -> PanelReport:
+    """A blind panel over 2 to 10 texts by name; other options are those of `refine_async`."""
+    require_statistics()
+    task = replace(as_task(brief), entries=make_entries(texts, equal_length=equal_length))
+    strategy = "judge_pairs" if pairwise else "judge"
+    result = await refine_async(task, model, strategy=strategy, judges=judges, **options)
+    return panel_report(_finished(result).story)
+
+
+def compare(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any
+) -> ComparisonReport:
+    """Compare strategies and wait for it; takes what `compare_async` takes."""
+    return wait_for(lambda: compare_async(brief, model, **options), "compare")
+
+
+async def compare_async(
+    brief: str | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    strategies: Sequence[str] = ("autoreason", "single", "critique_revise"),
+    repeats: int = 5,
+    match: str = "calls",
+    panel_judges: int = 7,
+    journal: Journal | str | Path | None = None,
+    **options: Any,
+) -> ComparisonReport:
+    """Strategies from one shared draft with matched budgets; other options are those of `refine_async`."""
+    require_statistics()
+    terms = {
+        "strategies": [absolute(name) for name in strategies],
+        "repeats": repeats,
+        "match": match,
+        "judges": panel_judges,
+    }
+    with ExitStack() as exits:
+        if not isinstance(journal, Journal):
+            url = str(journal) if journal else None
+            journal = exits.enter_context(Journal.open(url, create=True))
+        result = await refine_async(
+            brief, model, journal=journal, strategy="compare", strategy_options=terms, **options
+        )
+        return comparison_report(_finished(result).story, spent_by_part(journal, result.run))
+
+
+def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
+    """What each part of a comparison took: the first three steps of a key name the part."""
+    spent: dict[str, Spent] = {}
+    for call in journal.calls(run):
+        part = "/".join(call.request.key.split("/")[:_PART])
+        spent[part] = spent.get(part, Spent()).plus(call.reply)
+    return spent
+
+
+def _finished(result: Result) -> Result:
+    if result.status not in FINISHED:
+        raise InvalidInput(
+            f"run {result.run} paused ({result.status}: {result.reason}); resume it for its report"
+        )
+    return result

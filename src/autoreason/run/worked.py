@@ -1,0 +1,46 @@
+"""How long a run has been worked on: the time of every process that drove it, without the pauses between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from autoreason.events import RunResumed, RunStarted
+from autoreason.journal import Journal, Recorded
+
+
+@dataclass(frozen=True)
+class Worked:
+    """The times at which somebody drove a run, one after another."""
+
+    spans: tuple[tuple[datetime, datetime], ...]
+    """From a start to the last sign of life before the next one."""
+
+    def until(self, moment: datetime) -> float:
+        """Seconds worked until a moment; the last process is taken to be still at it."""
+        ends = [end for _, end in self.spans[:-1]] + [moment]
+        spans = zip((start for start, _ in self.spans), ends, strict=False)
+        return sum(max(0.0, (min(end, moment) - start).total_seconds()) for start, end in spans)
+
+    @property
+    def seconds(self) -> float:
+        """All of it, as far as it is recorded."""
+        return self.until(self.spans[-1][1]) if self.spans else 0.0
+
+
+def worked(run: str, *, journal: Journal) -> Worked:
+    """When a run was worked on, by the times in its record."""
+    return spans_of(journal.events(run), journal.reply_times(run))
+
+
+def spans_of(events: Sequence[Recorded], replies: Iterable[datetime]) -> Worked:
+    """The same, from the record's parts."""
+    starts = [each.at for each in events if isinstance(each.event, RunStarted | RunResumed)]
+    signs = [each.at for each in events] + list(replies)
+    spans = []
+    for place, start in enumerate(starts):
+        following = starts[place + 1] if place + 1 < len(starts) else None
+        within = (at for at in signs if at >= start and (following is None or at < following))
+        spans.append((start, max(within, default=start)))
+    return Worked(tuple(spans))

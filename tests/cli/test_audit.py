@@ -1,0 +1,90 @@
+"""`audit`: what a record is worth, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+
+GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
+
+
+@pytest.fixture
+def finished(shell: Shell) -> Shell:
+    """A shell with one finished run."""
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return shell
+
+
+def test_the_newest_run_is_audited_group_by_group(finished: Shell) -> None:
+    done = finished("audit")
+    assert done.returncode == 0
+    places = [done.stdout.index(f"\n{group}\n") for group in GROUPS]
+    assert places == sorted(places)
+    assert done.stdout.startswith("1 run, 2 passes, ")
+    assert "fine     invalid ballots   judges lost none of" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert done.stdout.rstrip().splitlines()[-1].endswith(".")
+
+
+def test_programs_get_every_finding(finished: Shell) -> None:
+    told = json.loads(finished("audit", "last", "--json").stdout)
+    assert told["runs"] == 1
+    names = [finding["name"] for finding in told["findings"]]
+    assert {"position", "leaks", "streaks", "cut-off texts"} <= set(names)
+    for finding in told["findings"]:
+        assert finding["level"] in ("alarm", "look", "fine", "unknown")
+        assert finding["said"]
+        assert finding["normal"]
+        assert (finding["number"]["value"] is None) or finding["level"] != "unknown"
+
+
+def test_every_run_can_be_audited_together(finished: Shell) -> None:
+    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
+    assert finished("audit", "--all").stdout.startswith("2 runs, ")
+
+
+def test_a_run_and_a_file_can_be_audited_together(finished: Shell) -> None:
+    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
+    (finished.home / "passes.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    assert finished("audit", "last", "passes.jsonl").stdout.startswith("2 runs, 3 passes")
+    assert finished("audit", "passes.jsonl").stdout.startswith("1 run, 1 pass")
+
+
+def test_a_folder_with_the_name_of_a_run_does_not_hide_the_run(finished: Shell) -> None:
+    assert finished("export", "last", "last").returncode == 0
+    assert finished("audit", "last").stdout.startswith("1 run, 2 passes")
+    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
+    (finished.home / "kept").mkdir()
+    (finished.home / "kept" / "ballots.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    assert finished("audit", "kept").stdout.startswith("1 run, 1 pass")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("last", "--all"), "name records or give --all"),
+        (("none.jsonl",), "no record at none.jsonl"),
+        (("bad.jsonl",), "bad.jsonl line 2 is no JSON object"),
+        (("other.jsonl",), "is no record that can be audited"),
+    ],
+)
+def test_a_mistake_is_one_clear_sentence(
+    finished: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    good = json.dumps({"experiment": "x", "run": "1", "pass": 1})
+    (finished.home / "bad.jsonl").write_text(f"{good}\n{{\n", "utf-8")
+    (finished.home / "other.jsonl").write_text('{"a": 1}\n', "utf-8")
+    done = finished("audit", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_recorded_transcript_is_audited(shell: Shell, shared: Path) -> None:
+    done = shell("audit", str(shared / "recorded" / "transcripts" / "v2_task01.jsonl"))
+    assert done.returncode == 0
+    assert "alarm    leaks" in done.stdout

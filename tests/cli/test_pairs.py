@@ -1,0 +1,86 @@
+"""`pairs`: preference pairs as a file or a stream."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+
+from autoreason.events import PassStarted
+from autoreason.journal import Journal
+
+
+@pytest.fixture
+def finished(shell: Shell) -> Shell:
+    """A shell with one finished run."""
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return shell
+
+
+def test_pairs_go_to_standard_output_and_the_summary_beside_it(finished: Shell) -> None:
+    done = finished("pairs")
+    assert done.returncode == 0
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines
+    assert f"{len(lines)} pairs from " in done.stderr
+    for line in lines:
+        assert set(line) == {"prompt", "chosen", "rejected", "votes", "margin", "provenance"}
+        assert BRIEF in line["prompt"]
+        assert line["chosen"] != line["rejected"]
+        assert line["votes"]["chosen"] > line["votes"]["rejected"]
+
+
+def test_pairs_go_to_a_file_and_the_summary_is_for_programs_too(finished: Shell) -> None:
+    done = finished("pairs", "last", "-o", "pairs.jsonl", "--format", "chat", "--json")
+    lines = (finished.home / "pairs.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(done.stdout)["pairs"] == len(lines)
+    assert json.loads(lines[0])["chosen"][0]["role"] == "assistant"
+    assert "written to pairs.jsonl" in done.stderr
+
+
+def test_all_runs_can_be_taken_and_a_damaged_one_hides_none(finished: Shell) -> None:
+    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
+    with Journal.open(str(finished.journal), create=False) as journal:
+        journal.create_run("29991231-bad-run", "Torn", "0")
+        journal.append("29991231-bad-run", PassStarted(number=1, words=3))
+    assert "29991231-bad-run is left out" in finished("pairs", "--all").stderr
+    runs = {json.loads(line)["provenance"]["run"] for line in _lines(finished, "--all")}
+    assert len(runs) == 2
+    assert _lines(finished, *sorted(runs)) == _lines(finished, "--all")
+
+
+def _lines(shell: Shell, *arguments: str) -> list[str]:
+    return sorted(shell("pairs", *arguments).stdout.splitlines())
+
+
+def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "2").returncode == 3
+    done = shell("pairs", "-o", "pairs.jsonl")
+    assert done.returncode == 0
+    assert done.stderr.startswith("0 pairs from 0 panels of 1 run")
+    assert (shell.home / "pairs.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("last", "--all"), "name runs or give --all"),
+        (("--json",), "name it with -o"),
+        (("-o", "no/such/pairs.jsonl"), "make it first"),
+        (("--min-agreement", "60"), "60"),
+    ],
+)
+def test_a_mistake_is_one_clear_sentence(
+    finished: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    done = finished("pairs", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_a_journal_without_runs_says_so(shell: Shell) -> None:
+    done = shell("pairs")
+    assert done.returncode == 2
+    assert "there is no run in the journal" in done.stderr

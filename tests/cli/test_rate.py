@@ -1,0 +1,259 @@
+"""`rate new`, `rate serve` and `rate report`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.test_terminal import Terminal
+
+from autoreason.raters.keeping import open_sheet
+from autoreason.raters.packet import read_packet
+from autoreason.raters.rubric import LINES
+from autoreason.raters.seal import opening, unseal
+from autoreason.raters.sheets import Ranked, Scored
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}
+
+
+@pytest.fixture
+def files(shell: Shell) -> Shell:
+    """A home with a brief and three texts."""
+    (shell.home / "brief.md").write_text("---\nmax_words: 9\n---\nWrite a line.\n")
+    for name, text in TEXTS.items():
+        (shell.home / name).write_text(text)
+    return shell
+
+
+@pytest.fixture
+def packet(files: Shell) -> Shell:
+    """A home with a packet in `study`."""
+    done = files("rate", "new", "study", "--brief", "brief.md", *TEXTS, "--seed", "7")
+    assert done.returncode == 0, done.stderr
+    return files
+
+
+def rate(folder: Path, person: str, *ranking: str) -> None:
+    """Somebody ranks and scores the texts by name."""
+    key = unseal((folder / "key.sealed").read_bytes())
+    codes = {name: code for code, name in key.tasks[0].names.items()}
+    page = open_sheet(folder, read_packet(folder), person, NOW)
+    page.add(Ranked(0, tuple(codes[name] for name in ranking)), NOW)
+    for place, name in enumerate(ranking):
+        for line in LINES:
+            page.add(Scored(codes[name], line, 5 - place), NOW)
+
+
+class Keyboard(Terminal):
+    """A terminal at which somebody types."""
+
+    def type(self, keys: str) -> None:
+        """Press these keys."""
+        os.write(self._file, keys.encode())
+
+
+def refused(shell: Shell, *arguments: str) -> str:
+    """The one sentence with which a command is refused."""
+    done = shell("rate", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def test_a_packet_is_made_and_the_next_step_named(files: Shell) -> None:
+    done = files("rate", "new", "study", "--brief", "brief.md", *TEXTS)
+    assert done.returncode == 0
+    assert "3 texts for 1 task in study, under codes" in done.stderr
+    assert "next: autoreason rate serve study" in done.stderr
+    assert not any(name in done.stderr for name in TEXTS)
+
+
+def test_several_tasks_go_into_one_packet(files: Shell) -> None:
+    pairings = ("--task", "brief.md=a.md,b.md", "--task", "brief.md= b.md, c.md")
+    assert files("rate", "new", "study", *pairings).returncode == 0
+    tasks = read_packet(files.home / "study").tasks
+    assert [len(task.codes) for task in tasks] == [2, 2]
+
+
+def test_texts_of_one_name_are_told_apart_by_their_folders(files: Shell) -> None:
+    for folder in ("x", "y"):
+        (files.home / folder).mkdir()
+        (files.home / folder / "a.md").write_text(f"Text of {folder}")
+    done = files("rate", "new", "study", "--brief", "Write", "x/a.md", "y/a.md")
+    assert done.returncode == 0
+    key = unseal((files.home / "study" / "key.sealed").read_bytes())
+    assert sorted(key.tasks[0].names.values()) == ["x/a.md", "y/a.md"]
+
+
+def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "--seed", "2").returncode == 0
+    story = json.loads(shell("show", "--json").stdout)
+    assert story["draft"]["text"].split() != story["text"].split()
+    assert shell("rate", "new", "study", "--run", "last").returncode == 0
+    folder = shell.home / "study"
+    (names,) = (task.names for task in unseal((folder / "key.sealed").read_bytes()).tasks)
+    texts = {name: (folder / "task-1" / f"{code}.md").read_text() for code, name in names.items()}
+    assert texts["draft"].strip() == story["draft"]["text"].strip()
+    assert texts["delivered"].strip() == story["text"].strip()
+    assert BRIEF in (folder / "task-1" / "brief.md").read_text()
+
+
+def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
+    shell("run", BRIEF, *FAST, "-q", "--max-calls", "3")
+    assert "has delivered no text yet" in refused(shell, "new", "study", "--run", "last")
+
+
+def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
+    (files.home / "d.md").write_text("Here is the revised version:\n\nA line.")
+    done = files("rate", "new", "study", "--brief", "brief.md", "a.md", "d.md")
+    assert done.returncode == 0
+    assert "note: d.md may give itself away" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--brief", "brief.md", "a.md"), "has 1 text; give 2 to 10"),
+        (("--brief", "brief.md"), "name the texts to rate"),
+        (("a.md", "b.md"), "with --brief"),
+        ((), "there is nothing to rate"),
+        (("--brief", "brief.md", "a.md", "a.md"), "are the same text"),
+        (("--brief", "brief.md", "a.md", "none.md"), "no text at none.md"),
+        (("--brief", "none.md", "a.md", "b.md"), "no brief at none.md"),
+        (("--task", "brief.md"), "write it as brief.md=a.md,b.md"),
+        (("--task", "brief.md=,"), "write it as brief.md=a.md,b.md"),
+        (("--run", "nobody"), "nobody"),
+    ],
+)
+def test_what_makes_no_packet_is_refused(
+    files: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(files, "new", "study", *arguments)
+    assert not (files.home / "study").exists()
+
+
+def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    assert "give --yes to open it" in refused(packet, "report", "study")
+    assert opening(packet.home / "study") is None
+
+
+def test_a_terminal_asks_and_no_is_no(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    for answer, status in (("n", 2), ("y", 0)):
+        with closing(Keyboard(packet, ("rate", "report", "study"), 80)) as asked:
+            asked.wait_for("Open the key of study?")
+            assert opening(packet.home / "study") is None
+            asked.type(f"{answer}\n")
+            assert asked.end() == status
+            assert ("Krippendorff" in asked.text) == (answer == "y")
+    assert opening(packet.home / "study") is not None
+
+
+def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> None:
+    folder = packet.home / "study"
+    rate(folder, "Anna", "c.md", "a.md", "b.md")
+    rate(folder, "Ben", "c.md", "b.md", "a.md")
+    first = packet("rate", "report", "study", "--yes")
+    assert first.returncode == 0, first.stderr
+    lines = first.stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(tuple(TEXTS))][:3] == [
+        *("c.md", "a.md", "b.md")
+    ]
+    assert "Anna rated everything; Ben rated everything" in first.stdout
+    assert "Kendall's W 0.75" in first.stdout
+    opened = opening(folder)
+    assert packet("rate", "report", "study").stdout == first.stdout
+    assert opening(folder) == opened
+
+
+def test_a_report_for_programs_holds_every_figure(packet: Shell) -> None:
+    folder = packet.home / "study"
+    rate(folder, "Anna", "c.md", "a.md", "b.md")
+    rate(folder, "Ben", "c.md", "b.md", "a.md")
+    (packet.home / "panel.json").write_text('{"rankings": [["c.md", "b.md", "a.md"]]}')
+    done = packet("rate", "report", "study", "--yes", "--json", "--panel", "panel.json")
+    report = json.loads(done.stdout)
+    assert [text["name"] for text in report["tasks"][0]["texts"]] == ["c.md", "a.md", "b.md"]
+    assert report["tasks"][0]["texts"][0]["scores"]["overall"]["value"] == 5
+    assert report["panel"]["pairs"]["value"] == pytest.approx(5 / 6)
+    assert set(report["alpha"]) == set(LINES)
+    assert report["seed"] == 7
+    told = packet("rate", "report", "study", "--panel", "panel.json").stdout
+    assert "c.md > b.md > a.md by 1 judge" in told
+    assert "a person agrees with the panel 83 % of the time" in told
+
+
+def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: Shell) -> None:
+    folder = packet.home / "study"
+    rate(folder, "Anna", "c.md", "a.md", "b.md")
+    judged = packet("judge", "brief.md", *TEXTS, "-m", "echo/echo", "--judges", "3", "-q")
+    assert judged.returncode == 0, judged.stderr
+    done = packet("rate", "report", "study", "--yes", "--json", "--panel", "last")
+    (task,) = json.loads(done.stdout)["panel"]["tasks"]
+    assert task["judges"] == 3
+    assert sum(task["panel"].values()) == 3 * (3 + 2 + 1)
+
+
+def test_people_are_compared_with_the_playoff_of_the_run_they_rate(shell: Shell) -> None:
+    shell("run", BRIEF, *FAST, "-q", "--seed", "2")
+    shell("rate", "new", "study", "--run", "last")
+    rate(shell.home / "study", "Anna", "delivered", "draft")
+    done = shell("rate", "report", "study", "--yes", "--json", "--panel", "last")
+    (task,) = json.loads(done.stdout)["panel"]["tasks"]
+    story = json.loads(shell("show", "--json").stdout)
+    origin = story["delivered"]["origin"]
+    before = [
+        b["ranking"].index(origin) < b["ranking"].index("draft") for b in story["playoff_ballots"]
+    ]
+    assert task["panel"]["delivered"] == sum(1 + won for won in before)
+
+
+def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    packet("run", BRIEF, *FAST, "-q", "--no-playoff")
+    said = refused(packet, "report", "study", "--yes", "--panel", "last")
+    assert "holds no rankings of finished texts" in said
+    assert opening(packet.home / "study") is None
+
+
+def test_a_rater_who_stopped_is_named_with_how_far_they_came(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md")
+    said = packet("rate", "report", "study", "--yes").stdout
+    assert "Anna stopped half-way, 2 of 4 steps complete" in said
+    assert "0 whole rankings" in said
+
+
+def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    (packet.home / "panel.json").write_text("{")
+    said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
+    assert "panel panel.json is not valid JSON" in said
+    assert opening(packet.home / "study") is None
+
+
+def test_a_report_without_numpy_says_how_to_get_it(packet: Shell) -> None:
+    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
+    block = packet.home / "block"
+    block.mkdir()
+    (block / "sitecustomize.py").write_text(
+        "import importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'numpy' else find(name, *a)\n"
+    )
+    path = f"{block}:{packet.environment.get('PYTHONPATH', '')}"
+    done = packet("rate", "report", "study", "--yes", PYTHONPATH=path)
+    assert done.returncode == 2
+    assert "pip install numpy scipy" in done.stderr
+    assert opening(packet.home / "study") is None
+
+
+@pytest.mark.parametrize("command", ["serve", "report"])
+def test_a_folder_that_is_no_packet_is_refused(files: Shell, command: str) -> None:
+    assert "is no packet" in refused(files, command, ".")

@@ -1,0 +1,74 @@
+"""A comparison that never was, as the journal would hold it."""
+
+from __future__ import annotations
+
+from tests.run.runs import settings
+
+from autoreason.events import (
+    AnyEvent,
+    BallotCast,
+    DraftReady,
+    PanelHeld,
+    PartTold,
+    RunStarted,
+    Verdict,
+)
+from autoreason.prompts import built_in
+from autoreason.task import Entry, Task
+
+
+def comparison() -> list[AnyEvent]:
+    """A run with a panel over texts that came with its task, and one over what its parts wrote."""
+    entries = (
+        Entry(name="long", text="A long text.", stage="panel/1"),
+        Entry(name="short", text="Short.", stage="panel/1"),
+    )
+    task = Task(brief="Write about tea.", entries=entries)
+    prompts = built_in().sources
+    parts: list[tuple[str, AnyEvent]] = [
+        ("tournament", DraftReady(text="Written by a model.", words=4, given=False)),
+        ("single", DraftReady(text="Alone.", words=1, given=False)),
+        *(("panel", _vote("panel", seat, "tournament", "single")) for seat in range(3)),
+        ("panel", PanelHeld(stage="panel", verdict=_verdict("tournament"))),
+    ]
+    return [
+        RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
+        *(_vote("panel/1", seat, "short", "long") for seat in range(2)),
+        _vote("panel/1", 2, "long", "short"),
+        PanelHeld(stage="panel/1", verdict=_verdict("short")),
+        _vote("panel/2", 0, "short", "long"),
+        PanelHeld(stage="panel/2", verdict=None),
+        *(PartTold(part=f"repeat/1/{part}", event=event) for part, event in parts),
+    ]
+
+
+def duel() -> list[AnyEvent]:
+    """Three judges see two texts both ways round; the last of them takes whichever comes first."""
+    entries = (Entry(name="long", text="A long text."), Entry(name="short", text="Short."))
+    task = Task(brief="Write about tea.", entries=entries)
+    prompts = built_in().sources
+    return [
+        RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
+        *(_vote("pair/1", seat, "short", "long") for seat in range(5)),
+        _vote("pair/1", 5, "long", "short"),
+        PanelHeld(stage="pair/1", verdict=_verdict("short")),
+    ]
+
+
+def _vote(stage: str, seat: int, *ranking: str) -> BallotCast:
+    return BallotCast(
+        stage=stage, seat=seat, model="a/b", order=ranking, labels=("P", "Q"), ranking=ranking
+    )
+
+
+def _verdict(winner: str) -> Verdict:
+    return Verdict(
+        winner=winner,
+        scores={},
+        margin=1,
+        chance=0.5,
+        tied=False,
+        ballots=3,
+        invalid=0,
+        agreement=None,
+    )

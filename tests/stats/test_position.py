@@ -1,0 +1,78 @@
+"""Position and streaks, against SciPy and against going through every table."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import factorial, prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, chisquare, fisher_exact
+
+from autoreason.stats.position import equal_shares, position_effect, streakiness
+
+steady = settings(deadline=None, derandomize=True)
+runs = st.lists(st.lists(st.booleans(), max_size=8), max_size=6)
+
+
+def test_first_places_are_counted_by_where_the_winner_stood() -> None:
+    orders = ["ABC", "BCA", "CAB", "ABC"]
+    found = position_effect(orders, ["ACB", "BAC", "BCA", "CAB"])
+    assert found.counts == (2, 0, 2)
+    assert [each.value for each in found.shares] == [0.5, 0, 0.5]
+    assert found.test.n == 4
+
+
+def test_judges_who_take_the_first_in_line_are_found_out() -> None:
+    orders = ["ABC", "BCA", "CAB"] * 4
+    assert position_effect(orders, orders).test.p == pytest.approx(3 / 3**12)
+    assert position_effect(orders, ["ABC"] * 12).test.p == pytest.approx(1)
+
+
+@given(st.lists(st.integers(0, 7), min_size=3, max_size=3).filter(lambda c: 0 < sum(c) < 15))
+@steady
+def test_few_ballots_are_tested_exactly(counts: list[int]) -> None:
+    def ways(table: tuple[int, ...] | list[int]) -> int:
+        return factorial(sum(table)) // prod(factorial(cell) for cell in table)
+
+    n = sum(counts)
+    tables = [table for table in product(range(n + 1), repeat=3) if sum(table) == n]
+    no_likelier = sum(ways(table) for table in tables if ways(table) <= ways(counts))
+    assert equal_shares(counts).p == pytest.approx(no_likelier / 3**n)
+
+
+def test_two_positions_are_a_coin() -> None:
+    assert equal_shares([6, 1]).p == pytest.approx(binomtest(6, 7).pvalue)
+
+
+@given(st.lists(st.integers(0, 90), min_size=2, max_size=5).filter(lambda c: sum(c) > 25))
+@steady
+def test_many_ballots_are_tested_by_chi_square(counts: list[int]) -> None:
+    theirs = chisquare(counts)
+    found = equal_shares(counts)
+    assert found.statistic == pytest.approx(theirs.statistic)
+    assert found.p == pytest.approx(theirs.pvalue)
+
+
+def test_no_ballots_or_one_position_say_nothing() -> None:
+    assert position_effect([], []).test.p is None
+    assert equal_shares([0, 0, 0]).reason == "needs one first place or more, there is none"
+    assert equal_shares([4]).p is None
+    with pytest.raises(ValueError, match="same number of positions"):
+        position_effect(["AB", "ABC"], ["AB", "ABC"])
+
+
+@given(runs)
+@steady
+def test_streaks_are_read_within_runs_and_tested_as_scipy_does(courses: list[list[bool]]) -> None:
+    steps = [(run[at], run[at + 1]) for run in courses for at in range(len(run) - 1)]
+    table = [[steps.count((a, b)) for b in (True, False)] for a in (True, False)]
+    found = streakiness(courses)
+    assert (found.after.n, found.otherwise.n) == (sum(table[0]), sum(table[1]))
+    if sum(table[0]) and sum(table[1]):
+        assert found.test.p == pytest.approx(fisher_exact(table).pvalue)
+        assert found.after.value == table[0][0] / sum(table[0])
+    else:
+        assert found.test.p is None
+        assert found.test.reason.startswith("nothing follows a ")

@@ -1,0 +1,159 @@
+"""Shares and tests on counts, against the textbooks and against statsmodels."""
+
+from __future__ import annotations
+
+from math import isclose, pi
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
+
+from autoreason.stats.shares import cohens_h, holm, mcnemar, share, sign_test, wilson
+
+steady = settings(deadline=None, derandomize=True)
+counts = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+splits = st.tuples(st.integers(0, 60), st.integers(0, 60)).filter(any)
+chances = st.floats(0, 1)
+
+# ---- intervals ---------------------------------------------------------------------------------
+
+
+def test_wilson_gives_the_textbook_interval() -> None:
+    low, high = wilson(8, 10) or (0, 0)
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+
+
+def test_nothing_tried_gives_no_interval() -> None:
+    assert wilson(0, 0) is None
+    nothing = share(0, 0)
+    assert nothing.value is None
+    assert nothing.reason == "a share needs one trial or more, there is none"
+
+
+@given(counts)
+@steady
+def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+    low, high = wilson(successes, trials) or (1, 0)
+    assert 0 <= low <= successes / trials <= high <= 1
+    wider = wilson(successes, trials, confidence=0.99) or (1, 0)
+    assert wider[0] <= low <= high <= wider[1]
+
+
+@given(counts)
+@steady
+def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> None:
+    found = share(*counts)
+    assert (found.low, found.high) == pytest.approx(
+        proportion_confint(*counts, method="wilson"), abs=1e-9
+    )
+    assert found.n == counts[1]
+
+
+@pytest.mark.parametrize("bad", [(-1, 3), (4, 3)])
+def test_impossible_counts_are_refused(bad: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="counts are 0 or more"):
+        share(*bad)
+
+
+# ---- effect size -------------------------------------------------------------------------------
+
+
+def test_cohens_h_is_zero_between_equals_and_pi_between_never_and_always() -> None:
+    assert cohens_h(0.3, 0.3) == 0
+    assert isclose(cohens_h(1, 0), pi)
+
+
+@given(chances, chances)
+@steady
+def test_cohens_h_is_that_of_statsmodels_and_changes_sign_with_the_sides(
+    one: float, other: float
+) -> None:
+    assert cohens_h(one, other) == pytest.approx(proportion_effectsize(one, other))
+    assert cohens_h(one, other) == -cohens_h(other, one)
+
+
+def test_a_share_above_one_has_no_angle() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        cohens_h(62, 43)
+
+
+# ---- exact tests -------------------------------------------------------------------------------
+
+
+@given(splits)
+@steady
+def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
+    split: tuple[int, int],
+) -> None:
+    wins, losses = split
+    found = sign_test(wins, losses)
+    assert found.p == pytest.approx(binomtest(wins, wins + losses).pvalue)
+    assert found.p == sign_test(losses, wins).p
+    assert found.n == wins + losses
+
+
+@given(splits)
+@steady
+def test_mcnemar_is_that_of_statsmodels(split: tuple[int, int]) -> None:
+    b, c = split
+    theirs = their_mcnemar([[7, b], [c, 3]], exact=True)
+    assert mcnemar(b, c).p == pytest.approx(theirs.pvalue)
+
+
+@given(splits)
+@steady
+def test_mid_p_takes_off_half_of_every_split_as_likely_as_this_one(split: tuple[int, int]) -> None:
+    b, c = split
+    fewer, n = min(b, c), b + c
+    below = binomtest(fewer - 1, n, alternative="less").pvalue if fewer else 0.0
+    here = binomtest(fewer, n, alternative="less").pvalue - below
+    expected = 1 - here / 2 if b == c else 2 * below + here
+    assert mcnemar(b, c, mid_p=True).p == pytest.approx(expected)
+
+
+def test_mcnemar_finds_what_agresti_found_in_the_presidents_ratings() -> None:
+    """Agresti (2002), table 10.1: 150 left approval, 86 joined it; z = -4.17."""
+    found = mcnemar(86, 150)
+    assert found.p == pytest.approx(3.7e-5, rel=0.05)
+    assert found.n == 236
+
+
+def test_without_a_difference_there_is_no_test() -> None:
+    assert sign_test(0, 0).p is None
+    assert mcnemar(0, 0).p is None
+    assert "only one of the two solved" in mcnemar(0, 0).reason
+
+
+def test_ten_thousand_comparisons_do_not_overflow() -> None:
+    assert mcnemar(5200, 4800).p == pytest.approx(binomtest(5200, 10000).pvalue)
+
+
+# ---- several tests -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "p_values", [[0.3], [0.04, 0.01, 0.03, 0.005], [0.9, 0.6, 1.0, 0.2], [0.02, 0.02, 0.0]]
+)
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    theirs = multipletests(p_values, method="holm")[1]
+    assert holm(p_values) == pytest.approx(list(theirs))
+
+
+@given(st.lists(chances, max_size=12))
+@steady
+def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values: list[float]) -> None:
+    adjusted = [p for p in holm(p_values) if p is not None]
+    assert all(p <= after <= 1 for p, after in zip(p_values, adjusted, strict=True))
+    pairs = sorted(zip(p_values, adjusted, strict=True))
+    assert [after for _, after in pairs] == sorted(adjusted)
+
+
+def test_unknown_p_values_pass_through_and_do_not_count() -> None:
+    assert holm([0.02, None, 0.04]) == [0.04, None, 0.04]
+    assert holm([None]) == [None]
+    assert holm([]) == []

@@ -1,0 +1,57 @@
+"""What the documentation points to is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
+_REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
+_CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
+
+
+def links(page: Path) -> list[str]:
+    """Where a page points to, without the web."""
+    prose = _CODE.sub("", page.read_text("utf-8"))
+    found = [*_LINK.findall(prose), *_REFERENCE.findall(prose)]
+    return [link for link in found if not re.match(r"[a-z][a-z+.-]*:", link)]
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as links name them."""
+    headings = _HEADING.findall(page.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(page: Path) -> list[str]:
+    """Links of a page that lead nowhere."""
+    lost = []
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            lost.append(link)
+    return lost
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    assert broken(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A page\n[here](page.md) [part](#a-page) [web](https://example.org)\n"
+        "![gone](picture.svg) [no part](page.md#nowhere)\n`[code](x.md)`\n\n[ref]: lost.md\n"
+    )
+    assert broken(page) == ["picture.svg", "page.md#nowhere", "lost.md"]
+
+
+def test_the_readme_is_looked_at() -> None:
+    assert "docs/architecture.md" in links(ROOT / "README.md")

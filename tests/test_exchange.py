@@ -1,0 +1,22 @@
+"""Addresses of requests, as people count."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoreason.exchange import for_readers
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("draft/try/0", "draft/try/1"),
+        ("draft/1/try/0", "draft/2/try/1"),
+        ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
+        ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
+        ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
+        ("pass/2/reviser/repair", "pass/2/reviser/repair"),
+    ],
+)
+def test_judges_critics_and_tries_count_from_one_for_readers(key: str, said: str) -> None:
+    assert for_readers(key) == said

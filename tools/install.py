@@ -1,0 +1,56 @@
+"""Install what a lock file lists and show how far it is: `python tools/install.py requirements/dev.lock`.
+
+On a terminal one line is redrawn, package by package; in a log nothing is said unless it fails.
+Needs nothing but pip, for nothing else is there yet.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+
+_LOCKED = re.compile(r"^[\w.-]+==", re.MULTILINE)
+_FETCHED = re.compile(r"(?:Collecting|Requirement already satisfied:|Ignoring) ([\w.-]+)")
+_PIP = ("-m", "pip", "install", "--require-hashes", "--no-input", "--progress-bar", "off")
+
+
+def steps(said: Iterable[str], total: int) -> Iterator[str]:
+    """What pip does, in a few words, as its output tells."""
+    fetched = 0
+    for line in said:
+        if found := _FETCHED.match(line):
+            fetched += 1
+            yield f"fetching {found[1]} ({fetched} of {max(fetched, total)})"
+        elif line.startswith("Installing collected packages"):
+            yield f"unpacking {max(fetched, total)} packages"
+
+
+def install(lock: Path) -> int:
+    """Run pip to its end; returns its exit status."""
+    total = len(_LOCKED.findall(lock.read_text("utf-8")))
+    command = [sys.executable, *_PIP, "--disable-pip-version-check", "-r", str(lock)]
+    with TemporaryFile("w+") as warnings:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=warnings, text=True) as pip:
+            assert pip.stdout is not None
+            for step in steps(pip.stdout, total):
+                _redraw(f"  {step}")
+        _redraw("")
+        if pip.returncode:
+            warnings.seek(0)
+            sys.stderr.write(warnings.read())
+    return pip.returncode
+
+
+def _redraw(line: str) -> None:
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\x1b[K{line[:width]}", end="", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(install(Path(sys.argv[1])))
