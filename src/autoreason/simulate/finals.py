@@ -1,0 +1,95 @@
+"""Playoffs in many runs at once, over the finalists that the tournament's own rule picks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from autoreason.events import Reigning
+from autoreason.simulate.luck import Luck, Numbers
+from autoreason.simulate.panels import SCHEDULES, points_of, standing_bonus
+from autoreason.simulate.texts import Counts, Texts
+from autoreason.simulate.world import World
+from autoreason.tournament.playoff import choose_finalists
+
+
+@dataclass(frozen=True)
+class Reigns:
+    """Every text that reigned, one row a run; column 0 is the first draft."""
+
+    quality: Numbers
+    length: Numbers
+    taste: Numbers
+    born: Counts
+
+    @classmethod
+    def begin(cls, draft: Texts, passes: int) -> Reigns:
+        """Room for one new text a pass."""
+        shape = (len(draft.quality), passes + 1)
+        reigns = cls(*(np.zeros(shape) for _ in range(3)), np.zeros(shape, dtype=np.int64))
+        reigns.enter(draft.born, draft)
+        return reigns
+
+    def enter(self, column: Counts, texts: Texts) -> None:
+        """Put each run's text into its column."""
+        rows = np.arange(len(column))
+        for name in ("quality", "length", "taste", "born"):
+            getattr(self, name)[rows, column] = getattr(texts, name)
+
+    def pick(self, rows: Counts, columns: Sequence[int]) -> Texts:
+        """Some texts of some runs."""
+        at = np.ix_(rows, np.array(columns))
+        return Texts(self.quality[at], self.length[at], self.taste[at], self.born[at])
+
+
+@dataclass(frozen=True)
+class Playoffs:
+    """How playoffs are held."""
+
+    sizes: Sequence[int]
+    """Judges; the smaller panels are the first judges of the largest."""
+    texts: int
+    balanced: bool
+
+    def hold(
+        self, world: World, luck: Luck, reigns: Reigns, standing: Counts, last: Counts
+    ) -> dict[int, Counts]:
+        """For every size, the column of each run's text to deliver.
+
+        `standing` is the column of the last incumbent, `last` the pass after which the run ended.
+        """
+        delivered = {size: standing.copy() for size in self.sizes}
+        for newest in np.unique(standing[standing > 0]).tolist():
+            columns = finalists(newest + 1, self.texts)
+            rows = np.flatnonzero(standing == newest)
+            worth = reigns.pick(rows, columns).worth(world, last[rows, None])
+            for size, winner in self._vote(world, luck, rows, worth).items():
+                delivered[size][rows] = np.take(columns, winner)
+        return delivered
+
+    def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
+        count, most = worth.shape[1], max(self.sizes)
+        places = standing_bonus(world.judges, count, most, self.balanced)
+        drawn = luck.orders(0, SCHEDULES)[rows]
+        scores = np.zeros(worth.shape, dtype=np.int64)
+        winners = {}
+        for seat in range(most):
+            errors = luck.finalist_judge(seat)[rows, :count]
+            scores += points_of(worth + world.judges.noise * errors + places[drawn, seat])
+            if seat + 1 in self.sizes:
+                # Ties go to the last incumbent.
+                winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
+        return winners
+
+
+@cache
+def finalists(reigns: int, most: int) -> tuple[int, ...]:
+    """Which of so many texts that reigned meet in the playoff."""
+    standing = [
+        Reigning(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
+        for column in range(reigns)
+    ]
+    return tuple(int(reign.name) for reign in choose_finalists(standing, most))
