@@ -31,6 +31,7 @@ NOUNS = frozenset(
 FLOORS = (
     frozenset({"__main__", "cli"}),
     frozenset({"run"}),
+    frozenset({"simulate"}),
     frozenset({"tournament"}),
     frozenset({"models"}),
     frozenset({"journal"}),

@@ -39,9 +39,9 @@ class Reigns:
         for name in ("quality", "length", "taste", "born"):
             getattr(self, name)[rows, column] = getattr(texts, name)
 
-    def pick(self, rows: Counts, columns: Sequence[int]) -> Texts:
-        """Some texts of some runs."""
-        at = np.ix_(rows, np.array(columns))
+    def pick(self, rows: Counts, columns: Counts) -> Texts:
+        """Some texts of some runs, by row."""
+        at = rows[:, None], columns
         return Texts(self.quality[at], self.length[at], self.taste[at], self.born[at])
 
 
@@ -50,7 +50,7 @@ class Playoffs:
     """How playoffs are held."""
 
     sizes: Sequence[int]
-    """Judges; the smaller panels are the first judges of the largest."""
+    """Judges, 0 for none; the smaller panels are the first judges of the largest."""
     texts: int
     balanced: bool
 
@@ -62,12 +62,14 @@ class Playoffs:
         `standing` is the column of the last incumbent, `last` the pass after which the run ended.
         """
         delivered = {size: standing.copy() for size in self.sizes}
-        for newest in np.unique(standing[standing > 0]).tolist():
-            columns = finalists(newest + 1, self.texts)
-            rows = np.flatnonzero(standing == newest)
-            worth = reigns.pick(rows, columns).worth(world, last[rows, None])
-            for size, winner in self._vote(world, luck, rows, worth).items():
-                delivered[size][rows] = np.take(columns, winner)
+        counts, table = _finalist_table(int(standing.max()), self.texts)
+        for count in range(2, self.texts + 1):
+            rows = np.flatnonzero(counts[standing] == count)
+            if len(rows):
+                columns = table[standing[rows], :count]
+                worth = reigns.pick(rows, columns).worth(world, last[rows, None])
+                for size, winner in self._vote(world, luck, rows, worth).items():
+                    delivered[size][rows] = columns[np.arange(len(rows)), winner]
         return delivered
 
     def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
@@ -83,6 +85,18 @@ class Playoffs:
                 # Ties go to the last incumbent.
                 winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
         return winners
+
+
+@cache
+def _finalist_table(newest: int, most: int) -> tuple[Counts, Counts]:
+    """By the last incumbent's column: how many texts meet in the playoff, and which."""
+    table = np.zeros((newest + 1, most), dtype=np.int64)
+    counts = np.zeros(newest + 1, dtype=np.int64)
+    for column in range(newest + 1):
+        chosen = finalists(column + 1, most)
+        counts[column] = len(chosen)
+        table[column, : len(chosen)] = chosen
+    return counts, table
 
 
 @cache

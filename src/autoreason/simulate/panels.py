@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from autoreason.tournament.voting import next_wave
 SLOTS = ("A", "B", "AB")
 SCHEDULES = 1024
 """Orders are drawn from so many schedules, each made as a run makes its own."""
+_FEW = 6
+"""Up to so many texts, comparing every pair is quicker than sorting."""
 
 
 class Voted(NamedTuple):
@@ -101,18 +104,30 @@ class Bench:
 
 def points_of(seen: Numbers) -> Counts:
     """Borda points of one judge in each run: 1 for the last, one more for every text that it beats."""
-    return 1 + (seen[:, :, None] > seen[:, None, :]).sum(axis=2)
+    if seen.shape[1] > _FEW:
+        return 1 + seen.argsort(axis=1).argsort(axis=1)
+    points = np.ones(seen.shape, dtype=np.int64)
+    for one, other in combinations(range(seen.shape[1]), 2):
+        better = seen[:, one] > seen[:, other]
+        points[:, one] += better
+        points[:, other] += ~better
+    return points
 
 
 @cache
 def standing_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Numbers:
     """What each text gains by where it stands, by schedule and seat."""
+    first, last = _ends(texts, seats, balanced)
+    shown = np.arange(texts)
+    return judges.first * (first[..., None] == shown) + judges.last * (last[..., None] == shown)
+
+
+@cache
+def _ends(texts: int, seats: int, balanced: bool) -> tuple[Counts, Counts]:
+    """Which text stands first and which last, by schedule and seat."""
     spread = balanced_orders if balanced else random_orders
     names = [str(text) for text in range(texts)]
-    bonus = np.zeros((SCHEDULES, seats, texts))
-    if judges.first or judges.last:
-        for schedule in range(SCHEDULES):
-            for seat, order in enumerate(spread(names, seats, schedule)):
-                bonus[schedule, seat, int(order[0])] += judges.first
-                bonus[schedule, seat, int(order[-1])] += judges.last
-    return bonus
+    schedules = [spread(names, seats, schedule) for schedule in range(SCHEDULES)]
+    first = [[int(order[0]) for order in orders] for orders in schedules]
+    last = [[int(order[-1]) for order in orders] for orders in schedules]
+    return np.array(first), np.array(last)

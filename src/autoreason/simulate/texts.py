@@ -40,10 +40,7 @@ def first_draft(world: World, taste: Numbers) -> Texts:
 def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:
     """B: the text after a revision."""
     revision = world.revision
-    room: Numbers | float = 1.0
-    if revision.ceiling is not None:
-        room = np.maximum(1.0 - text.quality / revision.ceiling, 0.0)
-    change = revision.gain * room + revision.pull * (revision.level - text.quality)
+    change = revision.gain + revision.pull * (revision.level - text.quality)
     return Texts(
         text.quality + change + revision.spread * luck.quality[:, 0],
         text.length + revision.growth + revision.growth_spread * luck.length,
@@ -66,8 +63,6 @@ def synthesize(world: World, luck: PassLuck, number: int, one: Texts, other: Tex
 
 def falls_silent(world: World, luck: PassLuck, critic: int, text: Texts) -> NDArray[np.bool_]:
     """Whether a critic who must quote finds nothing."""
-    ceiling = world.revision.ceiling
-    if ceiling is None:
-        return np.zeros(len(text.quality), dtype=bool)
-    chance = world.silent * np.clip(text.quality / ceiling, 0.0, 1.0)
+    critics = world.critics
+    chance = critics.silent * np.clip(text.quality / critics.at, 0.0, 1.0)
     return luck.silence[:, critic] < chance

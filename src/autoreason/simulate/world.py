@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -21,9 +21,7 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of a text when it is revised against a critique. The first draft has quality 0."""
 
     gain: float = 0.0
-    """Mean change of quality; fades to nothing at the ceiling, where there is one."""
-    ceiling: float | None = None
-    """The quality at which there is nothing left to gain."""
+    """Mean change of quality."""
     pull: Share = 0.0
     """How much of the way back to the author's own level a revision goes."""
     level: float = 0.0
@@ -33,6 +31,14 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     growth: float = 0.0
     """Mean change of length."""
     growth_spread: Spread = 0.0
+
+
+class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often critics who must quote find nothing to mend; in prose they always find something."""
+
+    silent: Share = 0.0
+    """In a text of quality `at` or better; half way there from the first draft, half as often."""
+    at: Annotated[float, Meta(gt=0)] = 1.0
 
 
 class Synthesis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,25 +71,19 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a simulated run needs to know of its surroundings."""
 
     about: str
+    kind: Literal["help", "drift", "harm"]
+    """What revisions do on the whole: they improve, they wander, or they do harm."""
     revision: Revision = Revision()
+    critics: Critics = Critics()
     synthesis: Synthesis = Synthesis()
     judges: Judges = Judges()
-    silent: Share = 0.0
-    """How often a critic who must quote finds nothing in a text at its ceiling; at half of it, half as often."""
     name: str = ""
 
     def __post_init__(self) -> None:
-        for part in (self.revision, self.synthesis, self.judges):
+        for part in (self.revision, self.critics, self.synthesis, self.judges):
             for field in part.__struct_fields__:
-                if not isfinite(getattr(part, field) or 0):
+                if not isfinite(getattr(part, field)):
                     raise InvalidInput(f"`{field}` is not a finite number; give one")
-        ceiling = self.revision.ceiling
-        if ceiling is not None and ceiling <= 0:
-            raise InvalidInput(f"`revision.ceiling` is {ceiling}; give more than 0 or leave it out")
-        if self.silent and ceiling is None:
-            raise InvalidInput(
-                "`silent` needs a `revision.ceiling`, because critics fall silent near it"
-            )
 
 
 def built_in_worlds() -> tuple[str, ...]:
@@ -113,12 +113,13 @@ def read_world(text: str, name: str, source: str) -> World:
         line = f" line {where.line + 1}" if where else ""
         raise InvalidInput(f"{source}{line} is not YAML; mend it") from None
     if not isinstance(fields, dict):
-        raise InvalidInput(f"{source} has no fields; give at least `about`, `revision` and `judges`")
+        raise InvalidInput(f"{source} has no fields; give at least `about` and `kind`")
     try:
         return msgspec.convert({"name": name, **fields}, World)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
     except msgspec.ValidationError as error:
-        own = error.__cause__ if isinstance(error.__cause__, InvalidInput) else None
-        raise InvalidInput(f"{source}: {own or plainly(error) + '; mend it'}") from None
+        raise InvalidInput(f"{source}: {plainly(error)}; mend it") from None
 
 
 def write_world(world: World, comments: tuple[str, ...] = ()) -> str:
