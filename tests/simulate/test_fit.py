@@ -61,7 +61,7 @@ def test_more_panels_make_narrower_intervals() -> None:
 
 
 def test_too_few_panels_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="3 panels of two or more judges .* are too few"):
+    with pytest.raises(InvalidInput, match=r"3 panels of two or more judges .* are too few"):
         fit_judges(list(sittings(3)))
 
 

@@ -40,7 +40,9 @@ def test_a_playoff_delivers_better_texts_where_revisions_do_harm() -> None:
 
 
 def test_two_silent_critics_leave_a_text_unopposed() -> None:
-    quiet = replace(world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9))
+    quiet = replace(
+        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
+    )
     luck = Luck(1, 20).remembered()
     played = [play(quiet, settings(), luck, row) for row in range(20)]
     # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
@@ -48,7 +50,9 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
 
 
 def test_prose_critics_are_never_silent() -> None:
-    quiet = replace(world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9))
+    quiet = replace(
+        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
+    )
     came = play_all(quiet, settings("paper"), 5, seed=1)
     assert (came.calls == 1 + 6 * came.passes).all()
 

@@ -10,7 +10,7 @@ from autoreason.simulate.study import Job, Plan, fill_cell, hold_study
 
 def test_two_processes_fill_the_table_as_one_would() -> None:
     worlds, entrants = [world("help"), world("harm-new")], [entrant("paper"), entrant("robust")]
-    plan = Plan(runs=50, seed=3, fast=True)
+    plan = Plan(runs=2500, seed=3, fast=True)
     heard: list[tuple[int, int]] = []
     cells = hold_study(worlds, entrants, plan, lambda done, total: heard.append((done, total)))
     assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -26,7 +26,8 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
 def test_both_paths_fill_a_cell_alike_and_curves_only_where_asked_for() -> None:
     level = world("help", first=0.0)
     slow, fast = (
-        fill_cell(Job(level, entrant("paper"), Plan(runs=5, seed=3, fast=each))) for each in (0, 1)
+        fill_cell(Job(level, entrant("paper"), Plan(runs=5, seed=3, fast=each)))
+        for each in (False, True)
     )
     assert slow.summary.calls == fast.summary.calls
     assert slow.curve is None

@@ -62,9 +62,13 @@ _how = options.group(
         metavar="N",
         help="Runs of each protocol in each world. [default: 200]",
     ),
-    options.option("--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"),
     options.option(
-        "--fast", is_flag=True, help="Thousands of runs side by side instead of the tournament's own loop."
+        "--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"
+    ),
+    options.option(
+        "--fast",
+        is_flag=True,
+        help="Thousands of runs side by side instead of the tournament's own loop.",
     ),
 )
 _fit = options.group(
@@ -77,7 +81,11 @@ _fit = options.group(
     ),
     options.option("--judge-model", metavar="NAME", help="Only ballots by this model."),
     options.option(
-        "-o", "--output", type=options.FILE, metavar="FILE", help="Write the world with these judges there."
+        "-o",
+        "--output",
+        type=options.FILE,
+        metavar="FILE",
+        help="Write the world with these judges there.",
     ),
 )
 _out = options.group(
@@ -135,12 +143,15 @@ def simulate(
     from autoreason.cli.ending import check_output
 
     check_output(output)
-    check_output(plot)
+    if plot and not plot.absolute().parent.is_dir():
+        raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
     if source:
         _fit_judges(source, judge_model, output, journal, as_json=as_json)
         return
     if output or judge_model:
-        raise InvalidInput("--output and --judge-model belong to --fit; give that too or leave them out")
+        raise InvalidInput(
+            "--output and --judge-model belong to --fit; give that too or leave them out"
+        )
     from autoreason.simulate.study import Plan
 
     plan = Plan(runs, seed, budget, fast, curves=plot is not None)
@@ -151,11 +162,18 @@ def simulate(
 @options.group(
     "How",
     options.option(
+        "--world",
+        "worlds",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
+    ),
+    options.option(
         "--calls",
         type=click.IntRange(min=20),
-        default=90,
+        default=95,
         metavar="N",
-        help="Mean calls of a run over all worlds, at most. [default: 90]",
+        help="Mean calls of a run over all worlds, at most. [default: 95]",
     ),
     options.option(
         "--runs",
@@ -164,14 +182,18 @@ def simulate(
         metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
-    options.option("--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"),
+    options.option(
+        "--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"
+    ),
     options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     options.option("-q", "--quiet", is_flag=True, help="No progress."),
 )
-def search(calls: int, runs: int, seed: int, as_json: bool, quiet: bool) -> None:
+def search(
+    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+) -> None:
     """Look for the settings that do best where they do worst, at equal calls.
 
-    Panels, stopping rules and playoffs are tried in every built-in world. The best have the smallest
+    Panels, stopping rules and playoffs are tried in every world. The best have the smallest
     worst regret: how far a world's text falls short of the best that any of them delivered there.
     """
     from autoreason.simulate import need_numpy
@@ -180,8 +202,8 @@ def search(calls: int, runs: int, seed: int, as_json: bool, quiet: bool) -> None
     from autoreason.cli.studies import Progress, print_search
     from autoreason.simulate.search import look
 
-    with Progress("panels tried", quiet=quiet) as progress:
-        found = look(_worlds(()), calls, runs, seed, progress)
+    with Progress("tried", quiet=quiet) as progress:
+        found = look(_worlds(worlds), calls, runs, seed, progress)
     print_search(found, as_json=as_json)
 
 

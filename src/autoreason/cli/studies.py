@@ -14,7 +14,7 @@ from autoreason.cli.ending import print_json
 if TYPE_CHECKING:
     from autoreason.simulate.fit import Estimate, Fitted
     from autoreason.simulate.outcomes import Mean, Ratio
-    from autoreason.simulate.search import Found, Ranked
+    from autoreason.simulate.search import Found
     from autoreason.simulate.study import Cell, Plan
     from autoreason.simulate.world import World
 
@@ -97,26 +97,32 @@ def print_fit(fitted: Fitted, world: World, *, as_json: bool) -> None:
 
 
 def print_search(found: Found, *, as_json: bool) -> None:
-    """The best protocols, and those we know beside them."""
+    """The best protocols, and those we know beside them; a line a world."""
     if as_json:
         print_json(found)
         return
-    worlds = list(found.ranked[0].quality)
-    headings = ("", "calls", "regret", *worlds)
-    rows = [_ranked(each, worlds) for each in found.ranked]
-    widths = _widths([headings, *rows])
-    for row in (headings, *rows):
+    letters = [chr(ord("a") + at) for at in range(len(found.ranked))]
+    for letter, each in zip(letters, found.ranked, strict=True):
+        click.echo(f"  {letter}  {each.name}" + (f"  ({each.note})" if each.note else ""))
+    rows = [
+        ("", *letters, "best"),
+        ("calls", *(f"{each.mean_calls:.0f}" for each in found.ranked), ""),
+        ("regret", *(f"{each.regret:.2f}" for each in found.ranked), ""),
+        *(
+            (world, *(f"{each.quality[world].value:.2f}" for each in found.ranked), f"{best:.2f}")
+            for world, best in found.best.items()
+        ),
+    ]
+    widths = _widths(rows)
+    click.echo()
+    for row in rows:
         click.echo(_line(row, widths))
     click.echo(
         f"\n{found.tried:,} protocols tried, {found.eligible:,} of them within {found.calls} calls on "
-        f"average over the worlds; these with {found.runs:,} fresh runs each.\n"
-        "Regret: the most by which one falls short of the best of these in any world, as a share of it."
+        f"average over the worlds; best is the most that any of those delivered. Those shown were played "
+        f"again, {found.runs:,} fresh runs in each world. Regret is the most by which one falls short of "
+        "the best in any world, as a share of it."
     )
-
-
-def _ranked(each: Ranked, worlds: Sequence[str]) -> tuple[str, ...]:
-    quality = (f"{each.quality[world].value:.2f}" for world in worlds)
-    return (each.name, f"{each.mean_calls:.0f}", f"{each.regret:.2f}", *quality)
 
 
 def _numbers(cell: Cell) -> tuple[str, ...]:

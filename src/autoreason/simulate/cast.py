@@ -24,9 +24,7 @@ PROMPTS = PromptSet(
 )
 """Just the texts, which are single words: `t0`, `t1`, in the order in which they were written."""
 
-_PROBLEM = (
-    '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
-)
+_PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
 
 
 class Cast:

@@ -16,7 +16,7 @@ from autoreason.settings import Settings
 from autoreason.simulate.finals import Playoffs, Reigns
 from autoreason.simulate.luck import Luck, PassLuck
 from autoreason.simulate.outcomes import Outcomes
-from autoreason.simulate.panels import Bench
+from autoreason.simulate.panels import Panels
 from autoreason.simulate.texts import Counts, Texts, falls_silent, first_draft, revise, synthesize
 from autoreason.simulate.world import World
 
@@ -55,11 +55,18 @@ def curve(
     return points
 
 
+def check_fast(settings: Settings) -> None:
+    """Refuse what only the tournament's own loop can do."""
+    if settings.voting != "borda":
+        raise InvalidInput(
+            f"voting is {settings.voting}; --fast and --plot count by borda only, leave them out"
+        )
+
+
 def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> Courses:
     """Hold every pass up to the cap; a challenger needs more than `lead` points over A."""
-    if settings.voting != "borda":
-        raise InvalidInput(f"voting is {settings.voting}; --fast counts by borda only, leave it out")
-    bench = Bench(settings, lead)
+    check_fast(settings)
+    panels = Panels(settings, lead)
     text = first_draft(world, luck.draft_taste())
     reigns = Reigns.begin(text, settings.passes)
     standing = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
@@ -70,7 +77,7 @@ def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> 
         revision = revise(world, drawn, number, text)
         ballot = (text, revision, synthesize(world, drawn, number, text, revision))
         worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
-        winner, asked = bench.judge(world, luck, number, worth)
+        winner, asked = panels.judge(world, luck, number, worth)
         winner = np.where(opposed, winner, 0)
         text = _chosen(ballot, winner)
         standing[:, number] = standing[:, number - 1] + (winner > 0)
@@ -89,8 +96,9 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
     if budget is None:
         return last
     whole = courses.calls + np.where(courses.standing > 0, settings.playoff, 0)
-    within = (whole[:, 1:] <= budget).sum(axis=1)
-    return np.minimum(last, np.maximum(within, 1))
+    within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
+    np.minimum(last, np.maximum(within, 1), out=last)
+    return last
 
 
 def finish(

@@ -29,7 +29,8 @@ class Reigns:
     def begin(cls, draft: Texts, passes: int) -> Reigns:
         """Room for one new text a pass."""
         shape = (len(draft.quality), passes + 1)
-        reigns = cls(*(np.zeros(shape) for _ in range(3)), np.zeros(shape, dtype=np.int64))
+        quality, length, taste = np.zeros((3, *shape))
+        reigns = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
         reigns.enter(draft.born, draft)
         return reigns
 

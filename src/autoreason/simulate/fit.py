@@ -25,9 +25,8 @@ LEAST_SITTINGS = 8
 _SCALE = np.sqrt(6) / np.pi
 """What a Gumbel error is multiplied by to have standard deviation 1."""
 _DRAWS = 256
-_STEP = 1e-4
-_STEPS = 60
-_ENOUGH = 1e-6
+_STEPS, _HALVINGS = 60, 12
+_ENOUGH = 1e-5
 _LEAST_LOG, _MOST_LOG = -3.0, 2.5
 _95 = 1.959964
 
@@ -67,6 +66,8 @@ class _Data(NamedTuple):
     """Where each of them stood."""
     starts: Counts
     """The first ballot of every sitting."""
+    sitting: Counts
+    """The sitting of every ballot."""
 
 
 def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
@@ -80,8 +81,8 @@ def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
     draws = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(SLOTS)))
     worths = np.concatenate([draws, -draws])
     found = _climb(data, worths)
-    spread = _spread(data, worths, found, [sitting.run for sitting in sittings])
-    low, high = found - _95 * spread, found + _95 * spread
+    error = _errors(data, worths, found, [sitting.run for sitting in sittings])
+    low, high = found - _95 * error, found + _95 * error
     plain = [Estimate(*map(float, each)) for each in zip(found, low, high, strict=True)]
     common = [float(np.exp(each[4])) for each in (found, low, high)]
     return Fitted(
@@ -127,64 +128,81 @@ def _arranged(sittings: Sequence[Sitting]) -> _Data:
         np.array([[SLOTS.index(name) for name in vote.ranking] for vote in votes]),
         np.array([[vote.order.index(name) for name in vote.ranking] for vote in votes]),
         np.cumsum([0, *sizes[:-1]]),
+        np.repeat(np.arange(len(sizes)), sizes),
     )
 
 
-def _likelihoods(values: Numbers, data: _Data, worths: Numbers) -> Numbers:
-    """Log likelihood of every sitting."""
+class _Slope(NamedTuple):
+    """One row a sitting."""
+
+    height: Numbers
+    """Log likelihood."""
+    scores: Numbers
+    """Its derivatives."""
+
+    @property
+    def total(self) -> float:
+        return float(self.height.sum())
+
+
+def _slope(values: Numbers, data: _Data, worths: Numbers) -> _Slope:
+    """Log likelihoods and their derivatives, worths integrated out."""
     lead = np.array([0.0, values[0], values[1]])
     standing = np.array([values[2], 0.0, values[3]])
     fixed = lead[data.slots] + standing[data.positions]
-    # One row a ballot, then one a draw; best text first.
-    seen = fixed[:, None, :] + np.exp(values[4]) * worths[:, data.slots].transpose(1, 0, 2)
-    strength = seen / _SCALE
-    pair = np.logaddexp(strength[..., 1], strength[..., 2])
-    whole = np.logaddexp(strength[..., 0], pair)
-    ballots = strength[..., 0] - whole + strength[..., 1] - pair
-    together = np.add.reduceat(ballots, data.starts, axis=0)
-    most = together.max(axis=1)
-    return np.asarray(most + np.log(np.exp(together - most[:, None]).mean(axis=1)))
-
-
-def _scores(values: Numbers, data: _Data, worths: Numbers) -> Numbers:
-    """Derivatives of every sitting's log likelihood."""
-    columns = []
-    for step in np.eye(len(values)) * _STEP:
-        above, below = (_likelihoods(values + way * step, data, worths) for way in (1, -1))
-        columns.append((above - below) / (2 * _STEP))
-    return np.stack(columns, axis=1)
+    # One layer a place, best first; in it one row a ballot and one column a draw.
+    alike = np.exp(values[4]) * worths[:, data.slots].transpose(2, 1, 0)
+    best, middle, worst = (fixed.T[:, :, None] + alike) / _SCALE
+    pair = np.logaddexp(middle, worst)
+    whole = np.logaddexp(best, pair)
+    together = np.add.reduceat(best - whole + middle - pair, data.starts, axis=0)
+    height = np.logaddexp.reduce(together, axis=1)
+    weight = np.exp(together - height[:, None])[data.sitting]
+    second = np.exp(middle - pair)
+    behind = np.exp(pair - whole)
+    pushes = np.stack([behind, 1 - second - behind * second, (second - 1) * (1 + behind)])
+    pushes *= weight / _SCALE
+    felt = pushes.sum(axis=2).T
+    by_ballot = [
+        (felt * (data.slots == 1)).sum(axis=1),
+        (felt * (data.slots == 2)).sum(axis=1),
+        (felt * (data.positions == 0)).sum(axis=1),
+        (felt * (data.positions == 2)).sum(axis=1),
+        (pushes * alike).sum(axis=(0, 2)),
+    ]
+    scores = np.add.reduceat(np.stack(by_ballot, axis=1), data.starts, axis=0)
+    return _Slope(height - np.log(len(worths)), scores)
 
 
 def _climb(data: _Data, worths: Numbers) -> Numbers:
     """The most likely values; steps are halved until they lead upwards."""
     values = np.zeros(5)
-    height = _likelihoods(values, data, worths).sum()
+    here = _slope(values, data, worths)
     for _ in range(_STEPS):
-        scores = _scores(values, data, worths)
-        step = np.linalg.pinv(scores.T @ scores) @ scores.sum(axis=0)
-        for _ in range(12):
+        step = np.linalg.pinv(here.scores.T @ here.scores) @ here.scores.sum(axis=0)
+        for _ in range(_HALVINGS):
             tried = values + step
             tried[4] = np.clip(tried[4], _LEAST_LOG, _MOST_LOG)
-            reached = _likelihoods(tried, data, worths).sum()
-            if reached > height:
+            there = _slope(tried, data, worths)
+            if there.total > here.total:
                 break
             step = step / 2
         else:
-            break
-        gained, values, height = reached - height, tried, reached
+            return values
+        gained, values, here = there.total - here.total, tried, there
         if gained < _ENOUGH:
             break
     return values
 
 
-def _spread(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
-    """Standard errors: sittings of one run are not independent of each other."""
-    scores = _scores(values, data, worths)
+def _errors(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
+    """Standard errors; sittings of one run are not independent of each other."""
+    scores = _slope(values, data, worths).scores
     inverse = np.linalg.pinv(scores.T @ scores)
-    names = sorted(set(runs))
-    if len(names) > 1:
-        which = np.array([names.index(run) for run in runs])
-        scores = np.stack([scores[which == at].sum(axis=0) for at in range(len(names))])
-        inverse_meat = inverse @ (scores.T @ scores) @ inverse * len(names) / (len(names) - 1)
-        return np.sqrt(np.diag(inverse_meat))
-    return np.sqrt(np.diag(inverse))
+    names, which = np.unique(runs, return_inverse=True)
+    if len(names) == 1:
+        return np.sqrt(np.diag(inverse))
+    by_run = np.zeros((len(names), scores.shape[1]))
+    np.add.at(by_run, which, scores)
+    few = len(names) / (len(names) - 1)
+    return np.sqrt(np.diag(inverse @ (by_run.T @ by_run) @ inverse) * few)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ Numbers = NDArray[np.float64]
 """One row a run."""
 MOST_FINALISTS = 10
 _DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER = range(5)
-_UNIT = np.sqrt(6) / np.pi
-"""Makes the standard deviation of a Gumbel error 1."""
+_UNIT = sqrt(6) / pi
+"""The scale at which the standard deviation of a Gumbel error is 1."""
 
 
 class PassLuck(NamedTuple):
@@ -72,7 +73,7 @@ class Luck:
 
     def _errors(self, texts: int, *purpose: int) -> Numbers:
         # Gumbel errors make rankings follow Plackett and Luce, which is what `fit` assumes.
-        return self._source(*purpose).gumbel(size=(self.runs, texts)) * _UNIT
+        return self._source(*purpose).gumbel(scale=_UNIT, size=(self.runs, texts))
 
     def _source(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng((self.seed, *purpose))

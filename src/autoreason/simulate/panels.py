@@ -31,8 +31,8 @@ class Voted(NamedTuple):
     """Judges who sat."""
 
 
-class Bench:
-    """The judges of passes, under the settings of a run."""
+class Panels:
+    """The panels of passes, under the settings of a run."""
 
     def __init__(self, settings: Settings, lead: int = 0) -> None:
         self.settings = settings
@@ -118,8 +118,9 @@ def points_of(seen: Numbers) -> Counts:
 def standing_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Numbers:
     """What each text gains by where it stands, by schedule and seat."""
     first, last = _ends(texts, seats, balanced)
-    shown = np.arange(texts)
-    return judges.first * (first[..., None] == shown) + judges.last * (last[..., None] == shown)
+    bonus: Numbers = judges.first * np.equal(first[..., None], np.arange(texts))
+    bonus += judges.last * np.equal(last[..., None], np.arange(texts))
+    return bonus
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ def play(
         story.trajectory,
         cast.calls.total(),
         len(reigns) - 1,
-        sum(after < before for before, after in zip(reigns, reigns[1:], strict=False)),
+        sum(after < before for before, after in pairwise(reigns)),
     )
 
 

@@ -92,5 +92,5 @@ def _rounded(value: float, to: Callable[[float], int]) -> float:
     """A number of one or two digits at or beyond the value."""
     if not value:
         return 0.0
-    step = 10 ** floor(log10(abs(value))) / 2
+    step: float = 10 ** floor(log10(abs(value))) / 2
     return to(value / step) * step

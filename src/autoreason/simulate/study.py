@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from autoreason.simulate.fast import curve, play_fast
+from autoreason.simulate.fast import check_fast, curve, play_fast
 from autoreason.simulate.outcomes import Summary, summarise
 from autoreason.simulate.play import play_all
 from autoreason.simulate.protocols import Entrant
@@ -18,7 +18,11 @@ from autoreason.simulate.world import World
 
 J = TypeVar("J")
 R = TypeVar("R")
+OnDone = Callable[[int, int], None]
+"""Hears how much of how much is done."""
 CURVE_RUNS = 2000
+_FEW_RUNS, _FEW_FAST = 60, 10_000
+"""So many are played before a second process has begun."""
 
 
 class Plan(NamedTuple):
@@ -55,11 +59,15 @@ def hold_study(
     worlds: Sequence[World],
     entrants: Sequence[Entrant],
     plan: Plan,
-    on_done: Callable[[int, int], None] | None = None,
+    on_done: OnDone | None = None,
 ) -> list[Cell]:
     """Every protocol in every world, worlds first; `on_done` hears how many cells of how many are done."""
+    if plan.fast or plan.curves:
+        for _, settings in entrants:
+            check_fast(settings)
     jobs = [Job(world, each, plan) for world, each in product(worlds, entrants)]
-    return in_processes(fill_cell, jobs, on_done)
+    little = plan.runs * len(jobs) < (_FEW_FAST if plan.fast else _FEW_RUNS)
+    return in_processes(fill_cell, jobs, on_done, processes=1 if little else 2)
 
 
 def fill_cell(job: Job) -> Cell:
@@ -76,7 +84,7 @@ def fill_cell(job: Job) -> Cell:
 def in_processes(
     work: Callable[[J], R],
     jobs: Sequence[J],
-    on_done: Callable[[int, int], None] | None = None,
+    on_done: OnDone | None = None,
     processes: int = 2,
 ) -> list[R]:
     """The results of jobs, in their order; one job alone is done right here."""
