@@ -82,7 +82,7 @@ def test_a_search_shows_the_best_beside_those_we_know() -> None:
             cli, ["simulate", "search", "--runs", "20", "--calls", "60", "--world", "help", "-q"]
         )
     assert said.exception is None
-    for word in ("as published", "today", "regret", "4 protocols tried"):
+    for word in ("as published", "the default", "regret", "4 protocols tried"):
         assert word in said.stdout
 
 
@@ -120,13 +120,13 @@ def test_without_numpy_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from autoreason.cli import studies
+    from autoreason.cli import simulated
 
-    monkeypatch.setattr(studies, "_SECONDS_BETWEEN_LINES", 0)
-    with studies.Progress("done", quiet=False) as progress:
+    monkeypatch.setattr(simulated, "_SECONDS_BETWEEN_LINES", 0)
+    with simulated.Progress("done", quiet=False) as progress:
         progress(1, 4)
     assert "1 of 4 done" in capsys.readouterr().err
-    with studies.Progress("done", quiet=True) as progress:
+    with simulated.Progress("done", quiet=True) as progress:
         progress(1, 4)
     assert capsys.readouterr().err == ""
 

@@ -44,7 +44,7 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
         world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
     )
     luck = Luck(1, 20).remembered()
-    played = [play(quiet, settings(), luck, row) for row in range(20)]
+    played = [play(quiet, settings(k=2), luck, row) for row in range(20)]
     # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
     assert any(one.trajectory[-2:] == ("A", "A") and one.calls < 20 for one in played)
 

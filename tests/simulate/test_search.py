@@ -7,7 +7,7 @@ import pytest
 from tests.simulate.scenes import settings, world
 
 from autoreason.simulate.fast import play_fast, run_courses
-from autoreason.simulate.grid import GRID, PAPER, Bench, Candidate, Ending, Grid, todays
+from autoreason.simulate.grid import GRID, PAPER, Bench, Candidate, Ending, Grid, default_candidate
 from autoreason.simulate.luck import Luck
 from autoreason.simulate.outcomes import mean
 from autoreason.simulate.search import Found, look, shortfall
@@ -32,7 +32,7 @@ def test_every_bench_is_tried_with_every_ending(found: Found) -> None:
 
 def test_the_known_protocols_stand_beside_the_best(found: Found) -> None:
     notes = [each.note for each in found.ranked if each.note]
-    assert {"as published", "today"} <= set(notes)
+    assert {"as published", "the default"} <= set(notes)
     assert [each.regret for each in found.ranked] == sorted(each.regret for each in found.ranked)
     assert any(each.mean_calls <= 75 and not each.note for each in found.ranked)
 
@@ -56,8 +56,8 @@ def test_a_candidate_is_named_and_set_as_it_is() -> None:
     )
 
 
-def test_todays_protocol_is_the_default_of_a_run() -> None:
-    held, usual = todays().settings(), settings()
+def test_the_default_candidate_is_the_default_of_a_run() -> None:
+    held, usual = default_candidate().settings(), settings()
     assert held == usual
 
 

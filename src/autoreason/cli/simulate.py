@@ -26,15 +26,25 @@ class Study(click.Group):
         self.format_commands(ctx, formatter)
 
 
+_WORLDS = options.option(
+    "--world",
+    "worlds",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
+)
+_SEED = options.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    metavar="N",
+    help="All chance comes from it. [default: 1]",
+)
+_JSON = options.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_QUIET = options.option("-q", "--quiet", is_flag=True, help="No progress.")
 _what = options.group(
     "What to play",
-    options.option(
-        "--world",
-        "worlds",
-        multiple=True,
-        metavar="NAME|FILE",
-        help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
-    ),
+    _WORLDS,
     options.option(
         "--protocol",
         "protocols",
@@ -62,9 +72,7 @@ _how = options.group(
         metavar="N",
         help="Runs of each protocol in each world. [default: 200]",
     ),
-    options.option(
-        "--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"
-    ),
+    _SEED,
     options.option(
         "--fast",
         is_flag=True,
@@ -93,8 +101,8 @@ _out = options.group(
     options.option(
         "--plot", type=options.FILE, metavar="FILE.svg", help="Draw quality against calls."
     ),
-    options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    options.option("-q", "--quiet", is_flag=True, help="No progress."),
+    _JSON,
+    _QUIET,
 )
 
 
@@ -130,7 +138,7 @@ def simulate(
 
     \b
       autoreason simulate
-      autoreason simulate --world harm-new --set k=3 --set playoff=9
+      autoreason simulate --world harm-new --set k=2 --set playoff=9
       autoreason simulate --fast --runs 10000 --budget 100 --plot curves.svg
       autoreason simulate --fit amber-fox -o my-judges.yaml
       autoreason simulate --world my-judges.yaml
@@ -158,16 +166,10 @@ def simulate(
     _hold(_worlds(worlds), _entrants(protocols, changes), plan, plot, as_json=as_json, quiet=quiet)
 
 
-@simulate.command(cls=options.Taught)
+@simulate.command(cls=options.Taught, short_help="Find the best settings at equal calls.")
 @options.group(
     "How",
-    options.option(
-        "--world",
-        "worlds",
-        multiple=True,
-        metavar="NAME|FILE",
-        help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
-    ),
+    _WORLDS,
     options.option(
         "--calls",
         type=click.IntRange(min=20),
@@ -182,11 +184,9 @@ def simulate(
         metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
-    options.option(
-        "--seed", type=int, default=1, metavar="N", help="All chance comes from it. [default: 1]"
-    ),
-    options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    options.option("-q", "--quiet", is_flag=True, help="No progress."),
+    _SEED,
+    _JSON,
+    _QUIET,
 )
 def search(
     worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
@@ -199,7 +199,7 @@ def search(
     from autoreason.simulate import need_numpy
 
     need_numpy()
-    from autoreason.cli.studies import Progress, print_search
+    from autoreason.cli.simulated import Progress, print_search
     from autoreason.simulate.search import look
 
     with Progress("tried", quiet=quiet) as progress:
@@ -234,7 +234,7 @@ def _hold(
     quiet: bool,
 ) -> None:
     from autoreason.cli.ending import write
-    from autoreason.cli.studies import Progress, print_study
+    from autoreason.cli.simulated import Progress, print_study
     from autoreason.simulate.study import hold_study
 
     with Progress("of the table", quiet=quiet) as progress:
@@ -250,7 +250,7 @@ def _fit_judges(
     source: str, judge: str | None, output: Path | None, journal: str | None, *, as_json: bool
 ) -> None:
     from autoreason.cli.ending import write
-    from autoreason.cli.studies import print_fit
+    from autoreason.cli.simulated import print_fit
     from autoreason.simulate.ballots import of_judge
     from autoreason.simulate.fit import fit_judges, fitted_world
     from autoreason.simulate.world import write_world

@@ -98,7 +98,7 @@ GRID = Grid(
 )
 
 
-def todays() -> Candidate:
+def default_candidate() -> Candidate:
     """The protocol as runs have it without any option."""
     settings = entrant("robust").settings
     bench = {name: getattr(settings, name) for name in Bench._fields[:4]}

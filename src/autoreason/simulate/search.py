@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from autoreason.simulate.fast import Courses, finish, last_passes, run_courses
 from autoreason.simulate.finals import Playoffs
-from autoreason.simulate.grid import GRID, PAPER, Bench, Candidate, Ending, Grid, todays
+from autoreason.simulate.grid import GRID, PAPER, Bench, Candidate, Ending, Grid, default_candidate
 from autoreason.simulate.luck import Luck, Numbers
 from autoreason.simulate.outcomes import Mean, mean
 from autoreason.simulate.study import OnDone, in_processes
@@ -109,7 +109,7 @@ def look(
     shown = {candidates[at]: "" for at in np.argsort(worst)[:_SHOWN] if within[at]}
     longest = _longest_paper(candidates, spent.mean(axis=1), within)
     shown |= {longest: "paper, same calls"} if longest else {}
-    shown |= {PAPER: "as published", todays(): "today"}
+    shown |= {PAPER: "as published", default_candidate(): "the default"}
     again = [_Replay(one, world, runs * _FRESH, seed + 1) for one in shown for world in worlds]
     played = in_processes(_play_again, again, on_done)
     ranked = [
