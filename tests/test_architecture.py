@@ -36,6 +36,7 @@ FLOORS = (
     frozenset({"certify", "panel"}),
     frozenset({"strategies"}),
     frozenset({"raters"}),
+    frozenset({"simulate"}),
     frozenset({"tournament"}),
     frozenset({"stats"}),
     frozenset({"models"}),

@@ -33,6 +33,9 @@ SECTIONS = {
         "accept": "Take the text that stands and end the run.",
         "stop": "Stop a run cleanly; it can be resumed.",
     },
+    "Study": {
+        "simulate": "Try protocols in worlds where the truth is known.",
+    },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
         "doctor": "Check this machine and say how to mend it.",

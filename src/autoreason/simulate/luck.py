@@ -1,0 +1,79 @@
+"""All chance of a set of simulated runs, drawn by what it is for, so that every protocol meets the same luck."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+"""One row a run."""
+MOST_FINALISTS = 10
+_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER = range(5)
+_UNIT = sqrt(6) / pi
+"""The scale at which the standard deviation of a Gumbel error is 1."""
+
+
+class PassLuck(NamedTuple):
+    """What befalls the critics and the authors of one pass."""
+
+    silence: Numbers
+    """By critic: silent where it is under the chance of finding nothing."""
+    quality: Numbers
+    """By challenger, B then AB."""
+    length: Numbers
+    """Of the revision."""
+    taste: Numbers
+    """By challenger: the error all judges share."""
+
+    def of_run(self, row: int) -> PassLuck:
+        """The luck of one run alone."""
+        return PassLuck(*(drawn[row : row + 1] for drawn in self))
+
+
+class Luck:
+    """The luck of `runs` runs. Asked again, it is the same."""
+
+    def __init__(self, seed: int, runs: int) -> None:
+        self.seed = seed
+        self.runs = runs
+
+    def remembered(self) -> Luck:
+        """The same luck, quick to ask again."""
+        luck = Luck(self.seed, self.runs)
+        for name in ("draft_taste", "of_pass", "judge", "finalist_judge"):
+            setattr(luck, name, cache(getattr(self, name)))
+        return luck
+
+    def draft_taste(self) -> Numbers:
+        """The error all judges share about the first draft."""
+        return self._source(_DRAFT).standard_normal(self.runs)
+
+    def of_pass(self, number: int) -> PassLuck:
+        """What befalls critics and authors."""
+        source = self._source(_PASS, number)
+        drawn = source.standard_normal((self.runs, 5))
+        silence = source.random((self.runs, 2))
+        return PassLuck(silence, drawn[:, 0:2], drawn[:, 2], drawn[:, 3:5])
+
+    def judge(self, number: int, seat: int) -> Numbers:
+        """The own error of one judge of a pass about A, B and AB."""
+        return self._errors(3, _JUDGE, number, seat)
+
+    def finalist_judge(self, seat: int) -> Numbers:
+        """The own error of one judge of the playoff about the finalists, oldest first."""
+        return self._errors(MOST_FINALISTS, _PLAYOFF, seat)
+
+    def orders(self, number: int, choices: int) -> NDArray[np.int64]:
+        """Which of so many schedules of orders a panel has; pass 0 stands for the playoff."""
+        return self._source(_ORDER, number).integers(choices, size=self.runs)
+
+    def _errors(self, texts: int, *purpose: int) -> Numbers:
+        # Gumbel errors make rankings follow Plackett and Luce, which is what `fit` assumes.
+        return self._source(*purpose).gumbel(scale=_UNIT, size=(self.runs, texts))
+
+    def _source(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, *purpose))

@@ -1,0 +1,73 @@
+"""What came of simulated runs, and what it says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from autoreason.tournament.evidence import wilson
+
+_95 = 1.959964
+
+
+class Outcomes(NamedTuple):
+    """One number a run."""
+
+    quality: NDArray[np.float64]
+    """True quality of the text delivered."""
+    passes: NDArray[np.int64]
+    calls: NDArray[np.int64]
+    displaced: NDArray[np.int64]
+    """Passes in which a challenger displaced A."""
+    worse: NDArray[np.int64]
+    """Those of them in which it was worse than A."""
+
+
+class Mean(Struct, frozen=True):
+    """A mean over runs, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Ratio(Struct, frozen=True):
+    """A share of all displacements, with its 95 % Wilson interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """What a protocol delivers in a world."""
+
+    runs: int
+    quality: Mean
+    passes: Mean
+    calls: Mean
+    worse: Ratio | None
+    """Share of displacements that made things worse; None where nothing was displaced."""
+
+
+def summarise(outcomes: Outcomes) -> Summary:
+    """Means, shares and their intervals."""
+    displaced, worse = int(outcomes.displaced.sum()), int(outcomes.worse.sum())
+    interval = wilson(worse, displaced)
+    return Summary(
+        runs=len(outcomes.quality),
+        quality=mean(outcomes.quality),
+        passes=mean(outcomes.passes),
+        calls=mean(outcomes.calls),
+        worse=Ratio(worse / displaced, *interval) if interval else None,
+    )
+
+
+def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Mean:
+    """The mean and its normal interval; from a single run nothing is known of its error."""
+    value = float(values.mean())
+    half = _95 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+    return Mean(value, value - half, value + half)

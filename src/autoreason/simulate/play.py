@@ -1,0 +1,91 @@
+"""Simulated runs of the tournament itself: its own loop, with a cast from a world."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from autoreason.events import AnyEvent
+from autoreason.settings import Settings
+from autoreason.simulate.cast import PROMPTS, Cast
+from autoreason.simulate.luck import Luck
+from autoreason.simulate.outcomes import Outcomes
+from autoreason.simulate.world import World
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.venue import Venue
+
+_TASK = Task(brief="Write.")
+
+
+class Played(NamedTuple):
+    """What came of one run."""
+
+    quality: float
+    trajectory: tuple[str, ...]
+    calls: int
+    displaced: int
+    worse: int
+
+
+def play_all(
+    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
+) -> Outcomes:
+    """So many runs, one after the other, each with its own seed and luck."""
+    luck = Luck(seed, runs).remembered()
+    played = [play(world, settings, luck, row, budget) for row in range(runs)]
+    return Outcomes(
+        np.array([one.quality for one in played]),
+        np.array([len(one.trajectory) for one in played]),
+        np.array([one.calls for one in played]),
+        np.array([one.displaced for one in played]),
+        np.array([one.worse for one in played]),
+    )
+
+
+def play(
+    world: World, settings: Settings, luck: Luck, row: int, budget: int | None = None
+) -> Played:
+    """One run; within a budget, the longest whose playoff is within it too."""
+    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
+    cast, tournament = _hold(world, settings, luck, row)
+    if budget is not None and cast.calls.total() > budget:
+        # The same luck again: the passes it has room for come out as they did.
+        within = _passes_within(budget, settings, cast, tournament)
+        cast, tournament = _hold(world, replace(settings, passes=within), luck, row)
+    story = tournament.story
+    reigns = [cast.quality(reign.text) for reign in story.reigns]
+    assert story.delivered is not None
+    return Played(
+        cast.quality(story.delivered.text),
+        story.trajectory,
+        cast.calls.total(),
+        len(reigns) - 1,
+        sum(after < before for before, after in pairwise(reigns)),
+    )
+
+
+def _hold(world: World, settings: Settings, luck: Luck, row: int) -> tuple[Cast, Tournament]:
+    cast = Cast(world, luck, row)
+    tournament = Tournament(Venue(_TASK, settings, PROMPTS, cast.ask, _unheard))
+    asyncio.run(tournament.run())
+    return cast, tournament
+
+
+def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
+    """The most passes, one at least, after which draft, passes and playoff are within the budget."""
+    spent, displaced, within = cast.calls[0], 0, 1
+    for number, winner in enumerate(tournament.story.trajectory, 1):
+        spent += cast.calls[number]
+        displaced += winner != "A"
+        if spent + (settings.playoff if displaced else 0) <= budget:
+            within = number
+    return within
+
+
+def _unheard(_: AnyEvent) -> None:
+    """Nobody listens."""

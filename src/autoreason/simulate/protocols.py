@@ -1,0 +1,69 @@
+"""Protocols to compare: those we have, and changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import Models, Protocol, Settings, make_settings
+
+NAMES: tuple[Protocol, ...] = ("paper", "robust")
+SETTINGS = (
+    "k",
+    "passes",
+    "judges",
+    "more_judges",
+    "most_judges",
+    "close",
+    "spare_judges",
+    "balanced",
+    "voting",
+    "tie_order",
+    "quoted_critique",
+    "playoff",
+    "playoff_texts",
+)
+"""What makes a difference to a simulated run."""
+_MODELS = Models.everywhere("simulated/cast")
+
+
+class Entrant(NamedTuple):
+    """A protocol under the name that tables give it."""
+
+    name: str
+    settings: Settings
+
+
+def entrant(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> Entrant:
+    """A protocol with changes, named after them."""
+    changes = changes or {}
+    for name in changes:
+        if name not in SETTINGS:
+            raise InvalidInput(
+                f"`{name}` makes no difference to a simulated run; set one of {', '.join(SETTINGS)}"
+            )
+    label = " ".join([protocol, *(f"{name}={_shown(value)}" for name, value in changes.items())])
+    return Entrant(label, make_settings(_MODELS, 0, protocol, **changes))
+
+
+def read_changes(given: Sequence[str]) -> dict[str, Any]:
+    """Changes written as NAME=VALUE."""
+    import yaml
+
+    changes = {}
+    for change in given:
+        name, equals, value = (part.strip() for part in change.partition("="))
+        if not equals or not name or not value:
+            raise InvalidInput(f"{change!r} changes nothing; write it like k=3")
+        try:
+            changes[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InvalidInput(f"{value!r} is no value for {name}; write it like k=3") from None
+        if name == "tie_order":
+            changes[name] = tuple(slot.strip().upper() for slot in value.split(">"))
+    return changes
+
+
+def _shown(value: Any) -> str:
+    return ">".join(value) if isinstance(value, tuple) else str(value)
