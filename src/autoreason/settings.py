@@ -22,7 +22,7 @@ FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
     "critic_temperature": 0.3,
 }
 """It is very small: it fills whatever room it is given, and rambles when warm."""
-USUAL_MOST_JUDGES = 9
+USUAL_MOST_JUDGES = 6
 MOST_JUDGES = 99
 MOST_PASSES = 1000
 
@@ -67,7 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     strategy_options: dict[str, Any] = {}
     """What only this strategy understands."""
 
-    k: int = 2
+    k: int = 3
     """Survivals of A in a row that end the run."""
     passes: int = 15
     """The most passes held."""
@@ -152,6 +152,7 @@ _RANGES = (
 )
 
 PAPER: dict[str, Any] = {
+    "k": 2,
     "more_judges": 0,
     "spare_judges": False,
     "balanced": False,

@@ -29,7 +29,7 @@ from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 
 MODELS = Models.everywhere("anthropic/claude-sonnet-4")
-SETTINGS = Settings(models=MODELS, seed=4711, budget=Budget(cost=Decimal("1.50"), calls=120))
+SETTINGS = Settings(models=MODELS, seed=4711, k=2, budget=Budget(cost=Decimal("1.50"), calls=120))
 TASK = Task(
     brief="A one-page proposal for the town's new library\n\nWrite to the council.",
     contract=Contract(max_words=500),

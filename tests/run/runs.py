@@ -19,9 +19,11 @@ from autoreason.task import Task
 TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
 
 
-def settings(address: str = "scripted/scripted", seed: int = 7, **changes: Any) -> Settings:
-    """Settings with one model for all roles."""
-    return make_settings(Models.everywhere(address), seed, **changes)
+def settings(
+    address: str = "scripted/scripted", seed: int = 7, k: int = 2, **changes: Any
+) -> Settings:
+    """Settings with one model for all roles; two survivals end a run."""
+    return make_settings(Models.everywhere(address), seed, k=k, **changes)
 
 
 def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:

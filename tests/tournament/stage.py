@@ -95,9 +95,10 @@ async def play(
     contract: Contract | None = None,
     seed: int = 7,
     protocol: Any = "robust",
+    k: int = 2,
     **changes: Any,
 ) -> Played:
-    """Hold a run with scripted answers, by key or else by role."""
+    """Hold a run with scripted answers, by key or else by role; short, because two survivals end it."""
     answers = {**USUAL, **(script or {})}
     played = Played()
 
@@ -109,7 +110,7 @@ async def play(
             return said
         return Reply(outcome=Outcome.OK, text=said, model=request.model)
 
-    settings = make_settings(Models.everywhere("scripted/x"), seed, protocol, **changes)
+    settings = make_settings(Models.everywhere("scripted/x"), seed, protocol, k=k, **changes)
     task = Task(brief=brief, draft=draft, facts=facts, contract=contract or Contract())
     venue = Venue(task, settings, built_in(), ask, played.events.append)
     try:

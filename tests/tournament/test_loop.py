@@ -306,7 +306,7 @@ async def test_a_close_vote_brings_more_judges_and_a_settled_one_no_more() -> No
         order = ("Second", "First", "Third") if seat in (0, 3) else ("First", "Second", "Third")
         return vote(*order)(request)  # type: ignore[arg-type]
 
-    played = await play({"judge": split}, k=1)
+    played = await play({"judge": split}, k=1, most_judges=9)
     seats = [r.key for r in played.asked("judge")]
     # 8 against 7 after three is close; after six, 16 against 14 is too; two more settle it.
     assert len(seats) == 8

@@ -99,8 +99,8 @@ def cli() -> None:
     """Make a draft as good as a model can make it, and know when to stop.
 
     In each pass the text as it stands (A) meets a revision made against a critique (B) and a
-    synthesis of both (AB); fresh judges rank the three blind. A run ends when A survives twice in a
-    row; then a larger panel picks the text to deliver, and says how sure it is.
+    synthesis of both (AB); fresh judges rank the three blind. A run ends when A survives three times
+    in a row; then a larger panel picks the text to deliver, and says how sure it is.
 
     \b
       autoreason run "Write a toast for my sister's wedding"

@@ -175,7 +175,7 @@ stop_options = group(
         "k",
         type=int,
         metavar="N",
-        help="Survivals of A in a row that end the run. [default: 2]",
+        help="Survivals of A in a row that end the run. [default: 3; paper: 2]",
     ),
     option("--passes", type=int, metavar="N", help="The most passes held. [default: 15]"),
     option("--playoff", type=int, metavar="N", help="Judges of the final panel. [default: 7]"),
@@ -196,7 +196,7 @@ panel_options = group(
         help="Judges added while the vote is close; 0 for none. [default: 3]",
     ),
     option(
-        "--most-judges", type=int, metavar="N", help="The largest a panel may grow. [default: 9]"
+        "--most-judges", type=int, metavar="N", help="The largest a panel may grow. [default: 6]"
     ),
     option(
         "--close",
