@@ -114,7 +114,7 @@ def test_without_numpy_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(simulate, "find_spec", lambda _: None)
     outcome = CliRunner().invoke(cli, ["simulate"])
     assert isinstance(outcome.exception, InvalidInput)
-    assert "pip install 'autoreason[stats]'" in str(outcome.exception)
+    assert "pip install numpy" in str(outcome.exception)
 
 
 def test_a_long_study_says_how_far_it_is(

@@ -27,14 +27,12 @@ SECTIONS = {
         "audit": "Say what a record is worth, without a model.",
         "pairs": "Write what judges preferred, for preference tuning.",
         "rate": "Let people rate texts blind, and count what they say.",
+        "simulate": "Try protocols in worlds where the truth is known.",
     },
     "Steer from another terminal": {
         "guide": "Tell the next critic what to look at.",
         "accept": "Take the text that stands and end the run.",
         "stop": "Stop a run cleanly; it can be resumed.",
-    },
-    "Study": {
-        "simulate": "Try protocols in worlds where the truth is known.",
     },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",

@@ -10,4 +10,4 @@ from autoreason.errors import InvalidInput
 def need_numpy() -> None:
     """Say how to get NumPy where it is missing."""
     if find_spec("numpy") is None:
-        raise InvalidInput("simulations need NumPy; run `pip install 'autoreason[stats]'`")
+        raise InvalidInput("simulations need NumPy; run `pip install numpy`")

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from autoreason.tournament.evidence import wilson
+from autoreason.stats.shares import wilson
 
 _95 = 1.959964
 
