@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,25 @@ def test_a_command_is_for_one_run(journal: Journal) -> None:
     assert journal.take_command(RUN) is None
     with pytest.raises(UnknownRun):
         journal.command("nobody", "stop")
+
+
+def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> None:
+    assert journal.commanded() == frozenset()
+    with Journal.open(str(journal.path), create=False) as elsewhere:
+        elsewhere.command(RUN, "stop")
+    deadline = time.monotonic() + 2.0
+    while journal.commanded() != {RUN} and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert journal.commanded() == {RUN}
+
+
+def test_runs_that_look_together_share_one_look_at_the_file(journal: Journal) -> None:
+    statements: list[str] = []
+    journal._reader.set_trace_callback(statements.append)
+    started = time.monotonic()
+    for _ in range(200):
+        journal.commanded()
+    assert len(statements) <= 1 + (time.monotonic() - started) / 0.1
 
 
 def test_what_is_no_text_is_refused(journal: Journal) -> None:

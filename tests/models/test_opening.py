@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request
-from autoreason.models.opening import Check, check, list_models, open_model
+from autoreason.models import opening
+from autoreason.models.opening import Check, check, list_models, open_model, warm_up
 from autoreason.models.wire import WireModel
 
 __all__ = ["provider"]
@@ -76,6 +79,19 @@ def test_the_echo_is_opened_too() -> None:
 def test_an_address_without_both_parts_is_explained(address: str) -> None:
     with pytest.raises(InvalidInput, match="provider/model, such as anthropic/"):
         open_model(address)
+
+
+def test_the_http_client_is_imported_early_where_a_model_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    imported: list[str] = []
+    monkeypatch.setattr(opening, "import_module", imported.append)
+    warm_up(("local/qwen", "echo/echo", "bedrock/claude"))
+    warm_up(("local/qwen", "openai/gpt-5"))
+    deadline = time.monotonic() + 5.0
+    while not imported and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert imported == ["aiohttp"]
 
 
 def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from datetime import datetime
+from math import inf
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -33,6 +35,8 @@ from autoreason.journal.writer import Writer
 T = TypeVar("T")
 _ALL: tuple[CommandKind, ...] = ("stop", "accept", "guide")
 _GUIDE: tuple[CommandKind, ...] = ("guide",)
+_FRESH = 0.1
+"""Seconds for which a look at other terminals' commands holds."""
 
 
 class Journal:
@@ -48,6 +52,8 @@ class Journal:
         self._last_seq: dict[str, int] = {}
         self._numbering = threading.Lock()
         self._named: set[str] = set()
+        self._commanded: frozenset[str] = frozenset()
+        self._looked_at = -inf
 
     @classmethod
     def open(cls, url: str | None = None, *, create: bool) -> Self:
@@ -231,6 +237,14 @@ class Journal:
     def pending_commands(self, run: str, kinds: Collection[CommandKind] = _ALL) -> list[Command]:
         """Commands nobody has taken, oldest first."""
         return self._reading_with(lambda connection: changes.pending(connection, run, kinds))
+
+    def commanded(self) -> frozenset[str]:
+        """Runs with commands nobody has taken, as of a tenth of a second ago at most."""
+        # Every run of a process keeps asking; one look at the file serves them all.
+        if monotonic() >= self._looked_at + _FRESH:
+            self._commanded = frozenset(run for (run,) in self._read(sql.COMMANDED))
+            self._looked_at = monotonic()
+        return self._commanded
 
     def take_command(
         self, run: str, kinds: Collection[CommandKind] = ("stop", "accept"), by: str = "run"

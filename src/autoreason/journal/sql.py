@@ -167,4 +167,5 @@ PENDING = """
     SELECT id, kind, text, at FROM commands
     WHERE run = ? AND taken_by IS NULL ORDER BY id
 """
+COMMANDED = "SELECT DISTINCT run FROM commands WHERE taken_by IS NULL"
 TAKE = "UPDATE commands SET taken_by = ? WHERE id = ?"

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoreason.errors import AutoreasonError, JournalUnusable
@@ -29,7 +28,6 @@ It may raise an AutoreasonError if it has written nothing by then; the others ar
 
 _LINGER = 0.02
 """Seconds that work nobody waits for gives other work to arrive."""
-_LARGEST_BATCH = 1000
 _PATIENCE = 60.0
 """Seconds before another process that keeps the file locked is an error."""
 
@@ -59,9 +57,11 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._queue: list[_Work] = []
+        self._hurry = False
+        """Somebody waits for work in the queue."""
         self._closed = False
+        self._bell = threading.Condition(threading.Lock())
         self._failure: AutoreasonError | None = None
         # A daemon: a program that dies of something else must not hang here.
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
@@ -92,20 +92,24 @@ class Writer:
 
     def close(self) -> None:
         """Write what is queued and end; raises if anything that nobody waited for was lost."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._queue.put(None)
+        with self._bell:
+            self._closed = self._hurry = True
+            self._bell.notify()
         self._thread.join()
         if self._failure:
             raise _again(self._failure)
 
     def _put(self, work: _Work) -> None:
-        # The lock keeps work from slipping in behind the last word.
-        with self._lock:
+        with self._bell:
             if self._closed:
                 raise JournalUnusable(f"{self._path} was closed; open the journal again")
-            self._queue.put(work)
+            first = not self._queue
+            hastens = work.awaited and not self._hurry
+            self._queue.append(work)
+            self._hurry = self._hurry or hastens
+            # Waking the thread for every piece would cost more than the writing.
+            if first or hastens:
+                self._bell.notify()
 
     def _write(self) -> None:
         going_on = True
@@ -119,25 +123,12 @@ class Writer:
 
     def _take(self) -> tuple[list[_Work], bool]:
         """Everything queued, and whether more may come."""
-        batch: list[_Work] = []
-        deadline: float | None = None
-        hurry = False
-        while len(batch) < _LARGEST_BATCH:
-            try:
-                if hurry:
-                    work = self._queue.get_nowait()
-                elif deadline is None:
-                    work = self._queue.get()
-                    deadline = time.monotonic() + _LINGER
-                else:
-                    work = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
-            except Empty:
-                break
-            if work is None:
-                return batch, False
-            batch.append(work)
-            hurry = hurry or work.awaited
-        return batch, True
+        with self._bell:
+            self._bell.wait_for(lambda: self._queue or self._closed)
+            self._bell.wait_for(lambda: self._hurry, timeout=_LINGER)
+            batch, self._queue = self._queue, []
+            self._hurry = self._closed
+            return batch, not self._closed
 
     def _commit(self, batch: list[_Work]) -> None:
         connection = self._connection

@@ -102,6 +102,8 @@ class Purse:
 
     async def reserve(self, upper: Upper) -> Reservation:
         """Set a call's upper bound aside; wait where it may fit once other calls are settled."""
+        if not self._limited:
+            return Reservation(upper)
         self._check(upper)
         if not self._queue and self._fits(upper):
             return self._set_aside(upper)
@@ -125,12 +127,16 @@ class Purse:
     def carry(self, reply: Reply, upper: Upper) -> None:
         """Count a reply as spent; its upper bound stands in for what it does not say."""
         self._spent = self._spent.plus(reply)
+        if not self._limited:
+            return
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
         self._assumed = _sum(self._assumed, Upper(0, tokens, cost))
 
     def release(self, reservation: Reservation) -> None:
         """Give back all of it: the call left no reply."""
+        if not self._limited:
+            return
         self._out.remove(reservation)
         self._held = _sum(self._held, reservation.upper, -1)
         self._look_again()

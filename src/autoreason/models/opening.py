@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from threading import Thread
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +19,7 @@ from autoreason.models.wire import WireModel
 
 _THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 _INSIDE = ("local", "echo")
+_WITHOUT_HTTP = frozenset({*_THROUGH_LITELLM, *_INSIDE})
 _EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, ollama/llama3.2"
 
 
@@ -52,6 +56,13 @@ def open_model(
     needed = provider.needs_key and provider.at_home(base)
     key = find_key(provider.name, provider.key_variables, needed=needed)
     return WireModel(address, provider, base=base, key=key, transport=transport)
+
+
+def warm_up(addresses: Iterable[str]) -> None:
+    """Begin to import what these models will need, beside whatever else there is to do."""
+    if not {address.partition("/")[0] for address in addresses} <= _WITHOUT_HTTP:
+        # A fifth of it is reading certificates, which keeps no other thread from working.
+        Thread(target=import_module, args=("aiohttp",), daemon=True).start()
 
 
 async def list_models(

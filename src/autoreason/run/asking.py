@@ -93,7 +93,8 @@ class Asker:
     async def watch_for_commands(self) -> None:
         """Look for what a person typed in another terminal, for as long as the run lasts."""
         while True:
-            self.look_for_commands()
+            if self._run in self._journal.commanded():
+                self.look_for_commands()
             if self._switch.stopped:
                 for call in self._calls:
                     call.end_rest()

@@ -137,7 +137,10 @@ def _disowned(ranking: Ranking, before: str, after: str) -> bool:
 
 def _mentions(text: str, where: Mapping[str, int]) -> bool:
     """Whether a text can be about the labels at all. Most are not, and are spared the patterns."""
-    return any(label in text for label in where)
+    # Two letters stand inside many words; only as a word of their own are they a label.
+    return any(label in text for label in where) and not where.keys().isdisjoint(
+        _WORD.findall(text.translate(_NO_BRACKETS))
+    )
 
 
 def _gainsays(text: str, where: Mapping[str, int]) -> bool:
