@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autoreason.cli import ending, studies, words
+from autoreason.cli import ending, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
@@ -132,7 +132,9 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
     view = choose_view(Live(run, worked=worked), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
-    if status == 0 and studies.is_study(result.story):
+    if status == 0 and view.live.study:
+        from autoreason.cli import studies
+
         studies.keep(result)
         with opened(manner.journal) as journal:
             studies.show(result, journal, as_json=manner.as_json)
