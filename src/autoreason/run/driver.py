@@ -130,7 +130,8 @@ async def resume(
 def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
     """What must change so that a run that failed by its own rules does not fail again on the same record."""
     if story.status == "panel_failed":
-        return {"forgiven": len(story.passes)}
+        # By number: the passes of a strategy need not begin with 1.
+        return {"forgiven": story.passes[-1].number if story.passes else 0}
     if story.draft is None and story.failed_drafts > settings.redrafts:
         return {"redrafts": story.failed_drafts}
     return {}

@@ -65,7 +65,8 @@ class BestOfN(Strategy):
             wave = 1 if self.venue.allowance else most - number
             numbers = range(number + 1, number + 1 + wave)
             drafts = [write_draft(self.venue, f"pass/{each}/author") for each in numbers]
-            async for written in in_order(drafts):
+            # All are in before the first is taken: whatever ends the run here must not lose the others.
+            for written in [each async for each in in_order(drafts)]:
                 number += 1
                 self.begin_pass(number)
                 self.take(number, written)
