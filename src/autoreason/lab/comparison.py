@@ -16,7 +16,7 @@ from autoreason.panel.ranked import STAGE, RankedPanel
 from autoreason.settings import MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.strategies.finding import find_strategy
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.strategies.sampled import Single
 from autoreason.task import Entry, Task
 from autoreason.tournament.allowance import Allowance, Unit
@@ -80,7 +80,9 @@ class Comparison(Strategy):
     def check(cls, settings: Settings) -> None:
         """The terms, and every strategy with them."""
         for name in read_options(settings, Terms).strategies:
-            find_strategy(name).check(_alone(settings, name))
+            kind = find_strategy(name)
+            with theirs_to_mend(kind, name):
+                kind.check(_alone(settings, name))
 
     def _best(self, terms: Terms, panels: Mapping[int, HeldPanel]) -> Reigning:
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
@@ -131,7 +133,7 @@ class Comparison(Strategy):
         allowance = Allowance(terms.match, amount)
         venue = part_of(self.venue, f"{base}/{name}", tell, task, settings, allowance)
         try:
-            text: str | None = (await held(find_strategy(name)(venue))).text
+            text: str | None = (await held(made(find_strategy(name), venue))).text
         except PanelFailed as failure:
             venue.tell(RunPaused(status=failure.status, reason=str(failure)))
             text = None

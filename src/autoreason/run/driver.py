@@ -38,7 +38,7 @@ from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
 from autoreason.strategies.finding import prompts_of
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
 from autoreason.tournament.strategy import Strategy
@@ -168,9 +168,8 @@ class _Drive:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
             asker = Asker(self._run, self._journal, pool, purse, switch or Switch(), on_signal)
-            strategy = kind_of(self._settings)(
-                Venue(self._task, self._settings, self._prompts, asker, self._tell)
-            )
+            venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
+            strategy = made(kind_of(self._settings), venue)
             watcher = asyncio.create_task(asker.watch_for_commands())
             try:
                 ended: Delivered | RunPaused = await self._hold(strategy, asker)

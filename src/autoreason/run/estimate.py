@@ -14,7 +14,7 @@ from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.task import Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.venue import Venue
@@ -57,7 +57,9 @@ class _First(AutoreasonError):
 async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
     request = await first_request(task, settings, prompts or built_in())
-    plans = kind_of(settings).plans(settings)
+    kind = kind_of(settings)
+    with theirs_to_mend(kind, settings.strategy):
+        plans = kind.plans(settings)
     if request is None or plans is None:
         return Estimate(request)
     if task.draft is not None:
@@ -89,7 +91,8 @@ async def first_request(task: Task, settings: Settings, prompts: PromptSet) -> R
             return Reply(outcome=Outcome.EMPTY, text="", model="person")
         raise _First(request)
 
-    strategy = kind_of(settings)(Venue(task, settings, prompts, ask, lambda _: None))
+    venue = Venue(task, settings, prompts, ask, lambda _: None)
+    strategy = made(kind_of(settings), venue)
     try:
         await held(strategy)
     except _First as first:

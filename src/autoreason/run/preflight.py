@@ -10,7 +10,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_request
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.finding import check_strategy
+from autoreason.strategies.holding import check_strategy
 from autoreason.task import Task
 
 _BYTES_A_TOKEN = 4

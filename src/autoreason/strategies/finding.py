@@ -11,8 +11,6 @@ from pathlib import Path
 from types import ModuleType
 
 from autoreason.errors import InvalidInput
-from autoreason.settings import Settings
-from autoreason.task import Task
 from autoreason.tournament.strategy import COMMON_PROMPTS, Strategy
 
 ENTRY_POINTS = "autoreason.strategies"
@@ -66,28 +64,23 @@ def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
     return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)
 
 
-def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
-    """Raise `InvalidInput` where the strategy cannot be held with these settings."""
-    if task.entries and kind.prompts is not None and "judge" not in kind.prompts:
-        raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
-    kind.check(settings)
-
-
 def _from_file(name: str) -> type[Strategy]:
     file, _, kind = name.rpartition(":")
     path = Path(file).expanduser()
     if not path.is_file():
         raise InvalidInput(f"no file {file} to take the strategy {kind} from; check the name")
-    module = _load(path.resolve())
+    path = path.resolve()
+    module = _load(path, path.stat().st_mtime_ns)
     if not hasattr(module, kind):
         raise InvalidInput(f"{file} has no class {kind}; check the name behind the colon")
     return _strategy(getattr(module, kind), name)
 
 
 @cache
-def _load(path: Path) -> ModuleType:
-    """A file as a module; whatever it raises is told with its place."""
-    name = f"{_PLUGGED_IN}{path.stem}"
+def _load(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
+    """A file, as it was last changed, as a module; whatever it raises is told with its place."""
+    # Files of the same name in two folders are two modules.
+    name = f"{_PLUGGED_IN}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InvalidInput(f"{path} is no Python file; name one that ends in .py")
