@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.contract import count_words
+from autoreason.panel.attempts import last_held
 from autoreason.panel.pairwise import votes_by_pair
 from autoreason.panel.ranked import STAGE
 from autoreason.panel.report import Judged, PanelReport, report
@@ -16,9 +17,9 @@ def panel_report(story: Story) -> PanelReport:
     """The report of a finished panel, ranked or in pairs."""
     assert story.task is not None
     words = words_of(story.task.entries)
-    if STAGE not in story.panels:
+    panel = last_held(story.panels, STAGE)
+    if panel is None:
         return _of_pairs(story, words)
-    panel = story.panels[STAGE]
     judged = [
         Judged(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
         for ballot in panel.ballots

@@ -130,8 +130,9 @@ async def resume(
 def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
     """What must change so that a run that failed by its own rules does not fail again on the same record."""
     if story.status == "panel_failed":
-        # By number: the passes of a strategy need not begin with 1.
-        return {"forgiven": story.passes[-1].number if story.passes else 0}
+        # By number: the passes of a strategy need not begin with 1. Panels over finished texts have none.
+        last = story.passes[-1].number if story.passes else settings.forgiven + 1
+        return {"forgiven": last}
     if story.draft is None and story.failed_drafts > settings.redrafts:
         return {"redrafts": story.failed_drafts}
     return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -49,14 +50,13 @@ class Estimate:
 
 
 class _First(AutoreasonError):
-    def __init__(self, request: Request) -> None:
-        super().__init__(request.key)
-        self.request = request
+    """Nothing is answered here."""
 
 
 async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    request = await first_request(task, settings, prompts or built_in())
+    requests = await first_requests(task, settings, prompts or built_in())
+    request = requests[0] if requests else None
     kind = kind_of(settings)
     with theirs_to_mend(kind, settings.strategy):
         plans = kind.plans(settings)
@@ -83,21 +83,21 @@ def _without_draft(plan: Plan, calls: int) -> Plan:
     return {**plan, "author": plan.get("author", 0) - calls}
 
 
-async def first_request(task: Task, settings: Settings, prompts: PromptSet) -> Request | None:
-    """The first thing a model would be asked; None where nothing would be."""
+async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
+    """What models would be asked before any of them has answered: often one thing, or a whole panel's worth."""
+    asked: list[Request] = []
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
             return Reply(outcome=Outcome.EMPTY, text="", model="person")
-        raise _First(request)
+        asked.append(request)
+        raise _First(request.key)
 
     venue = Venue(task, settings, prompts, ask, lambda _: None)
     strategy = made(kind_of(settings), venue)
-    try:
+    with suppress(_First):
         await held(strategy)
-    except _First as first:
-        return first.request
-    return None
+    return asked
 
 
 def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:

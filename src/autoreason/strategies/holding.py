@@ -18,8 +18,10 @@ _OURS = "autoreason."
 
 def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
     """Raise `InvalidInput` where the strategy cannot be held with these settings."""
-    if task.entries and kind.prompts is not None and "judge" not in kind.prompts:
+    if task.entries and not kind.over_texts:
         raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
+    if kind.over_texts and not task.entries:
+        raise InvalidInput(f"{settings.strategy} has no texts to judge; give the task its entries")
     with theirs_to_mend(kind, settings.strategy):
         kind.check(settings)
 

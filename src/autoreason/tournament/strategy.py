@@ -48,6 +48,8 @@ class Strategy:
     """The prompts it uses beside the common ones; None is all of them."""
     iterates: ClassVar[bool] = True
     """Whether it holds passes, as many as its settings and its allowance let it."""
+    over_texts: ClassVar[bool] = False
+    """Whether finished texts are what it is held over."""
 
     def __init__(self, venue: Venue) -> None:
         self.story = Story(task=venue.task, settings=venue.settings)
