@@ -133,9 +133,9 @@ def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
         # By number: the passes of a strategy need not begin with 1. Panels over finished texts have none.
         last = story.passes[-1].number if story.passes else settings.forgiven + 1
         return {"forgiven": last}
-    if story.draft is None and story.failed_drafts > settings.redrafts:
-        return {"redrafts": story.failed_drafts}
-    return {}
+    # A comparison has its drafts in parts of it.
+    failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
+    return {"redrafts": max(failed)} if max(failed, default=0) > settings.redrafts else {}
 
 
 class _Drive:

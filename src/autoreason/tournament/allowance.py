@@ -33,7 +33,16 @@ class Allowance:
             raise InvalidInput(
                 "budgets cannot be matched by cost where a price is not known; match calls or tokens"
             )
+        if self.unit == "tokens" and self.total.unmetered:
+            raise InvalidInput(
+                "budgets cannot be matched by tokens where a provider does not count them; match calls"
+            )
         return Decimal(getattr(self.total, self.unit) or 0)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.amount is not None
 
     def begin_pass(self) -> None:
         """What is spent from here on belongs to one pass."""
@@ -47,5 +56,13 @@ class Allowance:
         """Whether a pass as dear as the dearest fits, and with it the calls that come after the last one."""
         if self.amount is None:
             return True
-        a_call = self.spent / self.total.calls if self.total.calls else Decimal(0)
-        return self.spent + self._dearest + calls_after * a_call <= self.amount
+        a_call = self._a_call()
+        # Nobody knows what the first pass takes, but a call it is at least.
+        needed = max(self._dearest, a_call) + calls_after * a_call
+        return self.spent < self.amount and self.spent + needed <= self.amount
+
+    def _a_call(self) -> Decimal:
+        """What a call takes, on average so far."""
+        if self.unit == "calls":
+            return Decimal(1)
+        return self.spent / self.total.calls if self.total.calls else Decimal(0)
