@@ -116,6 +116,7 @@ async def test_cost_is_matched_only_where_it_is_known() -> None:
         ({"repeats": 0}, "repeats is 0"),
         ({"repeats": 101}, "repeats is 101"),
         ({"judges": 1}, "judges is 1"),
+        ({"judges": 100}, "judges is 100"),
         ({"allowance": "-1"}, "allowance is -1"),
         ({"match": "time"}, "match"),
         ({"pace": 1}, "no option `pace`"),

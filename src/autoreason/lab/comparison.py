@@ -16,7 +16,7 @@ from autoreason.events import Delivered, Reigning, RunPaused
 from autoreason.models.prices import rates
 from autoreason.panel.attempts import attempts, stage_of
 from autoreason.panel.ranked import STAGE, RankedPanel
-from autoreason.settings import MOST_PASSES, Settings
+from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.strategies.finding import find_strategy
 from autoreason.strategies.holding import held, made, theirs_to_mend
@@ -59,8 +59,8 @@ class Terms(Struct, frozen=True, kw_only=True):
             taken.add(name)
         if not 1 <= self.repeats <= MOST_REPEATS:
             raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
-        if self.judges < 2:
-            raise InvalidInput(f"judges is {self.judges}; a panel has two or more")
+        if not 2 <= self.judges <= MOST_JUDGES:
+            raise InvalidInput(f"judges is {self.judges}; give a number from 2 to {MOST_JUDGES}")
         if self.allowance is not None and self.allowance <= 0:
             raise InvalidInput(f"the allowance is {self.allowance}; give more than 0")
 
