@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.tournament.stage import cut_off
 
-from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.exchange import Reply
 from autoreason.models import doubles
 from autoreason.models.pool import ModelPool
 
@@ -30,9 +31,7 @@ def texts(inside: Inside) -> tuple[str, ...]:
 def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judges who answer with nothing that could be read."""
 
-    async def ask(self: object, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        from tests.tournament.stage import cut_off
-
+    async def ask(*_: object) -> Reply:
         return cut_off("Well")
 
     monkeypatch.setattr(doubles.EchoModel, "ask", ask)
@@ -50,7 +49,9 @@ def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple
 def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
     found = said.json
-    assert {"run", "status", "calls", "tokens", "cost", "seed", "conclusion", "report"} <= set(found)
+    assert {"run", "status", "calls", "tokens", "cost", "seed", "conclusion", "report"} <= set(
+        found
+    )
     assert (found["status"], found["calls"], found["seed"]) == ("done", 3, 7)
     report = found["report"]
     assert {each["name"] for each in report["standings"]} == set(TEXTS)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tuned
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.lab.rivals import A_CALL, SCRIPT, comparing, compared, plug_in, priced, spent_on
+from tests.lab.rivals import A_CALL, SCRIPT, compared, comparing, plug_in, priced, spent_on
 from tests.run.leaving import Breaking, left_after_every_call, told
 from tests.run.runs import TASK, go_on, hold, lend, open_journal
 from tests.tournament.stage import document, shown_texts
@@ -151,9 +151,9 @@ async def test_a_panel_sees_texts_and_no_names(journal: Journal) -> None:
     assert seen
     for request in seen:
         said = " ".join(message.text for message in request.messages[2:])
-        assert "conservative" not in said.replace(" ".join(shown_texts(request).values()), "").replace(
-            "conservative pass", ""
-        )
+        assert "conservative" not in said.replace(
+            " ".join(shown_texts(request).values()), ""
+        ).replace("conservative pass", "")
 
 
 async def test_a_strategy_that_fails_is_left_out_and_the_others_go_on(journal: Journal) -> None:
@@ -199,13 +199,13 @@ async def test_left_after_any_call_a_comparison_ends_the_same(journal: Journal) 
 
 
 async def test_the_tournament_among_others_is_left_and_taken_up(journal: Journal) -> None:
-    chosen = comparing("autoreason", "best_of_n", repeats=1, judges=2, changes={"passes": 1, "k": 1})
+    chosen = comparing(
+        "autoreason", "best_of_n", repeats=1, judges=2, changes={"passes": 1, "k": 1}
+    )
     await left_after_every_call(journal, TASK, chosen, SCRIPT)
 
 
-@tuned(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@tuned(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(luck=st.integers(0, 2**16), share=st.floats(0.0, 1.0))
 async def test_neither_the_order_of_replies_nor_a_stop_changes_the_story(
     tmp_path_factory: pytest.TempPathFactory, luck: int, share: float

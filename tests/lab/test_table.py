@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.lab.rivals import comparing, compared, plug_in, priced, reported
+from tests.lab.rivals import compared, comparing, plug_in, priced, reported
 from tests.lab.test_comparison import OWN
 from tests.tournament.stage import document
 

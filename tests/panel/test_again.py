@@ -36,7 +36,9 @@ def again(of: str, **changes: Any) -> Settings:
     return settings(strategy="rejudge", strategy_options={"of": of}, **{"judges": 2, **changes})
 
 
-async def held_again(journal: Journal, run: Result, script: dict[str, Any]) -> tuple[Result, Breaking]:
+async def held_again(
+    journal: Journal, run: Result, script: dict[str, Any]
+) -> tuple[Result, Breaking]:
     """A run's panels before judges who follow a script."""
     model = Breaking(script)
     task = recorded_panels(run.story, run.run)
@@ -57,7 +59,10 @@ async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journ
         assert texts == {slot: recorded_pass.text(slot) for slot in ("A", "AB", "B")}
     finalists = {e.text for e in task.entries if e.stage == "again/playoff"}
     assert finalists == {text.text for text in run.story.playoff.texts}
-    assert (task.brief, task.draft) == ("Write a note about the new coffee machine.\n\nKeep it short and kind.", None)
+    assert (task.brief, task.draft) == (
+        "Write a note about the new coffee machine.\n\nKeep it short and kind.",
+        None,
+    )
 
 
 async def test_nothing_is_written_anew(journal: Journal) -> None:
@@ -66,8 +71,7 @@ async def test_nothing_is_written_anew(journal: Journal) -> None:
 
     def judge(request: Request) -> str:
         requests.append(request)
-        said = vote("First")(request)
-        return said
+        return vote("First")(request)
 
     result, model = await held_again(journal, run, {"judge": judge})
     assert result.status == "done"
@@ -133,7 +137,9 @@ async def test_dead_judges_are_no_decisions_and_others_may_follow(journal: Journ
     run = await recorded(journal)
     paused, _ = await held_again(journal, run, DEAD)
     assert paused.status == "panel_failed"
-    assert all(each.now is None and not each.changed for each in decisions(run.story, paused.story.panels))
+    assert all(
+        each.now is None and not each.changed for each in decisions(run.story, paused.story.panels)
+    )
     result = await hold_on(journal, paused.run, {"judge": vote("First")})
     assert result.status == "done"
     assert all(each.now is not None for each in decisions(run.story, result.story.panels))

@@ -78,8 +78,14 @@ def test_one_kind_of_fence_may_stand_in_the_other() -> None:
     assert cut(text, 6) == "Begin.\n\n```\n~~~\n```\n\nAnd on."
 
 
-_words = st.lists(st.sampled_from(["tide", "boat", "e.g.", "3.14", "and", "“so”"]), min_size=1, max_size=6)
-_sentences = st.builds(lambda words, end: " ".join(words) + end, _words, st.sampled_from([".", "!", "?", "…", '."', ""]))
+_words = st.lists(
+    st.sampled_from(["tide", "boat", "e.g.", "3.14", "and", "“so”"]), min_size=1, max_size=6
+)
+_sentences = st.builds(
+    lambda words, end: " ".join(words) + end,
+    _words,
+    st.sampled_from([".", "!", "?", "…", '."', ""]),
+)
 _paragraphs = st.lists(_sentences, min_size=1, max_size=4).map(" ".join)
 _blocks = st.one_of(
     _paragraphs,

@@ -100,7 +100,9 @@ _rankings = st.sampled_from([("x", "y"), ("y", "x"), None])
 @given(st.lists(st.tuples(_rankings, _rankings), max_size=9))
 def test_a_duel_counts_those_who_hold_to_their_choice(judges: list[tuple[Any, Any]]) -> None:
     cast = [
-        BallotCast(stage="pair/1", seat=seat, model="m", order=("x", "y"), labels=("P", "Q"), ranking=r)
+        BallotCast(
+            stage="pair/1", seat=seat, model="m", order=("x", "y"), labels=("P", "Q"), ranking=r
+        )
         for seat, r in enumerate(ranking for pair in judges for ranking in pair)
     ]
     counted = votes(cast)

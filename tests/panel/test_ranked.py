@@ -155,7 +155,9 @@ async def test_a_text_over_the_window_is_refused_wherever_it_stands(strategy: st
     await check(TASK, settings(strategy="judge"), lend(model), built_in())
 
 
-async def test_what_is_checked_before_leaves_no_loose_ends(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_checked_before_leaves_no_loose_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     import asyncio
     import gc
 

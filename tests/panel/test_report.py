@@ -37,7 +37,9 @@ def cast(*rankings: str | None) -> list[BallotCast]:
     ]
 
 
-_ballots = st.lists(st.sampled_from(["".join(p) for p in permutations("abc")]), min_size=1, max_size=8)
+_ballots = st.lists(
+    st.sampled_from(["".join(p) for p in permutations("abc")]), min_size=1, max_size=8
+)
 
 
 @settings(max_examples=25, deadline=None)

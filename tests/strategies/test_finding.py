@@ -129,6 +129,9 @@ class Own(Struct, frozen=True):
 
 class Mine(Strategy):
     own = Own
+
+    async def run(self):
+        pass
 """
 
 

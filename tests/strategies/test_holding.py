@@ -51,10 +51,13 @@ async def test_a_strategy_of_ones_own_is_held_like_any_other(
 
 EARLY = {
     "raises when it is made": (
-        "    def __init__(self, venue):\n        raise ValueError('not today')",
+        f"    def __init__(self, venue):\n        raise ValueError('not today')\n{GOOD}",
         "raised ValueError (not today) at mine.py:8; mend it",
     ),
-    "forgets to be made": ("    def __init__(self, venue):\n        pass", "super().__init__"),
+    "forgets to be made": (
+        f"    def __init__(self, venue):\n        pass\n{GOOD}",
+        "super().__init__",
+    ),
     "raises at once": (
         "    async def run(self):\n        raise ValueError('not today')",
         "raised ValueError (not today) at mine.py:8; mend it",
@@ -65,9 +68,9 @@ EARLY = {
         "self.deliver",
     ),
     "is not asynchronous": ("    def run(self):\n        return 3", "raised TypeError"),
-    "has no way to run": ("    pass", "raised NotImplementedError"),
+    "has no way to run": ("    pass", "a `run` of its own"),
     "cannot say what it checks": (
-        "    @classmethod\n    def check(cls, settings):\n        raise KeyError('size')",
+        f"    @classmethod\n    def check(cls, settings):\n        raise KeyError('size')\n{GOOD}",
         "raised KeyError",
     ),
     "knows no options": (GOOD, "has no option `size`"),

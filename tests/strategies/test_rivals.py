@@ -139,10 +139,10 @@ async def test_a_text_that_was_cut_off_is_never_taken(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", TAKING)
 async def test_a_clone_changes_nothing(strategy: str) -> None:
-    def same(request: Request) -> str:
-        return document("The  text\nof draft.")
-
-    played = await short(strategy, {writer(strategy): same, "draft/try/0": document("The text of draft.")})
+    same = document("The  text\nof draft.")
+    played = await short(
+        strategy, {writer(strategy): same, "draft/try/0": document("The text of draft.")}
+    )
     assert {drop.reason for drop in played.of(CandidateDropped)} == {"clone"}
     assert played.delivered is not None
     assert played.delivered.text == "The text of draft."
@@ -192,7 +192,9 @@ async def test_authors_who_write_nothing_pause_the_run(strategy: str) -> None:
 @pytest.mark.parametrize("strategy", ["conservative", "improve", "harsh"])
 async def test_iterated_revisions_take_one_call_a_pass(strategy: str) -> None:
     played = await short(strategy)
-    assert [r.key for r in played.asked("reviser")] == [f"pass/{n}/reviser/try/0" for n in (1, 2, 3)]
+    assert [r.key for r in played.asked("reviser")] == [
+        f"pass/{n}/reviser/try/0" for n in (1, 2, 3)
+    ]
     assert not played.asked("judge")
     assert played.delivered is not None
     assert played.delivered.text == "The text of pass 3 reviser."

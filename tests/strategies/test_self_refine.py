@@ -23,7 +23,8 @@ async def refined(feedback: Answer, *, passes: int = 3, **script: Answer) -> Pla
 
 
 @pytest.mark.parametrize(
-    "said", ["DONE", "done", "**DONE.**", " DONE! \n", '"DONE"', "# Done", "`DONE`", "DONE\n\nIt is fine."]
+    "said",
+    ["DONE", "done", "**DONE.**", " DONE! \n", '"DONE"', "# Done", "`DONE`", "DONE\n\nIt is fine."],
 )
 async def test_it_ends_when_the_author_says_it_is_done(said: str) -> None:
     played = await refined(said)

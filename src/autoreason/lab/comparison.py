@@ -86,7 +86,9 @@ class Comparison(Strategy):
         repeats = [partial(self._repeat, number, terms) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.tell, repeats), strict=True))
         for attempt in attempts(self.settings)[1:]:
-            failed = [number for number, panel in panels_of(self.story).items() if not decided(panel)]
+            failed = [
+                number for number, panel in panels_of(self.story).items() if not decided(panel)
+            ]
             works = [partial(self._judge, each, attempt, texts[each], terms) for each in failed]
             await side_by_side(self.tell, works)
         panels = panels_of(self.story)
@@ -198,13 +200,15 @@ def _require_prices(settings: Settings) -> None:
     """Find out before anything is spent that there is a cost to match."""
     known = {address: rates(address) for address in settings.models.all()}
     for address, price in known.items():
-        if price is None or price.input is None or price.output is None:
+        if price is None:
             raise InvalidInput(
                 f"budgets cannot be matched by cost, the price of {address} is not known; "
                 "match calls or tokens"
             )
     if not any(price and (price.input or price.output) for price in known.values()):
-        raise InvalidInput("these models cost nothing, so cost matches nothing; match calls or tokens")
+        raise InvalidInput(
+            "these models cost nothing, so cost matches nothing; match calls or tokens"
+        )
 
 
 def called(strategy: str) -> str:

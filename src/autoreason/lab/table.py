@@ -64,7 +64,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
         repeats=terms.repeats,
         judged=len({each.cluster for each in judged}),
         match=terms.match,
-        left_out=tuple([*_failed_strategies(story, terms), *_missing_panels(story, terms, texts)]),
+        left_out=(*_failed_strategies(story, terms), *_missing_panels(story, terms, texts)),
     )
 
 

@@ -109,6 +109,8 @@ def _from_package(point: EntryPoint) -> type[Strategy]:
 def _strategy(kind: object, name: str) -> type[Strategy]:
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.Strategy")
+    if kind.run is Strategy.run:
+        raise InvalidInput(f"{name} says nothing of what it does; give it a `run` of its own")
     return kind
 
 

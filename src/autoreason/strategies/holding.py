@@ -42,7 +42,8 @@ async def held(strategy: Strategy) -> Delivered:
     """A strategy's run, up to a text that was told to everybody."""
     name = strategy.settings.strategy
     with theirs_to_mend(type(strategy), name):
-        delivered = await strategy.run()
+        # Somebody else's class may return what it likes.
+        delivered: object = await strategy.run()
     if not isinstance(delivered, Delivered) or strategy.story.delivered != delivered:
         raise StrategyRaised(
             f"the strategy {name} ended without a text; end its run with self.deliver(...)"
