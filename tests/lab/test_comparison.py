@@ -18,7 +18,7 @@ from tests.tournament.stage import document, shown_texts
 
 from autoreason.errors import InvalidInput, StrategyRaised
 from autoreason.events import PartTold
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.lab.comparison import panels_of
 from autoreason.prompts import built_in
@@ -288,6 +288,17 @@ async def test_a_strategy_that_raises_loses_nothing_that_the_others_paid_for(
     result = await go_on(journal, run.id, second)
     assert result.status == "done"
     assert not set(model.asked) & set(second.asked)
+
+
+async def test_tokens_that_nobody_counts_are_not_matched(journal: Journal) -> None:
+    uncounted = Reply(
+        outcome=Outcome.OK, text=document("A text."), model="m", cost=A_CALL["cost"], usage=Usage()
+    )
+    chosen = comparing("improve", "harsh", match="tokens")
+    with pytest.raises(InvalidInput, match="does not count them; match calls"):
+        await compared(journal, chosen, {"reviser": uncounted})
+    run = journal.runs()[0]
+    assert (run.status, run.live) == ("stopped", False)
 
 
 async def test_every_event_of_a_part_says_whose_it_is(journal: Journal) -> None:

@@ -196,8 +196,10 @@ class _Drive:
                 ended = self._accept(strategy)
             else:
                 ended = RunPaused(status=interruption.status, reason=str(interruption))
-        except StrategyRaised as failure:
+        except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
+            if not isinstance(failure, StrategyRaised):
+                raise
             raise StrategyRaised(
                 f"{failure}, then go on with `autoreason resume {self._run}`"
             ) from failure
