@@ -70,6 +70,18 @@ async def test_nobody_spends_more_than_the_allowance_and_another_pass_would_not_
     assert unit != "calls" or spent["repeat/1/best_of_n"].calls <= calls
 
 
+@pytest.mark.parametrize("calls", [1, 6, 7, 8, 20])
+async def test_nobody_begins_a_first_pass_that_would_not_fit(journal: Journal, calls: int) -> None:
+    rivals = ("improve", "critique_revise", "best_of_n", "autoreason")
+    chosen = comparing(*rivals, repeats=1, allowance=str(calls), changes={"more_judges": 0})
+    result, _ = await compared(journal, chosen)
+    spent = spent_on(journal, result)
+    assert all(spent[f"repeat/1/{name}"].calls <= calls for name in rivals)
+    assert spent["repeat/1/improve"].calls == calls
+    # A critic, two authors, two judges, and the two judges of the playoff.
+    assert (spent["repeat/1/autoreason"].calls > 0) == (calls >= 7)
+
+
 async def test_the_first_sets_what_the_others_may_spend(journal: Journal) -> None:
     chosen = comparing("critique_revise", "improve", repeats=1)
     result, _ = await compared(journal, chosen)

@@ -13,6 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, PlayoffDecided
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
+from autoreason.run import replay
 from autoreason.strategies.finding import find_strategy
 
 
@@ -105,6 +106,19 @@ async def test_a_single_draft_that_is_given_asks_nothing() -> None:
     assert not played.requests
     assert played.delivered is not None
     assert (played.delivered.text, played.delivered.status) == ("Mine.", "done")
+
+
+async def test_a_panel_that_decides_nothing_chooses_nothing(journal: Journal) -> None:
+    dead: dict[str, Answer] = {"author": drafted, "judge": "I would rather not say."}
+    paused = await hold(journal, scripted(dead), changes=best_of(3))
+    assert paused.status == "panel_failed"
+    assert "too few ballots" in paused.reason
+    model = scripted({"author": drafted, "judge": vote("number 2")})
+    result = await go_on(journal, paused.run, model)
+    assert (result.status, result.text) == ("done", "Draft number 2 of them.")
+    assert {request.role for request in model.requests} == {"judge"}
+    assert len(model.requests) == 3
+    assert (await replay(result.run, journal=journal)).same
 
 
 REFUSED = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
     from autoreason.task import Task
 
-_BOOKKEEPING = ("forgiven", "redrafts")
+_BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 
 

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Reigning, RunPaused
 from autoreason.models.prices import rates
-from autoreason.panel.attempts import attempts, stage_of
 from autoreason.panel.ranked import STAGE, RankedPanel
 from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
@@ -23,6 +22,7 @@ from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.strategies.sampled import Single
 from autoreason.task import Entry, Task
 from autoreason.tournament.allowance import Allowance, Unit
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.parts import part_of, side_by_side
 from autoreason.tournament.strategy import Strategy, read_options
@@ -192,8 +192,8 @@ class Comparison(Strategy):
 
 
 def _alone(settings: Settings, strategy: str) -> Settings:
-    # What is forgiven is counted by the comparison, not by its parts.
-    return replace(settings, strategy=strategy, strategy_options={}, forgiven=0)
+    # Panels that failed are counted by the comparison, not by its parts.
+    return replace(settings, strategy=strategy, strategy_options={}, failed_panels=0)
 
 
 def _require_prices(settings: Settings) -> None:

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
-from autoreason.panel.attempts import attempts, last_held, stage_of
 from autoreason.settings import Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.task import Entry, Task
+from autoreason.tournament.attempts import attempts, last_held, stage_of
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.parts import side_by_side
 from autoreason.tournament.strategy import Strategy, read_options

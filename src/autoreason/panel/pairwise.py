@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, Delivered, PanelHeld, Verdict
-from autoreason.panel.attempts import attempts, stage_of
 from autoreason.panel.ranked import reigning
 from autoreason.story import HeldPanel
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
 from autoreason.tournament.panel import in_order

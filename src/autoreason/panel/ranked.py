@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
-from autoreason.panel.attempts import attempts, stage_of
 from autoreason.settings import Settings
 from autoreason.task import Entry, Task
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.plan import TRIES, Plan

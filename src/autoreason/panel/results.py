@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.contract import count_words
-from autoreason.panel.attempts import last_held
 from autoreason.panel.pairwise import votes_by_pair
 from autoreason.panel.ranked import STAGE
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import Story
 from autoreason.task import Entry
+from autoreason.tournament.attempts import last_held
 
 
 def panel_report(story: Story) -> PanelReport:

@@ -130,9 +130,10 @@ async def resume(
 def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
     """What must change so that a run that failed by its own rules does not fail again on the same record."""
     if story.status == "panel_failed":
-        # By number: the passes of a strategy need not begin with 1. Panels over finished texts have none.
-        last = story.passes[-1].number if story.passes else settings.forgiven + 1
-        return {"forgiven": last}
+        if story.playoff or not story.passes:
+            return {"failed_panels": settings.failed_panels + 1}
+        # By number: the passes of a strategy need not begin with 1.
+        return {"forgiven": story.passes[-1].number}
     # A comparison has its drafts in parts of it.
     failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
     return {"redrafts": max(failed)} if max(failed, default=0) > settings.redrafts else {}

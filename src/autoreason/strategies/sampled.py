@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
 from autoreason.settings import Settings
+from autoreason.tournament.attempts import attempts
 from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import in_order
@@ -59,8 +60,12 @@ class BestOfN(Strategy):
             await self._write_what_fits()
         else:
             await self._write_at_once(read_options(self.settings, Samples).n)
-        winner = await hold_playoff(self.venue, self.story.reigns, MOST_SAMPLES)
-        return self.deliver("done", f"the best of {len(self.story.reigns)} drafts", winner)
+        drafts = self.story.reigns
+        for attempt in attempts(self.settings):
+            winner = await hold_playoff(self.venue, drafts, MOST_SAMPLES, attempt)
+            if self.story.playoff is None or self.story.playoff.verdict:
+                return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
+        raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:
         """All the others beside the first."""

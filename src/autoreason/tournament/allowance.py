@@ -52,13 +52,15 @@ class Allowance:
         """Remember the dearest pass."""
         self._dearest = max(self._dearest, self.spent - self._begun)
 
-    def fits_another(self, calls_after: int = 0) -> bool:
-        """Whether a pass as dear as the dearest fits, and with it the calls that come after the last one."""
+    def fits_another(self, calls: int = 1, calls_after: int = 0) -> bool:
+        """Whether another pass fits, and with it the calls that come after the last one.
+
+        It is taken to be as dear as the dearest so far, or the first to take so many `calls`.
+        """
         if self.amount is None:
             return True
         a_call = self._a_call()
-        # Nobody knows what the first pass takes, but a call it is at least.
-        needed = max(self._dearest, a_call) + calls_after * a_call
+        needed = (self._dearest or calls * a_call) + calls_after * a_call
         return self.spent < self.amount and self.spent + needed <= self.amount
 
     def _a_call(self) -> Decimal:

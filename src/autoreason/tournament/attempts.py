@@ -1,4 +1,4 @@
-"""Panels that came to nothing are held again when their run is resumed, under stages of their own."""
+"""A panel that came to nothing is held again when its run is resumed, under a stage of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AGAIN = "/attempt/"
 
 def attempts(settings: Settings) -> range:
     """One, and one more for each time that all was in vain."""
-    return range(settings.forgiven + 1)
+    return range(settings.failed_panels + 1)
 
 
 def stage_of(stage: str, attempt: int) -> str:
