@@ -113,5 +113,17 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     assert watcher.live.story.delivered == result.story.delivered
 
 
+async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
+    task, chosen = case("best_of_n")
+    dead = Breaking({**SCRIPT, "judge": "I would rather not say."})
+    paused = await hold(journal, dead, task=task, settings=chosen)
+    assert paused.status == "panel_failed"
+    watcher = Watcher()
+    await go_on(
+        journal, paused.run, Breaking(SCRIPT), on_event=watcher.tell, on_signal=watcher.hear
+    )
+    assert any("playoff" in drawn for drawn in watcher.drawn[-12:])
+
+
 def test_the_views_know_every_study() -> None:
     assert set(KINDS) <= set(STUDIES)

@@ -97,9 +97,12 @@ async def resume(
         recorded = [item.event for item in journal.events(run)]
         story = tell_all(recorded)
         if story.status in FINISHED:
-            raise InvalidInput(
-                f"run {run} is finished ({story.status}); `autoreason fork {run}` goes on from its text"
+            mend = (
+                f"`autoreason fork {run}` goes on from its text"
+                if story.reigns
+                else f"`autoreason show {run}` tells what came of it"
             )
+            raise InvalidInput(f"run {run} is finished ({story.status}); {mend}")
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
