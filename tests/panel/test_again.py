@@ -8,8 +8,9 @@ import pytest
 from tests.panel.test_ranked import DEAD, hold_on
 from tests.run.leaving import Breaking, left_after_every_call
 from tests.run.runs import hold, scripted, settings
-from tests.tournament.stage import shown_texts, vote
+from tests.tournament.stage import USUAL, shown_texts, vote
 
+from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
@@ -152,3 +153,22 @@ async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
     first, *others = decisions(run.story, result.story.panels)
     assert (first.now, first.changed) == (None, False)
     assert all(each.now is not None for each in others)
+
+
+async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: Journal) -> None:
+    long = " ".join(["First"] * 30)
+    task = Task(brief="Write one sentence.", draft=long, contract=Contract(max_words=20))
+    run = await hold(journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3})
+    again_task = recorded_panels(run.story, run.run)
+    first = {e.name for e in again_task.entries if e.stage == "again/pass/1"}
+    assert first == {"AB", "B"}
+    assert not any(entry.text == long for entry in again_task.entries)
+    assert again_task.contract == task.contract
+
+
+async def test_a_run_that_was_stopped_can_be_judged_as_far_as_it_came(journal: Journal) -> None:
+    model = Breaking({**{k: v for k, v in USUAL.items() if k != "person"}, **RECORDED}, 8)
+    paused = await hold(journal, model, changes={"judges": 2, "playoff": 3})
+    assert paused.status == "provider_failed"
+    stages = {entry.stage for entry in recorded_panels(paused.story, paused.run).entries}
+    assert stages == {"again/pass/1"}
