@@ -95,6 +95,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Inconclusive passes in a row that end the run as failed."""
     forgiven: int = 0
     """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
+    failed_panels: int = 0
+    """Times a run was resumed whose last word, a panel over finished texts, had come to nothing."""
     redrafts: int = 0
     """Times a run that ended without a first draft was resumed."""
 

@@ -156,7 +156,7 @@ class Story:
     def _tell_panel(self, event: BallotCast | PanelHeld) -> None:
         if isinstance(event, PanelHeld):
             self._panel(event.stage).held = event
-        elif event.stage == "playoff":
+        elif event.stage.startswith("playoff"):
             self.playoff_ballots.append(event)
         else:
             self._panel(event.stage).ballots.append(event)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.inside import Inside
 from tests.cli.server import Server, serving
 
 BRIEF = "Write about tides and boats"
@@ -79,3 +80,12 @@ def server() -> Iterator[Server]:
     """A model server that answers once its gate is open."""
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def inside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Inside:
+    """The command line within this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return Inside(tmp_path, capsys)

@@ -13,9 +13,9 @@ from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
+from autoreason.run.kinds import kind_of
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.finding import find_strategy
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 from autoreason.tournament.venue import Venue
 
 E = TypeVar("E")
@@ -93,6 +93,7 @@ async def play(
     draft: str | None = None,
     facts: str | None = None,
     contract: Contract | None = None,
+    entries: tuple[Entry, ...] = (),
     seed: int = 7,
     protocol: Any = "robust",
     k: int = 2,
@@ -110,11 +111,14 @@ async def play(
             return said
         return Reply(outcome=Outcome.OK, text=said, model=request.model)
 
-    settings = make_settings(Models.everywhere("scripted/x"), seed, protocol, k=k, **changes)
-    task = Task(brief=brief, draft=draft, facts=facts, contract=contract or Contract())
+    models = changes.pop("models", None) or Models.everywhere("scripted/x")
+    settings = make_settings(models, seed, protocol, k=k, **changes)
+    task = Task(
+        brief=brief, draft=draft, facts=facts, contract=contract or Contract(), entries=entries
+    )
     venue = Venue(task, settings, built_in(), ask, played.events.append)
     try:
-        played.delivered = await find_strategy(settings.strategy)(venue).run()
+        played.delivered = await kind_of(settings)(venue).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -42,7 +42,6 @@ class Certification(Strategy):
 
     summary = "a judge's certificate: what it sees, and what leads it astray"
     prompts = ("judge", "ballot_again")
-    iterates = False
 
     async def run(self) -> Delivered:
         """Ask about planted defects first; a judge who cannot vote is asked nothing else."""

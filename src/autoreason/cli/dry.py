@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autoreason.settings import Budget, Models, Settings
     from autoreason.task import Task
 
-_BOOKKEEPING = ("forgiven", "redrafts")
+_BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = ("k", "passes", "judges", "more_judges", "most_judges", "playoff", "seed", "protocol")
 """Settings that the plan tells in words."""

@@ -9,8 +9,6 @@ import click
 
 from autoreason.cli import options
 
-_FEWEST = 2
-
 
 @click.command(cls=options.Taught)
 @click.argument("brief")

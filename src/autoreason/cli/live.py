@@ -155,7 +155,8 @@ class Live:
     def stage(self) -> str:
         """What is going on, as a heading."""
         story = self.story
-        if story.task is None or story.delivered or story.playoff:
+        decided = story.playoff is not None and story.playoff.verdict is not None
+        if story.task is None or story.delivered or decided:
             return ""
         if self.study:
             return "judging" if story.task.entries else "at work"

@@ -39,5 +39,8 @@ def rejudge(run: str | None, **values: Any) -> int:
 
     with opened(values["journal"]) as journal:
         row = pick(journal, run, lambda row: not row.live, "run in the journal")
-        task = recorded_panels(story_of(journal, row.id), row.id)
-    return study.begin(task, task.entries, "rejudge", {"of": row.id}, values)
+        story = story_of(journal, row.id)
+        task = recorded_panels(story, row.id)
+    # Votes are counted as they were: what differs must be the judges.
+    voting = story.settings.voting if story.settings else None
+    return study.begin(task, task.entries, "rejudge", {"of": row.id}, values, voting=voting)

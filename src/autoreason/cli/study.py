@@ -21,6 +21,7 @@ def begin(
     strategy: str,
     own: dict[str, Any],
     values: dict[str, Any],
+    **changes: Any,
 ) -> int:
     """Check that the table can be made, then hold the run."""
     from autoreason.cli.run import begin as hold
@@ -28,12 +29,14 @@ def begin(
     from autoreason.prompts import load
 
     require_statistics()
-    settings = settings_of(strategy, own, values)
+    settings = settings_of(strategy, own, values, **changes)
     prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
     return hold(replace(task, entries=entries), settings, prompts, values)
 
 
-def settings_of(strategy: str, own: dict[str, Any], values: dict[str, Any]) -> Settings:
+def settings_of(
+    strategy: str, own: dict[str, Any], values: dict[str, Any], **changes: Any
+) -> Settings:
     """Settings of a run in which only judges are asked."""
     address = values["model"] or DEFAULT_MODEL
     judges = tuple(values["judge_models"]) or (address,)
@@ -44,10 +47,11 @@ def settings_of(strategy: str, own: dict[str, Any], values: dict[str, Any]) -> S
         chosen.seed_of(values),
         strategy=strategy,
         strategy_options=own,
-        judges=values["judges"] or _JUDGES,
+        judges=_JUDGES if values["judges"] is None else values["judges"],
         style=values.get("style"),
         judge_temperature=values["judge_temperature"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
         budget=chosen.budget_in(values),
+        **changes,
     )

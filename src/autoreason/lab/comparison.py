@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -12,14 +13,16 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Reigning, RunPaused
+from autoreason.models.prices import rates
 from autoreason.panel.ranked import STAGE, RankedPanel
-from autoreason.settings import MOST_PASSES, Settings
+from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.strategies.finding import find_strategy
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.strategies.sampled import Single
 from autoreason.task import Entry, Task
 from autoreason.tournament.allowance import Allowance, Unit
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.parts import part_of, side_by_side
 from autoreason.tournament.strategy import Strategy, read_options
@@ -27,6 +30,10 @@ from autoreason.tournament.venue import Tell
 
 MOST_REPEATS = 100
 REFERENCE = "autoreason"
+_DRAFT, _PANEL = _OURS = ("draft", "panel")
+"""Parts of a repeat that are no strategy's."""
+Texts = Mapping[str, str | None]
+"""What each strategy delivered in a repeat; None where it failed."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -43,10 +50,17 @@ class Terms(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):
             raise InvalidInput("a comparison needs two different strategies or more; name them")
+        taken = set(_OURS)
+        for name in map(called, self.strategies):
+            if name in taken:
+                raise InvalidInput(
+                    f"a comparison cannot tell {name} from another part of it; rename that strategy"
+                )
+            taken.add(name)
         if not 1 <= self.repeats <= MOST_REPEATS:
             raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
-        if self.judges < 2:
-            raise InvalidInput(f"judges is {self.judges}; a panel has two or more")
+        if not 2 <= self.judges <= MOST_JUDGES:
+            raise InvalidInput(f"judges is {self.judges}; give a number from 2 to {MOST_JUDGES}")
         if self.allowance is not None and self.allowance <= 0:
             raise InvalidInput(f"the allowance is {self.allowance}; give more than 0")
 
@@ -63,14 +77,22 @@ class Comparison(Strategy):
     """Every repeat: one draft, every strategy from there, then a panel over what they delivered."""
 
     summary = "strategies from one shared draft with matched budgets, then a blind panel"
-    iterates = False
 
     async def run(self) -> Delivered:
         """Hold all repeats side by side."""
         terms = read_options(self.settings, Terms)
-        repeats = [partial(self._repeat, number, terms) for number in range(1, terms.repeats + 1)]
-        await side_by_side(self.tell, repeats)
+        numbers = range(1, terms.repeats + 1)
+        repeats = [partial(self._repeat, number, terms) for number in numbers]
+        texts = dict(zip(numbers, await side_by_side(self.tell, repeats), strict=True))
+        for attempt in attempts(self.settings)[1:]:
+            failed = [
+                number for number, panel in panels_of(self.story).items() if not decided(panel)
+            ]
+            works = [partial(self._judge, each, attempt, texts[each], terms) for each in failed]
+            await side_by_side(self.tell, works)
         panels = panels_of(self.story)
+        if panels and not any(map(decided, panels.values())):
+            raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
             f"{len(terms.strategies)} strategies, {terms.repeats} repeats, {len(panels)} panels"
         )
@@ -79,8 +101,18 @@ class Comparison(Strategy):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """The terms, and every strategy with them."""
-        for name in read_options(settings, Terms).strategies:
-            find_strategy(name).check(_alone(settings, name))
+        terms = read_options(settings, Terms)
+        if terms.match == "cost":
+            _require_prices(settings)
+        if terms.allowance is None and find_strategy(terms.strategies[0]) is Single:
+            raise InvalidInput(
+                "single spends nothing beside the draft, so nobody could match it; "
+                "name another strategy first or give an allowance"
+            )
+        for name in terms.strategies:
+            kind = find_strategy(name)
+            with theirs_to_mend(kind, name):
+                kind.check(_alone(settings, name))
 
     def _best(self, terms: Terms, panels: Mapping[int, HeldPanel]) -> Reigning:
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
@@ -91,10 +123,8 @@ class Comparison(Strategy):
             ):
                 points[name] += score
         best = max(points, key=lambda name: points[name])
-        delivered = [
-            part.delivered for name, part in self.story.parts.items() if name.endswith(f"/{best}")
-        ]
-        last = next((each for each in reversed(delivered) if each), None)
+        parts = [self.story.parts[part_name(n, best)] for n in range(terms.repeats, 0, -1)]
+        last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
         return Reigning(
@@ -104,41 +134,43 @@ class Comparison(Strategy):
             keeps_contract=not last.violations,
         )
 
-    async def _repeat(self, number: int, terms: Terms, tell: Tell) -> None:
-        """One draft, every strategy from there, one panel."""
-        base = f"repeat/{number}"
-        draft = self.venue.task.draft or await self._draft(base, tell)
+    async def _repeat(self, number: int, terms: Terms, tell: Tell) -> Texts:
+        """One draft, every strategy from there, one panel; what they delivered."""
+        draft = self.venue.task.draft or await self._draft(number, tell)
         task = replace(self.venue.task, draft=draft)
         first, *others = terms.strategies
-        ended = {first: await self._hold(base, first, task, terms, terms.allowance, tell)}
+        ended = {first: await self._hold(number, first, task, terms, terms.allowance, tell)}
         amount = terms.allowance or ended[first].spent
-        works = [partial(self._hold, base, name, task, terms, amount) for name in others]
+        works = [partial(self._hold, number, name, task, terms, amount) for name in others]
         ended |= dict(zip(others, await side_by_side(tell, works), strict=True))
-        await self._judge(base, {name: each.text for name, each in ended.items()}, terms, tell)
+        texts = {name: each.text for name, each in ended.items()}
+        await self._judge(number, 0, texts, terms, tell)
+        return texts
 
-    async def _draft(self, base: str, tell: Tell) -> str:
+    async def _draft(self, number: int, tell: Tell) -> str:
         settings = _alone(self.settings, "single")
-        strategy = Single(part_of(self.venue, f"{base}/draft", tell, self.venue.task, settings))
+        part = part_name(number, _DRAFT)
+        strategy = Single(part_of(self.venue, part, tell, self.venue.task, settings))
         return (await strategy.run()).text
 
     async def _hold(
-        self, base: str, name: str, task: Task, terms: Terms, amount: Decimal | None, tell: Tell
+        self, number: int, name: str, task: Task, terms: Terms, amount: Decimal | None, tell: Tell
     ) -> _Ended:
         settings = _alone(self.settings, name)
         if amount is not None and name != REFERENCE:
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MOST_PASSES)
         allowance = Allowance(terms.match, amount)
-        venue = part_of(self.venue, f"{base}/{name}", tell, task, settings, allowance)
+        venue = part_of(self.venue, part_name(number, name), tell, task, settings, allowance)
         try:
-            text: str | None = (await held(find_strategy(name)(venue))).text
+            text: str | None = (await held(made(find_strategy(name), venue))).text
         except PanelFailed as failure:
             venue.tell(RunPaused(status=failure.status, reason=str(failure)))
             text = None
         return _Ended(text, allowance.spent)
 
     async def _judge(
-        self, base: str, texts: Mapping[str, str | None], terms: Terms, tell: Tell
+        self, number: int, attempt: int, texts: Texts, terms: Terms, tell: Tell
     ) -> None:
         """The panel over what the strategies delivered; texts that are the same stand once."""
         entries = distinct(texts)
@@ -150,7 +182,8 @@ class Comparison(Strategy):
             judges=terms.judges,
             most_judges=max(terms.judges, self.settings.most_judges),
         )
-        venue = part_of(self.venue, f"{base}/panel", tell, task, settings)
+        part = stage_of(part_name(number, _PANEL), attempt)
+        venue = part_of(self.venue, part, tell, task, settings)
         try:
             await RankedPanel(venue).run()
         except PanelFailed as failure:
@@ -158,20 +191,51 @@ class Comparison(Strategy):
 
 
 def _alone(settings: Settings, strategy: str) -> Settings:
-    return replace(settings, strategy=strategy, strategy_options={})
+    # Panels that failed are counted by the comparison, not by its parts.
+    return replace(settings, strategy=strategy, strategy_options={}, failed_panels=0)
+
+
+def _require_prices(settings: Settings) -> None:
+    """Find out before anything is spent that there is a cost to match."""
+    known = {address: rates(address) for address in settings.models.all()}
+    for address, price in known.items():
+        if price is None:
+            raise InvalidInput(
+                f"budgets cannot be matched by cost, the price of {address} is not known; "
+                "match calls or tokens"
+            )
+    if not any(price and (price.input or price.output) for price in known.values()):
+        raise InvalidInput(
+            "these models cost nothing, so cost matches nothing; match calls or tokens"
+        )
+
+
+def called(strategy: str) -> str:
+    """A strategy as the parts of a comparison name it: one's own by file and class, without the folder."""
+    return Path(strategy).name
+
+
+def part_name(number: int, strategy: str) -> str:
+    """Where a strategy's part of a repeat is told: `repeat/2/harsh`."""
+    return f"repeat/{number}/{called(strategy)}"
+
+
+def decided(panel: HeldPanel) -> bool:
+    """Whether a panel had enough valid ballots."""
+    return panel.held is not None and panel.held.verdict is not None
 
 
 def panels_of(story: Story) -> dict[int, HeldPanel]:
-    """The panels of a comparison, by the number of the repeat."""
+    """The panels of a comparison as they were held last, by the number of the repeat."""
     found = {}
     for name, part in story.parts.items():
-        place = name.split("/")
-        if len(place) == 3 and place[2] == "panel" and STAGE in part.panels:
-            found[int(place[1])] = part.panels[STAGE]
+        _, number, whose, *_ = name.split("/")
+        if whose == _PANEL and STAGE in part.panels:
+            found[int(number)] = part.panels[STAGE]
     return found
 
 
-def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
+def distinct(texts: Texts) -> tuple[Entry, ...]:
     """What there is to judge, each text once, under the name of the first who delivered it."""
     entries: list[Entry] = []
     for name, text in texts.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from msgspec import Struct
 
 from autoreason.exchange import Spent
-from autoreason.lab.comparison import Terms, panels_of
+from autoreason.lab.comparison import Terms, Texts, decided, panels_of, part_name
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import HeldPanel, Story
 from autoreason.tournament.documents import same_text
@@ -33,10 +33,10 @@ class ComparisonReport(Struct, frozen=True, kw_only=True):
 
     entrants: tuple[Entrant, ...]
     panel: PanelReport | None
-    """None where no panel could be held: all texts were the same, or no ballot was valid."""
+    """None where no panel decided anything: all texts were the same, or too few ballots were valid."""
     repeats: int
     judged: int
-    """Repeats whose panel gave valid ballots."""
+    """Repeats whose panel gave enough valid ballots."""
     match: str
     left_out: tuple[str, ...]
     """What is not in the table, and why."""
@@ -46,7 +46,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     """Fold a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
     assert story.settings is not None
     terms = read_options(story.settings, Terms)
-    panels = panels_of(story)
+    panels = {number: panel for number, panel in panels_of(story).items() if decided(panel)}
     texts = {
         number: {name: _text(story, number, name) for name in terms.strategies}
         for number in range(1, terms.repeats + 1)
@@ -54,7 +54,9 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     judged = [
         each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
     ]
-    words = {name: round(_mean_words(story, name, terms) or 0) for name in terms.strategies}
+    means = {name: _mean_words(story, name, terms) for name in terms.strategies}
+    # Who never came to a text has no place in the standings.
+    words = {name: round(mean) for name, mean in means.items() if mean is not None}
     shown = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
@@ -62,11 +64,11 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
         repeats=terms.repeats,
         judged=len({each.cluster for each in judged}),
         match=terms.match,
-        left_out=tuple(_left_out(story, terms, panels)),
+        left_out=(*_failed_strategies(story, terms), *_missing_panels(story, terms, texts)),
     )
 
 
-def _ballots(number: int, panel: HeldPanel, texts: Mapping[str, str | None]) -> list[Judged]:
+def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
     """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
     groups = {
         name: tuple(
@@ -85,10 +87,10 @@ def _ballots(number: int, panel: HeldPanel, texts: Mapping[str, str | None]) -> 
 
 def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) -> Entrant:
     numbers = range(1, terms.repeats + 1)
-    parts = [story.parts.get(f"repeat/{number}/{name}") for number in numbers]
+    parts = [story.parts.get(part_name(number, name)) for number in numbers]
     took = Spent()
     for number in numbers:
-        took = took.joined(spent.get(f"repeat/{number}/{name}", Spent()))
+        took = took.joined(spent.get(part_name(number, name), Spent()))
     return Entrant(
         strategy=name,
         delivered=sum(part is not None and part.delivered is not None for part in parts),
@@ -103,28 +105,37 @@ def _is_draft(part: Story) -> bool:
 
 
 def _mean_words(story: Story, name: str, terms: Terms) -> float | None:
-    parts = [story.parts.get(f"repeat/{number}/{name}") for number in range(1, terms.repeats + 1)]
+    parts = [story.parts.get(part_name(number, name)) for number in range(1, terms.repeats + 1)]
     counts = [part.delivered.words for part in parts if part and part.delivered]
     return fmean(counts) if counts else None
 
 
 def _text(story: Story, number: int, name: str) -> str | None:
-    part = story.parts.get(f"repeat/{number}/{name}")
+    part = story.parts.get(part_name(number, name))
     return part.delivered.text if part and part.delivered else None
 
 
-def _left_out(story: Story, terms: Terms, panels: Mapping[int, HeldPanel]) -> Sequence[str]:
-    said = []
+def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
     for name in terms.strategies:
         failed = [
             part.reason
             for number in range(1, terms.repeats + 1)
-            if (part := story.parts.get(f"repeat/{number}/{name}")) and not part.delivered
+            if (part := story.parts.get(part_name(number, name))) and not part.delivered
         ]
         if failed:
-            said.append(f"{name} came to no text in {len(failed)} of {terms.repeats}: {failed[0]}")
-    if missing := terms.repeats - len(panels):
-        said.append(
-            f"{missing} of {terms.repeats} repeats had nothing to judge: all texts were the same"
-        )
-    return said
+            yield f"{name} came to no text in {len(failed)} of {terms.repeats}: {failed[0]}"
+
+
+def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:
+    """Repeats that nobody judged, by the reason why."""
+    panels = panels_of(story)
+    missing = [number for number in texts if number not in panels]
+    alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
+    undecided = sum(not decided(panel) for panel in panels.values())
+    for count, why in (
+        (len(missing) - alone, "had nothing to judge: all texts were the same"),
+        (alone, "had nothing to judge: fewer than two strategies came to a text"),
+        (undecided, "got too few valid ballots to decide anything"),
+    ):
+        if count:
+            yield f"{count} of {terms.repeats} repeats {why}"

@@ -14,6 +14,7 @@ from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
 from autoreason.settings import Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.task import Entry, Task
+from autoreason.tournament.attempts import attempts, last_held, stage_of
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.parts import side_by_side
 from autoreason.tournament.strategy import Strategy, read_options
@@ -50,34 +51,37 @@ class Rejudge(Strategy):
 
     summary = "recorded passes held again with another panel"
     prompts = ("judge", "ballot_again")
-    iterates = False
+    over_texts = True
 
     async def run(self) -> Delivered:
         """Hold all panels side by side."""
-        stages = dict.fromkeys(entry.stage for entry in self.venue.task.entries)
-        await side_by_side(self.tell, [partial(self._hold, stage) for stage in stages])
-        held = [panel.held for panel in self.story.panels.values() if panel.held]
-        if not any(panel.verdict for panel in held):
-            raise PanelFailed("no panel got enough valid ballots to decide anything")
-        return self.deliver("done", f"{len(held)} panels were held again", self._last())
+        stages = list(dict.fromkeys(entry.stage for entry in self.venue.task.entries))
+        for attempt in attempts(self.settings):
+            works = [partial(self._hold, stage, attempt) for stage in stages]
+            verdicts = await side_by_side(self.tell, works)
+            if any(verdicts):
+                reason = f"{len(stages)} panels were held again"
+                return self.deliver("done", reason, self._winner(stages[-1], verdicts[-1]))
+        raise PanelFailed("no panel got enough valid ballots to decide anything")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
         """It must be said whose passes these are."""
         read_options(settings, Again)
 
-    async def _hold(self, stage: str, tell: Tell) -> None:
+    async def _hold(self, stage: str, attempt: int, tell: Tell) -> Verdict | None:
         texts = {e.name: e.text for e in self.venue.task.entries if e.stage == stage}
         venue = replace(self.venue, tell=tell)
-        panel = Panel(venue, stage, texts, Size(start=self.settings.judges))
-        tell(PanelHeld(stage=stage, verdict=await panel.hold()))
+        held = stage_of(stage, attempt)
+        verdict = await Panel(venue, held, texts, Size(start=self.settings.judges)).hold()
+        tell(PanelHeld(stage=held, verdict=verdict))
+        return verdict
 
-    def _last(self) -> Reigning:
-        """What the last panel would have delivered."""
-        last = list(self.story.panels.values())[-1]
-        winner = last.held.verdict.winner if last.held and last.held.verdict else None
-        entries = [e for e in self.venue.task.entries if e.stage == last.stage]
-        entry = next((e for e in entries if e.name == winner), entries[0])
+    def _winner(self, stage: str, verdict: Verdict | None) -> Reigning:
+        """What a panel would have delivered; the text that wins ties where it came to nothing."""
+        entries = [e for e in self.venue.task.entries if e.stage == stage]
+        winner = verdict.winner if verdict else entries[0].name
+        entry = next(e for e in entries if e.name == winner)
         return Reigning(
             name=entry.name,
             since=0,
@@ -123,7 +127,7 @@ def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
     }
     if before.playoff and before.playoff.verdict:
         verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
-    return [_decision(stage, was, panels.get(stage)) for stage, was in verdicts.items()]
+    return [_decision(stage, was, last_held(panels, stage)) for stage, was in verdicts.items()]
 
 
 def _decision(stage: str, was: Verdict, panel: HeldPanel | None) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from autoreason.contract import count_words
@@ -13,8 +13,9 @@ from autoreason.tournament.documents import same_text
 
 FEWEST, MOST = 2, 10
 _SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-_LAST_HEADING = re.compile(r"\n[ \t]*#{1,6} [^\n]*\Z")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_HEADING = re.compile(r"[ \t]*#{1,6} ")
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
@@ -42,24 +43,29 @@ def cut_alike(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def cut(text: str, words: int) -> str:
-    """The beginning of a text, up to so many words, to the end of a sentence; never less than the first one."""
+    """The beginning of a text, up to so many words, where a sentence ends; never less than the first one."""
     if count_words(text) <= words:
         return text.strip()
-    end = taken = 0
-    for sentence in _SENTENCE.finditer(text):
-        taken += count_words(sentence.group())
-        if end and taken > words:
+    kept = taken = 0
+    for end in _ends(text):
+        taken += count_words(text[kept:end])
+        if kept and taken > words:
             break
-        end = sentence.end()
-    return _tidy(text[:end])
+        kept = end
+    return text[: kept or len(text)].strip()
 
 
-def _tidy(text: str) -> str:
-    """Without a code block that lost its end or a heading that lost its section."""
-    fences = list(_FENCE.finditer(text))
-    if len(fences) % 2 and text[: fences[-1].start()].strip():
-        text = text[: fences[-1].start()]
-    text = text.strip()
-    while heading := _LAST_HEADING.search(text):
-        text = text[: heading.start()].rstrip()
-    return text
+def _ends(text: str) -> Iterator[int]:
+    """Where a text can be cut: after sentences and whole blocks of code, never after a heading."""
+    fence = ""
+    for line in _LINE.finditer(text):
+        mark = _FENCE.match(line.group())
+        if fence:
+            # Only a mark of the same kind, and of no smaller length, ends a block.
+            if mark and line.group().strip() == mark[1] and mark[1].startswith(fence):
+                fence = ""
+                yield line.end()
+        elif mark:
+            fence = mark[1]
+        elif not _HEADING.match(line.group()):
+            yield from (sentence.end() for sentence in _SENTENCE.finditer(text, *line.span()))

@@ -10,6 +10,7 @@ from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, Delivered, PanelHeld, Verdict
 from autoreason.panel.ranked import reigning
 from autoreason.story import HeldPanel
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
 from autoreason.tournament.panel import in_order
@@ -32,12 +33,26 @@ class PairwisePanel(Strategy):
 
     summary = "a blind panel over finished texts, two at a time, in both orders"
     prompts = ("judge", "ballot_again")
-    iterates = False
+    over_texts = True
 
     async def run(self) -> Delivered:
         """Hold every duel and deliver the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.venue.task.entries}
-        stages = {f"{_PAIR}{at}": pair for at, pair in enumerate(combinations(texts, 2), 1)}
+        for attempt in attempts(self.settings):
+            await self._hold_duels(texts, attempt)
+            points = points_won(texts, votes_by_pair(self.story.panels))
+            if any(points.values()):
+                best = max(points, key=lambda name: points[name])
+                reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
+                return self.deliver("done", reason, reigning(self.venue.task, best))
+        raise PanelFailed("no judge held to a choice when the order was turned round")
+
+    async def _hold_duels(self, texts: Mapping[str, str], attempt: int) -> None:
+        """All pairs, all judges, at once."""
+        stages = {
+            stage_of(f"{_PAIR}{at}", attempt): pair
+            for at, pair in enumerate(combinations(texts, 2), 1)
+        }
         seats = [
             take_seat(
                 self.venue,
@@ -52,14 +67,9 @@ class PairwisePanel(Strategy):
         ]
         async for ballot in in_order(seats):
             self.tell(ballot)
-        for stage, panel in list(self.story.panels.items()):
-            self.tell(PanelHeld(stage=stage, verdict=duel(votes(panel.ballots))))
-        points = points_won(texts, votes_by_pair(self.story.panels))
-        if not any(points.values()):
-            raise PanelFailed("no judge held to a choice when the order was turned round")
-        best = max(points, key=lambda name: points[name])
-        reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
-        return self.deliver("done", reason, reigning(self.venue.task, best))
+        for stage in stages:
+            cast = votes(self.story.panels[stage].ballots)
+            self.tell(PanelHeld(stage=stage, verdict=duel(cast)))
 
 
 def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
@@ -69,7 +79,7 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
 
 
 def votes_by_pair(panels: Mapping[str, HeldPanel]) -> dict[tuple[str, str], list[Vote]]:
-    """Who voted for whom in every duel, by the two names in the order in which they were given."""
+    """Who voted for whom in every duel, as held last, by the two names in the order in which they were given."""
     duels = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)

@@ -6,6 +6,7 @@ from autoreason.errors import PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
 from autoreason.settings import Settings
 from autoreason.task import Entry, Task
+from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.plan import TRIES, Plan
@@ -19,24 +20,23 @@ class RankedPanel(Strategy):
 
     summary = "a blind panel over finished texts"
     prompts = ("judge", "ballot_again")
-    iterates = False
+    over_texts = True
 
     async def run(self) -> Delivered:
         """Hold the panel and deliver the text it prefers."""
-        entries = self.venue.task.entries
-        panel = Panel(
-            self.venue,
-            STAGE,
-            {entry.name: entry.text for entry in entries},
-            Size(start=self.settings.judges),
+        texts = {entry.name: entry.text for entry in self.venue.task.entries}
+        for attempt in attempts(self.settings):
+            stage = stage_of(STAGE, attempt)
+            panel = Panel(self.venue, stage, texts, Size(start=self.settings.judges))
+            verdict = await panel.hold()
+            self.tell(PanelHeld(stage=stage, verdict=verdict))
+            if verdict:
+                return self.deliver(
+                    "done", judged(verdict), reigning(self.venue.task, verdict.winner)
+                )
+        raise PanelFailed(
+            f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
         )
-        verdict = await panel.hold()
-        self.tell(PanelHeld(stage=STAGE, verdict=verdict))
-        if verdict is None:
-            raise PanelFailed(
-                f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
-            )
-        return self.deliver("done", judged(verdict), reigning(self.venue.task, verdict.winner))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

@@ -10,15 +10,16 @@ from autoreason.panel.ranked import STAGE
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import Story
 from autoreason.task import Entry
+from autoreason.tournament.attempts import last_held
 
 
 def panel_report(story: Story) -> PanelReport:
     """The report of a finished panel, ranked or in pairs."""
     assert story.task is not None
     words = words_of(story.task.entries)
-    if STAGE not in story.panels:
+    panel = last_held(story.panels, STAGE)
+    if panel is None:
         return _of_pairs(story, words)
-    panel = story.panels[STAGE]
     judged = [
         Judged(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
         for ballot in panel.ballots

@@ -38,7 +38,7 @@ from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
 from autoreason.strategies.finding import prompts_of
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
 from autoreason.tournament.strategy import Strategy
@@ -97,9 +97,12 @@ async def resume(
         recorded = [item.event for item in journal.events(run)]
         story = tell_all(recorded)
         if story.status in FINISHED:
-            raise InvalidInput(
-                f"run {run} is finished ({story.status}); `autoreason fork {run}` goes on from its text"
+            mend = (
+                f"`autoreason fork {run}` goes on from its text"
+                if story.reigns
+                else f"`autoreason show {run}` tells what came of it"
             )
+            raise InvalidInput(f"run {run} is finished ({story.status}); {mend}")
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
@@ -130,10 +133,13 @@ async def resume(
 def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
     """What must change so that a run that failed by its own rules does not fail again on the same record."""
     if story.status == "panel_failed":
-        return {"forgiven": len(story.passes)}
-    if story.draft is None and story.failed_drafts > settings.redrafts:
-        return {"redrafts": story.failed_drafts}
-    return {}
+        if story.playoff or not story.passes:
+            return {"failed_panels": settings.failed_panels + 1}
+        # By number: the passes of a strategy need not begin with 1.
+        return {"forgiven": story.passes[-1].number}
+    # A comparison has its drafts in parts of it.
+    failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
+    return {"redrafts": max(failed)} if max(failed, default=0) > settings.redrafts else {}
 
 
 class _Drive:
@@ -167,9 +173,8 @@ class _Drive:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
             asker = Asker(self._run, self._journal, pool, purse, switch or Switch(), on_signal)
-            strategy = kind_of(self._settings)(
-                Venue(self._task, self._settings, self._prompts, asker, self._tell)
-            )
+            venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
+            strategy = made(kind_of(self._settings), venue)
             watcher = asyncio.create_task(asker.watch_for_commands())
             try:
                 ended: Delivered | RunPaused = await self._hold(strategy, asker)
@@ -195,8 +200,10 @@ class _Drive:
                 ended = self._accept(strategy)
             else:
                 ended = RunPaused(status=interruption.status, reason=str(interruption))
-        except StrategyRaised as failure:
+        except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
+            if not isinstance(failure, StrategyRaised):
+                raise
             raise StrategyRaised(
                 f"{failure}, then go on with `autoreason resume {self._run}`"
             ) from failure

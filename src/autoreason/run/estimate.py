@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.task import Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.venue import Venue
@@ -49,15 +50,16 @@ class Estimate:
 
 
 class _First(AutoreasonError):
-    def __init__(self, request: Request) -> None:
-        super().__init__(request.key)
-        self.request = request
+    """Nothing is answered here."""
 
 
 async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    request = await first_request(task, settings, prompts or built_in())
-    plans = kind_of(settings).plans(settings)
+    requests = await first_requests(task, settings, prompts or built_in())
+    request = requests[0] if requests else None
+    kind = kind_of(settings)
+    with theirs_to_mend(kind, settings.strategy):
+        plans = kind.plans(settings)
     if request is None or plans is None:
         return Estimate(request)
     if task.draft is not None:
@@ -81,20 +83,21 @@ def _without_draft(plan: Plan, calls: int) -> Plan:
     return {**plan, "author": plan.get("author", 0) - calls}
 
 
-async def first_request(task: Task, settings: Settings, prompts: PromptSet) -> Request | None:
-    """The first thing a model would be asked; None where nothing would be."""
+async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
+    """What models would be asked before any of them has answered: often one thing, or a whole panel's worth."""
+    asked: list[Request] = []
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
             return Reply(outcome=Outcome.EMPTY, text="", model="person")
-        raise _First(request)
+        asked.append(request)
+        raise _First(request.key)
 
-    strategy = kind_of(settings)(Venue(task, settings, prompts, ask, lambda _: None))
-    try:
+    venue = Venue(task, settings, prompts, ask, lambda _: None)
+    strategy = made(kind_of(settings), venue)
+    with suppress(_First):
         await held(strategy)
-    except _First as first:
-        return first.request
-    return None
+    return asked
 
 
 def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:

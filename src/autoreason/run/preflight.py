@@ -7,10 +7,10 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
-from autoreason.run.estimate import first_request
+from autoreason.run.estimate import first_requests
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.finding import check_strategy
+from autoreason.strategies.holding import check_strategy
 from autoreason.task import Task
 
 _BYTES_A_TOKEN = 4
@@ -37,8 +37,10 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
-    request = await first_request(task, settings, prompts)
-    said = sum(_tokens(message.text) for message in request.messages) if request else 0
+    requests = await first_requests(task, settings, prompts)
+    said = max(
+        (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0
+    )
     # The first request holds a given draft once; a synthesizer reads two texts and writes a third.
     return said + 2 * _tokens(task.draft or "")
 

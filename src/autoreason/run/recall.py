@@ -12,7 +12,7 @@ from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.holding import held
+from autoreason.strategies.holding import held, made
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
 from autoreason.tournament.strategy import Strategy
@@ -108,7 +108,7 @@ async def retell(
 
     more: list[AnyEvent] = []
     teller = Teller(recorded, more.append)
-    strategy = kind_of(settings)(Venue(task, settings, prompts, ask, teller))
+    strategy = made(kind_of(settings), Venue(task, settings, prompts, ask, teller))
     try:
         await held(strategy)
     except _RecordEnds:

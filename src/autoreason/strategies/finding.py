@@ -6,14 +6,15 @@ import importlib
 import importlib.util
 import sys
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from autoreason.errors import InvalidInput
-from autoreason.settings import Settings
-from autoreason.task import Task
 from autoreason.tournament.strategy import COMMON_PROMPTS, Strategy
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 ENTRY_POINTS = "autoreason.strategies"
 """The group under which a package announces strategies of its own."""
@@ -39,7 +40,7 @@ def find_strategy(name: str, others: dict[str, str] | None = None) -> type[Strat
         return _strategy(getattr(importlib.import_module(module), kind), name)
     if ":" in name:
         return _from_file(name)
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in _entry_points():
         if point.name == name:
             return _from_package(point)
     raise InvalidInput(
@@ -50,7 +51,14 @@ def find_strategy(name: str, others: dict[str, str] | None = None) -> type[Strat
 
 def announced() -> list[str]:
     """Strategies that installed packages bring."""
-    return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+    return sorted(point.name for point in _entry_points())
+
+
+def _entry_points() -> EntryPoints:
+    # Looking through every installed package takes its time, and few runs name one of theirs.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
 
 
 def absolute(name: str) -> str:
@@ -66,28 +74,23 @@ def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
     return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)
 
 
-def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
-    """Raise `InvalidInput` where the strategy cannot be held with these settings."""
-    if task.entries and kind.prompts is not None and "judge" not in kind.prompts:
-        raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
-    kind.check(settings)
-
-
 def _from_file(name: str) -> type[Strategy]:
     file, _, kind = name.rpartition(":")
     path = Path(file).expanduser()
     if not path.is_file():
         raise InvalidInput(f"no file {file} to take the strategy {kind} from; check the name")
-    module = _load(path.resolve())
+    path = path.resolve()
+    module = _load(path, path.stat().st_mtime_ns)
     if not hasattr(module, kind):
         raise InvalidInput(f"{file} has no class {kind}; check the name behind the colon")
     return _strategy(getattr(module, kind), name)
 
 
 @cache
-def _load(path: Path) -> ModuleType:
-    """A file as a module; whatever it raises is told with its place."""
-    name = f"{_PLUGGED_IN}{path.stem}"
+def _load(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
+    """A file, as it was last changed, as a module; whatever it raises is told with its place."""
+    # Files of the same name in two folders are two modules.
+    name = f"{_PLUGGED_IN}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InvalidInput(f"{path} is no Python file; name one that ends in .py")
@@ -116,6 +119,8 @@ def _from_package(point: EntryPoint) -> type[Strategy]:
 def _strategy(kind: object, name: str) -> type[Strategy]:
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.Strategy")
+    if kind.run is Strategy.run:
+        raise InvalidInput(f"{name} says nothing of what it does; give it a `run` of its own")
     return kind
 
 

@@ -1,28 +1,64 @@
-"""How a strategy of whatever origin is held."""
+"""How a strategy of whatever origin is checked, made and held."""
 
 from __future__ import annotations
 
-from autoreason.errors import AutoreasonError, StrategyRaised
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyRaised
 from autoreason.events import Delivered
+from autoreason.settings import Settings
 from autoreason.strategies.finding import described
+from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.venue import Venue
 
 _OURS = "autoreason."
 
 
+def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
+    """Raise `InvalidInput` where the strategy cannot be held with these settings."""
+    if task.entries and not kind.over_texts:
+        raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
+    if kind.over_texts and not task.entries:
+        raise InvalidInput(f"{settings.strategy} has no texts to judge; give the task its entries")
+    with theirs_to_mend(kind, settings.strategy):
+        kind.check(settings)
+
+
+def made(kind: type[Strategy], venue: Venue) -> Strategy:
+    """A strategy that is ready to be held."""
+    name = venue.settings.strategy
+    with theirs_to_mend(kind, name):
+        strategy = kind(venue)
+    if not hasattr(strategy, "story"):
+        raise StrategyRaised(
+            f"the strategy {name} is only half made; call super().__init__(venue) in its __init__"
+        )
+    return strategy
+
+
 async def held(strategy: Strategy) -> Delivered:
-    """A strategy's run; what somebody else's class raises is theirs to mend, and nothing is lost by it."""
+    """A strategy's run, up to a text that was told to everybody."""
     name = strategy.settings.strategy
-    try:
-        delivered = await strategy.run()
-    except AutoreasonError:
-        raise
-    except Exception as error:
-        if type(strategy).__module__.startswith(_OURS):
-            raise
-        raise StrategyRaised(f"the strategy {name} raised {described(error)}; mend it") from error
-    if not isinstance(delivered, Delivered):
+    with theirs_to_mend(type(strategy), name):
+        # Somebody else's class may return what it likes.
+        delivered: object = await strategy.run()
+    if not isinstance(delivered, Delivered) or strategy.story.delivered != delivered:
         raise StrategyRaised(
             f"the strategy {name} ended without a text; end its run with self.deliver(...)"
         )
     return delivered
+
+
+@contextmanager
+def theirs_to_mend(kind: type[Strategy], name: str) -> Iterator[None]:
+    """What somebody else's class raises is one sentence to them, and nothing is lost by it."""
+    try:
+        yield
+    except AutoreasonError:
+        raise
+    except Exception as error:
+        if kind.__module__.startswith(_OURS):
+            raise
+        raise StrategyRaised(f"the strategy {name} raised {described(error)}; mend it") from error

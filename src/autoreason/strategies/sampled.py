@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
 from autoreason.settings import Settings
+from autoreason.tournament.attempts import attempts
 from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import in_order
@@ -23,7 +24,6 @@ class Single(Strategy):
 
     summary = "one draft, delivered as it is"
     prompts = ()
-    iterates = False
 
     async def run(self) -> Delivered:
         """Write it and be done."""
@@ -55,22 +55,34 @@ class BestOfN(Strategy):
     async def run(self) -> Delivered:
         """Write them all, then hold the panel."""
         await self.write_draft()
-        most = read_options(self.settings, Samples).n
-        if self.venue.allowance:
-            # What may be spent decides, up to what a judge can rank.
-            most = MOST_SAMPLES
-        number = 1
-        while number < most and self.affords_another(self.settings.playoff):
-            # Only where somebody counts along must one draft wait for another.
-            wave = 1 if self.venue.allowance else most - number
-            numbers = range(number + 1, number + 1 + wave)
-            drafts = [write_draft(self.venue, f"pass/{each}/author") for each in numbers]
-            async for written in in_order(drafts):
-                number += 1
-                self.begin_pass(number)
-                self.take(number, written)
-        winner = await hold_playoff(self.venue, self.story.reigns, most)
-        return self.deliver("done", f"the best of {len(self.story.reigns)} drafts", winner)
+        if self.venue.allowance and self.venue.allowance.limited:
+            await self._write_what_fits()
+        else:
+            await self._write_at_once(read_options(self.settings, Samples).n)
+        drafts = self.story.reigns
+        for attempt in attempts(self.settings):
+            winner = await hold_playoff(self.venue, drafts, MOST_SAMPLES, attempt)
+            if self.story.playoff is None or self.story.playoff.verdict:
+                return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
+        raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
+
+    async def _write_at_once(self, n: int) -> None:
+        """All the others beside the first."""
+        numbers = range(2, n + 1)
+        drafts = [write_draft(self.venue, f"pass/{number}/author") for number in numbers]
+        # All are in before the first is taken: whatever ends the run here must not lose the others.
+        written = [each async for each in in_order(drafts)]
+        for number, each in zip(numbers, written, strict=True):
+            self.begin_pass(number)
+            self.take(number, each)
+
+    async def _write_what_fits(self) -> None:
+        """One after another, as many as the allowance pays for and a judge can rank."""
+        for number in range(2, MOST_SAMPLES + 1):
+            if not self.affords_another(self.settings.playoff):
+                return
+            self.begin_pass(number)
+            self.take(number, await write_draft(self.venue, f"pass/{number}/author"))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

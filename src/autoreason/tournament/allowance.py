@@ -33,7 +33,16 @@ class Allowance:
             raise InvalidInput(
                 "budgets cannot be matched by cost where a price is not known; match calls or tokens"
             )
+        if self.unit == "tokens" and self.total.unmetered:
+            raise InvalidInput(
+                "budgets cannot be matched by tokens where a provider does not count them; match calls"
+            )
         return Decimal(getattr(self.total, self.unit) or 0)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.amount is not None
 
     def begin_pass(self) -> None:
         """What is spent from here on belongs to one pass."""
@@ -43,9 +52,19 @@ class Allowance:
         """Remember the dearest pass."""
         self._dearest = max(self._dearest, self.spent - self._begun)
 
-    def fits_another(self, calls_after: int = 0) -> bool:
-        """Whether a pass as dear as the dearest fits, and with it the calls that come after the last one."""
+    def fits_another(self, calls: int = 1, calls_after: int = 0) -> bool:
+        """Whether another pass fits, and with it the calls that come after the last one.
+
+        It is taken to be as dear as the dearest so far, or the first to take so many `calls`.
+        """
         if self.amount is None:
             return True
-        a_call = self.spent / self.total.calls if self.total.calls else Decimal(0)
-        return self.spent + self._dearest + calls_after * a_call <= self.amount
+        a_call = self._a_call()
+        needed = (self._dearest or calls * a_call) + calls_after * a_call
+        return self.spent < self.amount and self.spent + needed <= self.amount
+
+    def _a_call(self) -> Decimal:
+        """What a call takes, on average so far."""
+        if self.unit == "calls":
+            return Decimal(1)
+        return self.spent / self.total.calls if self.total.calls else Decimal(0)

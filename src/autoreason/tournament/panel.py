@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from autoreason.errors import Interruption
 from autoreason.events import BallotCast, Verdict
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.chance import draw
@@ -114,13 +113,13 @@ async def in_order(work: list[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
     Calls beside the one that failed are paid for, so they are waited for and recorded.
     """
     tasks = [asyncio.ensure_future(item) for item in work]
-    failure: Interruption | None = None
+    failure: Exception | None = None
     try:
         for task in tasks:
             try:
                 result = await task
-            except Interruption as interruption:
-                failure = failure or interruption
+            except Exception as raised:
+                failure = failure or raised
             else:
                 if not failure:
                     yield result

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoreason.events import PlayoffDecided, Reigning
+from autoreason.tournament.attempts import stage_of
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.venue import Venue
 
 
 async def hold_playoff(
-    venue: Venue, reigns: Sequence[Reigning], most: int | None = None
+    venue: Venue, reigns: Sequence[Reigning], most: int | None = None, attempt: int = 0
 ) -> Reigning:
-    """The text to deliver; the last incumbent where there is nothing to decide."""
+    """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
     finalists = choose_finalists(reigns, most or venue.settings.playoff_texts)
     if not venue.settings.playoff or len(finalists) < 2:
         return reigns[-1]
@@ -21,7 +22,7 @@ async def hold_playoff(
     # Every judge counts towards the evidence, so none is spared. Ties go to the last incumbent.
     panel = Panel(
         venue,
-        "playoff",
+        stage_of("playoff", attempt),
         {name: by_name[name].text for name in reversed(by_name)},
         Size(start=venue.settings.playoff),
     )

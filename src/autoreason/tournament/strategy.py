@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, PanelFailed, plainly
@@ -46,8 +47,8 @@ class Strategy:
     """What it does, in a line."""
     prompts: ClassVar[tuple[str, ...] | None] = None
     """The prompts it uses beside the common ones; None is all of them."""
-    iterates: ClassVar[bool] = True
-    """Whether it holds passes, as many as its settings and its allowance let it."""
+    over_texts: ClassVar[bool] = False
+    """Whether finished texts are what it is held over."""
 
     def __init__(self, venue: Venue) -> None:
         self.story = Story(task=venue.task, settings=venue.settings)
@@ -101,7 +102,7 @@ class Strategy:
     def affords_another(self, calls_after: int = 0) -> bool:
         """Whether the allowance, where there is one, pays for another pass and what comes after."""
         allowance = self.venue.allowance
-        return allowance is None or allowance.fits_another(calls_after)
+        return allowance is None or allowance.fits_another(self._calls_a_pass(), calls_after)
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
@@ -165,6 +166,11 @@ class Strategy:
         delivered = deliver(self.story, status, reason, text or self.incumbent)
         self.tell(delivered)
         return delivered
+
+    def _calls_a_pass(self) -> int:
+        """What a pass takes as it is planned; a call where nobody can say."""
+        _, likely, _ = self.plans(changed(self.settings, passes=1, playoff=0)) or ({}, {}, {})
+        return max(1, sum(likely.values()) - likely.get("author", 0))
 
     def _give_up_on_dead_passes(self) -> None:
         recent = self.story.passes[-self.settings.inconclusive :]

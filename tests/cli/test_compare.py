@@ -1,0 +1,98 @@
+"""`compare`: does refinement help at all?"""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.inside import Inside
+
+BRIEF = "Write about tides and boats"
+SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")
+TWO = ("--strategies", "improve,single")
+
+OWN = """
+from autoreason import Strategy
+
+class Mine(Strategy):
+    prompts = ()
+
+    async def run(self):
+        await self.write_draft()
+        return self.deliver("done", "mine is done")
+"""
+
+
+def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
+    said = inside("compare", BRIEF, *SMALL, *TWO)
+    assert said.status == 0
+    assert "improve against" in said.out
+    assert "Nobody wins" in said.out
+    assert "kept the draft" in said.out
+    assert "repeat 1 improve, " in said.err
+
+
+def test_programs_get_everything_as_one_object(inside: Inside) -> None:
+    found = inside("compare", BRIEF, *SMALL, *TWO, "--json", "-q").json
+    report = found["report"]
+    assert [each["strategy"] for each in report["entrants"]] == ["improve", "single"]
+    assert (report["repeats"], report["judged"], report["match"]) == (2, 2, "calls")
+    assert found["conclusion"].startswith(("nobody wins", "improve wins", "single wins"))
+    assert inside("show", "--json").json == found
+    assert inside("runs", "--json").json[0]["strategy"] == "compare"
+
+
+def test_a_strategy_of_ones_own_is_compared_from_any_folder(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside.write("mine.py", OWN)
+    names = ("--strategies", "improve,mine.py:Mine")
+    assert inside("compare", BRIEF, *SMALL, *names, "--max-calls", "3", "-q").status == 3
+    (inside.folder / "elsewhere").mkdir()
+    monkeypatch.chdir(inside.folder / "elsewhere")
+    resumed = inside("resume", "--max-calls", "100", "-q")
+    assert resumed.status == 0
+    assert "mine.py:Mine" in resumed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--strategies", "improve"), "two different strategies"),
+        (("--strategies", "improve,improve"), "two different strategies"),
+        (("--strategies", "improve,nobody"), "no strategy 'nobody'"),
+        (("--strategies", "improve,"), "no strategy ''"),
+        (("--strategies", "improve,none.py:Mine"), "no file"),
+        (("--strategies", "single,improve"), "single spends nothing"),
+        (("--repeats", "0"), "repeats is 0"),
+        (("--panel", "1"), "judges is 1"),
+        (("--panel", "0"), "judges is 0"),
+        (("--panel", "1000"), "judges is 1000"),
+        (("--match", "cost"), "cost nothing"),
+        (("--match", "cost", "-m", "ollama/none", "--critic-model", "openai/none"), "not known"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence_and_writes_nothing(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = inside("compare", BRIEF, "-m", "echo/echo", *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_an_allowance_is_kept_by_all(inside: Inside) -> None:
+    found = inside(
+        "compare", BRIEF, *SMALL, "--strategies", "improve,critique_revise", "--allowance", "4",
+        "--json", "-q",
+    ).json  # fmt: skip
+    assert [each["spent"]["calls"] for each in found["report"]["entrants"]] == [8, 8]
+
+
+def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
+    for calls in ("1", "4", "7"):
+        assert inside("compare", BRIEF, *SMALL, *TWO, "--max-calls", calls, "-q").status == 3
+        shown = inside("show")
+        assert shown.status == 0
+        assert "autoreason resume" in shown.out
+        assert inside("show", "--json").status == 0
+    resumed = inside("resume", "--max-calls", "100", "--json", "-q").json
+    assert resumed["status"] == "done"

@@ -1,0 +1,178 @@
+"""`judge`: a table, one plain sentence, and exit statuses that say what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+from tests.tournament.stage import cut_off
+
+from autoreason.exchange import Reply
+from autoreason.models import doubles
+from autoreason.models.pool import ModelPool
+
+TEXTS = {
+    "alpha.md": "Alpha tides come twice a day. Boats wait for them.",
+    "beta.md": "Beta tides are slow.",
+    "gamma.md": "Gamma boats leave when the water is high.",
+}
+PANEL = ("-m", "echo/echo", "--seed", "7", "--judges", "3")
+
+
+@pytest.fixture
+def texts(inside: Inside) -> tuple[str, ...]:
+    """Three files."""
+    return tuple(inside.write(name, text) for name, text in TEXTS.items())
+
+
+def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges who answer with nothing that could be read."""
+
+    async def ask(*_: object) -> Reply:
+        return cut_off("Well")
+
+    monkeypatch.setattr(doubles.EchoModel, "ask", ask)
+
+
+def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple[str, ...]) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL)
+    assert said.status == 0
+    assert all(name in said.out for name in TEXTS)
+    assert re.search(r"(?m)^(Nobody wins|\w+\.md wins)", said.out)
+    assert "autoreason show" in said.out
+    assert "judge 1: " in said.err
+
+
+def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
+    found = said.json
+    assert {"run", "status", "calls", "tokens", "cost", "seed", "conclusion", "report"} <= set(
+        found
+    )
+    assert (found["status"], found["calls"], found["seed"]) == ("done", 3, 7)
+    report = found["report"]
+    assert {each["name"] for each in report["standings"]} == set(TEXTS)
+    assert sum(each["points"] for each in report["standings"]) == 3 * 6
+    assert report["ballots"] == 3
+    assert set(report["wins"]) == set(TEXTS)
+    shown = inside("show", found["run"], "--json").json
+    assert shown == found
+
+
+def test_the_contract_of_the_brief_is_checked_in_every_text(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    brief = inside.write("brief.md", "---\nmax_words: 6\n---\nWrite about tides.\n")
+    found = inside("judge", brief, *texts, *PANEL, "--json", "-q").json
+    broken = {name for name, said in found["violations"].items() if said}
+    assert broken == {"alpha.md", "gamma.md"}
+
+
+def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...]) -> None:
+    found = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise", "--json", "-q").json
+    assert found["calls"] == 3 * 3 * 2
+    assert found["report"]["ballots"] + found["report"]["abstained"] == 9
+
+
+def test_texts_are_cut_alike_where_that_is_asked_for(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "--json", "-q")
+    words = {each["name"]: each["words"] for each in said.json["report"]["standings"]}
+    assert words["alpha.md"] == 6
+    assert words["beta.md"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("alpha.md",), "2 to 10 texts, not 1"),
+        ((), "2 to 10 texts, not 0"),
+        (("alpha.md", "alpha.md"), "alpha.md is named twice"),
+        (("alpha.md", "copy.md"), "are the same text"),
+        (("alpha.md", "empty.md"), "empty"),
+        (("alpha.md", "beta.md", "--judges", "1"), "judges is 1"),
+        (("alpha.md", "beta.md", "--judges", "0"), "judges is 0"),
+        (("alpha.md", "beta.md", "--judge-model", "nobody/none"), "nobody"),
+    ],
+)
+@pytest.mark.usefixtures("texts")
+def test_what_cannot_be_judged_is_one_sentence_and_writes_nothing(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    inside.write("copy.md", f" {TEXTS['alpha.md']}\n\n")
+    inside.write("empty.md", " \n")
+    refused = inside("judge", "Write about tides", *arguments, "-m", "echo/echo")
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+@pytest.mark.parametrize("more", [(), ("--pairwise",)])
+def test_a_text_over_the_window_is_refused_before_anything_is_spent(
+    inside: Inside, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(ModelPool, "window", lambda *_: 2000)
+    long = inside.write("long.md", "Delta " * 3000)
+    refused = inside("judge", "Write about tides", *texts, long, *PANEL, *more)
+    assert refused.status == 2
+    assert "needs about" in refused.err
+    assert not inside.journal_exists
+
+
+def test_dead_judges_are_exit_5_and_the_table_comes_with_resume(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        deaf(patch)
+        failed = inside("judge", "Write about tides", *texts, *PANEL, "-q")
+    assert failed.status == 5
+    assert "autoreason resume" in failed.sentence
+    resumed = inside("resume")
+    assert resumed.status == 0
+    assert all(name in resumed.out for name in TEXTS)
+    assert "3 votes counted" in resumed.out
+
+
+def test_names_that_look_like_markup_are_names(inside: Inside) -> None:
+    one = inside.write("[bold]a.md", "A text.")
+    other = inside.write("[link=b].md", "Another text.")
+    said = inside("judge", "Write about tides", one, other, *PANEL, "-q")
+    assert said.status == 0
+    assert one in said.out
+    assert other in said.out
+
+
+def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    paused = inside("judge", "Write about tides", *texts, *PANEL, "--max-calls", "2", "-q")
+    assert paused.status == 3
+    shown = inside("show")
+    assert shown.status == 0
+    assert "autoreason resume" in shown.out
+    resumed: Any = inside("resume", "--max-calls", "3", "--json", "-q").json
+    assert (resumed["status"], resumed["calls"]) == ("done", 3)
+    assert inside("runs", "--json").json[0]["strategy"] == "judge"
+    finished = inside("resume", resumed["run"])
+    assert finished.status == 2
+    assert f"`autoreason show {resumed['run']}` tells what came of it" in finished.sentence
+
+
+def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
+    inside: Inside, texts: tuple[str, ...], server: Server
+) -> None:
+    server.gate.set()
+    server.broken_from = 3
+    panel = ("-m", "test/slow", "--base-url", server.url, "--judges", "4")
+    failed = inside("judge", "Write about tides", *texts, *panel, "-q")
+    assert failed.status == 4
+    assert "autoreason resume" in failed.sentence
+    server.broken_from = None
+    asked = server.asked
+    resumed = inside("resume", "--json", "-q").json
+    assert (resumed["status"], resumed["report"]["ballots"]) == ("done", 4)
+    assert server.asked - asked <= 2

@@ -1,0 +1,162 @@
+"""`run --strategy`: ours by name, one's own by file, and whatever is wrong in one sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+
+from autoreason.strategies.finding import RIVALS
+
+BRIEF = "Write about tides and boats"
+FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
+
+GOOD = """
+from autoreason import Strategy
+
+class Mine(Strategy):
+    prompts = ("improve",)
+
+    async def run(self):
+        await self.write_draft()
+        {middle}
+        return self.deliver("done", "mine is done")
+"""
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy: str) -> None:
+    whole = inside("run", BRIEF, *FAST, "--strategy", strategy)
+    assert whole.status == 0
+    assert whole.out.startswith("# ")
+    listed = inside("runs", "--json").json
+    assert listed[0]["strategy"] == strategy
+    assert BRIEF in inside("runs").out
+    shown = inside("show")
+    assert shown.status == 0
+    assert strategy == "autoreason" or strategy in shown.out
+    assert inside("show", "--text").out == whole.out
+    found = inside("show", "--json").json
+    assert found["settings"]["strategy"] == strategy
+    calls = found["spent"]["calls"]
+    if calls > 1:
+        paused = inside("run", BRIEF, *FAST, "--strategy", strategy, "--max-calls", str(calls - 1))
+        assert paused.status == 3
+        resumed = inside("resume", "--max-calls", str(calls), "-q")
+        assert (resumed.status, resumed.out) == (0, whole.out)
+    assert inside("replay", "last").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--strategy", "nobody"), "no strategy 'nobody'"),
+        (("--strategy", "judge"), "no strategy 'judge'"),
+        (("--strategy", "compare"), "no strategy 'compare'"),
+        (("--strategy", "none.py:Mine"), "no file none.py"),
+        (("--strategy", "mine.py:Theirs"), "no class Theirs"),
+        (("--strategy", "mine.py:Strategy"), "a `run` of its own"),
+        (("--strategy", "broken.py:Mine"), "SyntaxError"),
+        (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
+        (("--strategy", "best_of_n", "--option", "n=1"), "n is 1"),
+        (("--strategy", "best_of_n", "--option", "n=many"), "n"),
+        (("--strategy", "best_of_n", "--option", "size=3"), "no option `size`"),
+        (("--strategy", "best_of_n", "--option", "n"), "name=value"),
+        (("--strategy", "best_of_n", "--no-playoff"), "--no-playoff"),
+        (("--strategy", "single", "--option", "n=3"), "no option `n`"),
+        (("--option", "n=3"), "no option `n`"),
+    ],
+)
+def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    inside.write("mine.py", GOOD.format(middle=""))
+    inside.write("broken.py", "class Mine(:\n")
+    inside.write(
+        "raising.py",
+        "from autoreason import Strategy\nclass Mine(Strategy):\n"
+        "    def __init__(self, venue):\n        raise ValueError('not today')\n"
+        "    async def run(self):\n        pass\n",
+    )
+    refused = inside("run", BRIEF, *FAST, *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_a_strategy_of_ones_own_that_fails_goes_on_elsewhere_once_mended(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside.write("mine.py", GOOD.format(middle="raise LookupError('no such shelf')"))
+    failed = inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine")
+    assert failed.status == 2
+    assert "raised LookupError (no such shelf) at mine.py:9" in failed.sentence
+    assert "autoreason resume" in failed.sentence
+
+    (inside.folder / "elsewhere").mkdir()
+    monkeypatch.chdir(inside.folder / "elsewhere")
+    again = inside("resume", "-q")
+    assert again.status == 2
+    assert "no such shelf" in again.sentence
+    assert inside("show", "--text").out.startswith("# ")
+
+    (inside.folder / "mine.py").write_text(GOOD.format(middle="pass"))
+    mended = inside("resume", "-q")
+    assert mended.status == 0
+    assert mended.out.startswith("# ")
+    assert inside("show", "--json").json["spent"]["calls"] == 1
+
+
+def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> None:
+    inside.write("mine.py", GOOD.format(middle=""))
+    assert inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine").status == 0
+    (inside.folder / "mine.py").unlink()
+    assert inside("runs").status == inside("show").status == 0
+    assert "mine.py:Mine" in inside("show").out
+    replayed = inside("replay", "last")
+    assert replayed.status == 2
+    assert "no file" in replayed.sentence
+
+
+def test_a_dry_run_of_a_strategy_calls_nothing(inside: Inside) -> None:
+    inside.write("mine.py", GOOD.format(middle=""))
+    for strategy in (*RIVALS, "mine.py:Mine"):
+        said = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
+        assert said.status == 0
+        assert BRIEF in said.out
+    assert not inside.journal_exists
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
+    shell: Shell, server: Server, command: str
+) -> None:
+    server.held_from = 3
+    how = (
+        ("--strategy", "self_refine")
+        if command == "run"
+        else ("--strategies", "improve,single", "--repeats", "1", "--panel", "2")
+    )
+    address = ("-m", "test/slow", "--base-url", server.url, "--passes", "2", "-q")
+    running = shell.start(command, BRIEF, *address, *how, stdout=subprocess.DEVNULL)
+    try:
+        while server.asked < 3:
+            time.sleep(0.05)
+            assert running.poll() is None
+        watching = shell.start("watch", "--no-live", stderr=subprocess.PIPE)
+        assert watching.stderr is not None
+        first = watching.stderr.readline()
+        server.gate.set()
+        seen = first + watching.stderr.read()
+        assert watching.wait(60) == 0
+        watching.stderr.close()
+        assert running.wait(60) == 0
+    finally:
+        server.gate.set()
+        running.wait(60)
+    assert "draft: written" in seen
+    assert "autoreason show" in seen

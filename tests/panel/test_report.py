@@ -1,0 +1,139 @@
+"""The report counts what was voted, and says nothing that the votes do not."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.events import BallotCast
+from autoreason.panel.report import BEYOND_CHANCE, Judged, PanelReport, report
+from autoreason.story import Story
+from autoreason.task import Entry, Task
+
+NAMES = ("a", "b", "c")
+WORDS = {"a": 10, "b": 20, "c": 30}
+
+
+def strict(*rankings: str, cluster: int = 0) -> list[Judged]:
+    """Ballots such as `bca`, best first."""
+    return [Judged(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings]
+
+
+def cast(*rankings: str | None) -> list[BallotCast]:
+    """The same as they were cast, all in one order."""
+    return [
+        BallotCast(
+            stage="panel",
+            seat=seat,
+            model="m",
+            order=NAMES,
+            labels=("P", "Q", "R"),
+            ranking=tuple(each) if each else None,
+        )
+        for seat, each in enumerate(rankings)
+    ]
+
+
+_ballots = st.lists(
+    st.sampled_from(["".join(p) for p in permutations("abc")]), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(_ballots)
+def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: list[str]) -> None:
+    found = report(strict(*ballots), WORDS, cast(*ballots))
+    standings = {each.name: each for each in found.standings}
+    for name in NAMES:
+        assert standings[name].points == sum(3 - each.index(name) for each in ballots)
+        assert standings[name].first == sum(each[0] == name for each in ballots)
+        assert standings[name].words == WORDS[name]
+    for one, other in permutations(NAMES, 2):
+        above = sum(each.index(one) < each.index(other) for each in ballots)
+        assert found.wins[one][other] == above
+    for duel, (one, other) in zip(found.duels, combinations(NAMES, 2), strict=True):
+        assert (duel.one, duel.other) == (one, other)
+        assert (duel.wins, duel.losses) == (found.wins[one][other], found.wins[other][one])
+        assert duel.holm is None or duel.test.p is None or duel.holm >= duel.test.p
+    points = [each.points for each in found.standings]
+    assert points == sorted(points, reverse=True)
+    assert found.ballots == len(ballots)
+    assert found.positions == tuple(sum(b[0] == name for b in ballots) for name in NAMES)
+
+
+def test_the_winner_is_whoever_leads_beyond_chance() -> None:
+    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9), chance=0.001).winner == "b"
+    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9)).winner == "b"
+    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3).winner is None
+    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca")).winner is None
+    at = report(strict("bac"), WORDS, cast("bac"), chance=BEYOND_CHANCE)
+    assert at.winner == "b"
+
+
+def test_a_tie_at_the_top_has_no_winner() -> None:
+    found = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
+    assert found.winner is None
+    assert found.standings[0].points == found.standings[1].points
+
+
+def test_texts_that_are_the_same_share_their_place() -> None:
+    shared = [Judged(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
+    found = report(shared, WORDS, cast("abc"))
+    standings = {each.name: each for each in found.standings}
+    assert standings["a"].points == standings["b"].points == 4 * 2.5
+    assert standings["a"].first == standings["b"].first == 2
+    assert found.wins["a"]["b"] == found.wins["b"]["a"] == 0
+    assert found.winner is None
+
+
+def test_one_ballot_shows_nothing_beyond_itself() -> None:
+    found = report(strict("abc"), WORDS, cast("abc"))
+    assert found.winner is None
+    assert found.agreement is None
+    assert found.detectable.value is None
+    assert found.detectable.reason
+
+
+def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
+    found = report([], WORDS, cast(None, None))
+    assert (found.ballots, found.invalid, found.winner) == (0, 2, None)
+    assert found.agreement is None
+    for unknown in (found.concordance, found.longer, found.detectable):
+        assert unknown.value is None
+        assert unknown.reason
+    for test in (found.position_test, found.concordance_test):
+        assert test.p is None
+        assert test.reason
+    for each in found.standings:
+        assert each.mean.value is None
+        assert each.strength.value is None
+
+
+def test_a_panel_not_yet_held_has_an_empty_report() -> None:
+    from autoreason.panel.results import panel_report
+
+    task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
+    found = panel_report(Story(task=task))
+    assert (found.ballots, found.winner) == (0, None)
+
+
+def test_majorities_in_a_circle_are_told() -> None:
+    ballots = ["abc", "bca", "cab"]
+    found = report(strict(*ballots), WORDS, cast(*ballots))
+    assert found.condorcet is None
+    assert [set(cycle) for cycle in found.cycles] == [set(NAMES)]
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_repeats_hang_together(repeats: int) -> None:
+    judged = [each for number in range(repeats) for each in strict(*["bac"] * 7, cluster=number)]
+    found: PanelReport = report(judged, WORDS, cast(*["bac"] * 7))
+    assert found.repeats == repeats
+    duel = next(each for each in found.duels if {each.one, each.other} == {"a", "b"})
+    assert duel.test.p is not None
+    # However many judges: so few repeats could all go one way by chance.
+    assert duel.test.p >= 2 * 0.5**repeats - 1e-9
+    assert found.winner is None

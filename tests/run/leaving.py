@@ -1,0 +1,78 @@
+"""Runs that are left after every single call and taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from tests.run.runs import go_on, hold
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.events import LIFECYCLE, AnyEvent
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.run import Result, replay
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+Script = Mapping[str, Any]
+
+
+class Breaking:
+    """A scripted model that answers so many calls, each after a while, and then is out of reach."""
+
+    address = "scripted/scripted"
+
+    def __init__(self, script: Script, calls: int | None = None, luck: int | None = None) -> None:
+        self.answered: list[str] = []
+        self.asked: list[str] = []
+        self._inner = ScriptedModel(script)
+        self._left = calls
+        self._luck = None if luck is None else random.Random(luck)
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer while there is something left."""
+        self.asked.append(request.key)
+        if self._luck:
+            await asyncio.sleep(self._luck.random() / 500)
+        if self._left is not None:
+            if self._left == 0:
+                raise CallFailed(Failure.CONNECTION, "out of reach")
+            self._left -= 1
+        self.answered.append(request.key)
+        return await self._inner.ask(request, on_signal)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def told(journal: Journal, run: str) -> list[AnyEvent]:
+    """A strategy's own story of a run."""
+    return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
+
+
+async def left_after_every_call(
+    journal: Journal, task: Task, settings: Settings, script: Script
+) -> Result:
+    """Assert that it makes no difference where a run is left; how the unbroken one ended."""
+    whole = Breaking(script)
+    ended = await hold(journal, whole, task=task, settings=settings)
+    story = told(journal, ended.run)
+    for calls in range(len(whole.answered)):
+        broken = Breaking(script, calls)
+        paused = await hold(journal, broken, task=task, settings=settings)
+        assert paused.status == "provider_failed"
+        recorded = set(broken.answered)
+        assert len(recorded) == calls
+        mended = Breaking(script)
+        result = await go_on(journal, paused.run, mended)
+        assert (result.status, result.text) == (ended.status, ended.text)
+        assert result.calls == ended.calls
+        assert not recorded & set(mended.asked)
+        assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)
+        assert told(journal, result.run) == story
+    assert (await replay(ended.run, journal=journal)).same
+    return ended

@@ -1,0 +1,80 @@
+"""Every strategy can be left at any moment; limits, stops and replays hold for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.run.leaving import Breaking, left_after_every_call, told
+from tests.run.runs import TASK, go_on, hold, settings
+from tests.strategies.test_rivals import VARIED
+from tests.tournament.stage import USUAL
+
+from autoreason.journal import Journal
+from autoreason.run import Switch, replay
+from autoreason.settings import Budget
+from autoreason.strategies.finding import RIVALS
+
+SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "k": 1}
+SCRIPT: dict[str, Any] = {
+    role: said for role, said in {**USUAL, **VARIED}.items() if role != "person"
+}
+
+
+def options(strategy: str) -> dict[str, Any]:
+    """A strategy at its shortest."""
+    own = {"strategy_options": {"n": 3}} if strategy == "best_of_n" else {}
+    return {**SHORT, **own, "strategy": strategy}
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+async def test_left_after_any_call_a_strategy_ends_the_same_and_asks_nothing_twice(
+    journal: Journal, strategy: str
+) -> None:
+    ended = await left_after_every_call(journal, TASK, settings(**options(strategy)), SCRIPT)
+    assert ended.text
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
+    journal: Journal, strategy: str
+) -> None:
+    whole = await hold(journal, Breaking(SCRIPT), settings=settings(**options(strategy)))
+    for calls in range(1, whole.calls):
+        limited = settings(**options(strategy), budget=Budget(calls=calls))
+        first = Breaking(SCRIPT)
+        paused = await hold(journal, first, settings=limited)
+        assert (paused.status, paused.calls) == ("budget", calls)
+        second = Breaking(SCRIPT)
+        higher = {"budget": Budget(calls=whole.calls)}
+        result = await go_on(journal, paused.run, second, changes=higher)
+        assert (result.status, result.text, result.calls) == (
+            whole.status,
+            whole.text,
+            whole.calls,
+        )
+        assert not set(first.asked) & set(second.asked)
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
+    journal: Journal, strategy: str
+) -> None:
+    switch = Switch()
+    switch.stop()
+    model = Breaking(SCRIPT)
+    stopped = await hold(journal, model, settings=settings(**options(strategy)), switch=switch)
+    assert (stopped.status, model.asked) == ("stopped", [])
+    result = await go_on(journal, stopped.run, model)
+    assert result.text
+    assert (await replay(result.run, journal=journal)).same
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+async def test_the_order_of_replies_changes_no_story(journal: Journal, strategy: str) -> None:
+    stories = []
+    for luck in range(3):
+        model = Breaking(SCRIPT, luck=luck)
+        result = await hold(journal, model, settings=settings(**options(strategy)))
+        stories.append(told(journal, result.run))
+    assert stories[0] == stories[1] == stories[2]

@@ -1,0 +1,95 @@
+"""Parts work side by side, and tell their story one after another."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.errors import ProviderFailed, Stopped
+from autoreason.events import AnyEvent, DraftFailed, PartTold
+from autoreason.tournament.panel import in_order
+from autoreason.tournament.parts import side_by_side
+from autoreason.tournament.venue import Tell
+
+
+def event(part: int, step: int) -> AnyEvent:
+    """Something a part tells."""
+    made = DraftFailed(attempt=step, reason="empty", detail="")
+    return PartTold(part=str(part), event=made)
+
+
+async def work(part: int, steps: int, luck: random.Random, tell: Tell) -> int:
+    """Tells so many events, each after a while."""
+    for step in range(steps):
+        await asyncio.sleep(luck.random() / 5000)
+        tell(event(part, step))
+    return part
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 4), max_size=5), st.integers(0, 2**16))
+async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], seed: int) -> None:
+    told: list[AnyEvent] = []
+    luck = random.Random(seed)
+    works = [partial(work, part, count, luck) for part, count in enumerate(steps)]
+    assert await side_by_side(told.append, works) == list(range(len(steps)))
+    assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**16))
+async def test_parts_within_parts_keep_their_order_too(seed: int) -> None:
+    luck = random.Random(seed)
+
+    async def nested(part: int, tell: Tell) -> list[int]:
+        return await side_by_side(
+            tell, [partial(work, 10 * part + inner, 2, luck) for inner in range(3)]
+        )
+
+    told: list[AnyEvent] = []
+    await side_by_side(told.append, [partial(nested, part) for part in range(3)])
+    assert told == [event(10 * p + i, s) for p in range(3) for i in range(3) for s in range(2)]
+
+
+@pytest.mark.parametrize("failure", [Stopped("x"), ProviderFailed("x"), LookupError("x")])
+async def test_whatever_fails_the_others_are_waited_for(failure: Exception) -> None:
+    ended: list[int] = []
+
+    async def one(number: int) -> int:
+        if number == 1:
+            raise failure
+        await asyncio.sleep(0.002 * number)
+        ended.append(number)
+        return number
+
+    results: list[int] = []
+
+    async def collect() -> None:
+        async for result in in_order([one(number) for number in range(4)]):
+            results.append(result)
+
+    with pytest.raises(type(failure)):
+        await collect()
+    assert results == [0], "what comes after a failure is no result yet"
+    assert ended == [0, 2, 3], "but it is paid for"
+
+
+async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def fail(number: int) -> Any:
+        await asyncio.sleep(0.001 * (3 - number))
+        raise Stopped(str(number))
+
+    with pytest.raises(Stopped, match="0"):
+        async for _ in in_order([fail(number) for number in range(3)]):
+            pass
+    gc.collect()
+    assert not caplog.records
