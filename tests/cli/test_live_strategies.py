@@ -75,6 +75,8 @@ def case(name: str) -> tuple[Task, Settings]:
             "judges": 2,
         }
         return TASK, settings(strategy=name, strategy_options=own, passes=1)
+    if name == "certify":
+        return TASK, settings(strategy=name, strategy_options={"model": "scripted/scripted"})
     texts = Task(brief=TASK.brief, entries=ENTRIES)
     if name == "rejudge":
         again = tuple(type(e)(name=e.name, text=e.text, stage="again/pass/1") for e in ENTRIES)

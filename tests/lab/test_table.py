@@ -8,9 +8,9 @@ from tests.lab.rivals import compared, comparing, plug_in, priced, reported
 from tests.lab.test_comparison import OWN
 from tests.tournament.stage import document
 
-from autoreason.cli.studies import spent_by_part
 from autoreason.exchange import Outcome, Reply
 from autoreason.journal import Journal
+from autoreason.run.studies import spent_by_part
 
 NOTHING = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
 

@@ -93,3 +93,27 @@ async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silenc
             pass
     gc.collect()
     assert not caplog.records
+
+
+async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -> None:
+    told: list[AnyEvent] = []
+
+    def tell(now: AnyEvent) -> None:
+        if now == event(1, 1):
+            raise Stopped("the record cannot be written")
+        told.append(now)
+
+    async def last_words(tell: Tell) -> int:
+        tell(event(1, 0))
+        tell(event(1, 1))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            tell(event(1, 2))
+        return 1
+
+    with pytest.raises(Stopped):
+        await side_by_side(tell, [partial(work, 0, 2, random.Random(1)), last_words])
+    gc.collect()
+    await asyncio.sleep(0.01)
+    assert told == [event(0, 0), event(0, 1), event(1, 0)]

@@ -36,9 +36,10 @@ class _Lane:
             self._waiting.append(event)
 
     def open(self) -> None:
-        waiting, self._waiting = self._waiting or [], None
-        for event in waiting:
+        # Open only once all of it is told: where telling fails, what comes later must not get ahead of it.
+        for event in self._waiting or ():
             self._tell(event)
+        self._waiting = None
 
 
 async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
