@@ -113,7 +113,7 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
         return 1
 
     with pytest.raises(Stopped):
-        await side_by_side(tell, [partial(work, 0, 2, random.Random(1)), last_words])
+        await side_by_side(tell, [partial(work, 0, 2, random.Random(1)), partial(last_words)])
     gc.collect()
     await asyncio.sleep(0.01)
     assert told == [event(0, 0), event(0, 1), event(1, 0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,7 @@ class PromptSet:
 
     @cached_property
     def _templates(self) -> dict[str, Template]:
-        environment = _environment()
-        return {name: environment.from_string(source) for name, source in self.sources.items()}
+        return {name: _compiled(source) for name, source in self.sources.items()}
 
 
 @cache
@@ -132,6 +131,12 @@ def variables_of(source: str) -> frozenset[str]:
     header = _HEADER.match(source)
     assert header, "every built-in prompt states its variables"
     return frozenset(header.group(1).split(", ")) - {"none"}
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> Template:
+    # Compiling takes milliseconds, and hundreds of runs use the same few prompts.
+    return _environment().from_string(source)
 
 
 @cache
