@@ -128,11 +128,15 @@ def _all_elections(judges: int, candidates: int, rule: str) -> Mapping[Scores, i
 @cache
 def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     rng = random.Random(0)
-    names = range(candidates)
     panels: defaultdict[Scores, int] = defaultdict(int)
+    # Ballots are drawn once and dealt out again and again: drawing each anew takes many times as long.
+    ballots = [tuple(rng.sample(range(1, candidates + 1), candidates)) for _ in range(_SAMPLE)]
     for _ in range(_SAMPLE):
-        cast = tuple(tuple(rng.sample(names, candidates)) for _ in range(judges))
-        panels[_scores(cast, rule)] += 1
+        cast = rng.choices(ballots, k=judges)
+        if rule == "borda":
+            panels[tuple(sorted(map(sum, zip(*cast, strict=True))))] += 1
+        else:
+            panels[_scores(cast, rule)] += 1
     return panels
 
 
