@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from autoreason.models.doubles import EchoModel
+from autoreason.run.refine import refine_async
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
@@ -55,3 +58,14 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
 
 def test_the_readme_is_looked_at() -> None:
     assert "docs/architecture.md" in links(ROOT / "README.md")
+
+
+async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "twice.py"
+    file.write_text(shown)
+    result = await refine_async(
+        "Write about tides.", EchoModel(), strategy=f"{file}:Twice", journal=tmp_path / "journal.db"
+    )
+    assert (result.status, result.calls, result.origin) == ("done", 2, "pass 1")

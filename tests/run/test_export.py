@@ -12,6 +12,7 @@ from tests.tournament.stage import document
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
+from autoreason.panel.entries import make_entries
 from autoreason.run import export
 from autoreason.task import Task
 
@@ -78,3 +79,28 @@ async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
     for folder in (tmp_path / "file" / "out", tmp_path / "file"):
         with pytest.raises(InvalidInput, match=r"cannot write .*; name another folder"):
             export(result.run, folder, journal=journal, force=True)
+
+
+async def test_a_comparison_is_there_part_by_part(journal: Journal, tmp_path: Path) -> None:
+    terms = {"strategies": ["critique_revise", "single"], "repeats": 1, "judges": 2}
+    changes = {"strategy": "compare", "strategy_options": terms, "passes": 1}
+    result = await hold(journal, scripted(), changes=changes)
+    folder = tmp_path / "out"
+    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    assert {
+        "repeat/1/critique_revise/passes/01/B.md",
+        "repeat/1/critique_revise/final.md",
+        "repeat/1/single/final.md",
+        "repeat/1/panel/panels/panel/ballot_1.md",
+        "repeat/1/panel/panels/panel/verdict.json",
+    } <= files
+
+
+async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path) -> None:
+    entries = make_entries({"a.md": "First text.", "../b": "Second text."})
+    task = Task(brief="Write one sentence.", entries=entries)
+    result = await hold(journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2})
+    folder = tmp_path / "out"
+    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    texts = {"texts/a.md", "texts/.._b.md"}
+    assert texts | {"panels/panel/ballot_2.md", "panels/panel/verdict.json"} <= files

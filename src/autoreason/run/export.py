@@ -58,9 +58,31 @@ def _texts(story: Story) -> dict[str, str]:
     if story.playoff:
         files["playoff/verdict.json"] = _pretty(story.playoff)
         files |= {f"playoff/{_file_name(t.name)}.md": t.text for t in story.playoff.texts}
+    files |= _panels(story)
+    for part, within in story.parts.items():
+        files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
     if story.text is not None:
         files["final.md"] = story.text
     return files
+
+
+def _panels(story: Story) -> dict[str, str]:
+    """Finished texts and what judges made of them."""
+    files = {}
+    for entry in story.task.entries if story.task else ():
+        place = f"{_folder(entry.stage)}/" if entry.stage else ""
+        files[f"texts/{place}{_file_name(entry.name).removesuffix('.md')}.md"] = entry.text
+    for stage, panel in story.panels.items():
+        folder = f"panels/{_folder(stage)}"
+        files |= {f"{folder}/ballot_{b.seat + 1}.md": _ballot(b) for b in panel.ballots}
+        if panel.held:
+            files[f"{folder}/verdict.json"] = _pretty(panel.held)
+    return files
+
+
+def _folder(address: str) -> str:
+    """An address as folders within folders."""
+    return "/".join(_file_name(step).lstrip(".") or "_" for step in address.split("/"))
 
 
 def _pass(held: Pass) -> dict[str, str]:

@@ -10,7 +10,7 @@ from autoreason.tournament.critic import CRITICS, criticise
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
 from autoreason.tournament.revision import revise
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.writing import Unwritten, Written, write
+from autoreason.tournament.writing import Unwritten, Written
 
 
 class Iterated(Strategy):
@@ -40,17 +40,10 @@ class Iterated(Strategy):
         return likely, likely, {"author": TEXT_CALLS, "reviser": passes * TEXT_CALLS}
 
     async def _revise(self, number: int, guidance: str) -> Written | Unwritten:
-        text, settings = self.incumbent.text, self.settings
+        text = self.incumbent.text
         key = f"pass/{number}/reviser"
         prompt = self.venue.prompt(self.prompt, key, (text, guidance), text=text, guidance=guidance)
-        request = self.venue.request(
-            "reviser",
-            f"{key}/try/0",
-            settings.models.author,
-            prompt,
-            temperature=settings.author_temperature,
-        )
-        return await write(self.venue, request, key)
+        return await self.write(number, prompt)
 
 
 class Conservative(Iterated):

@@ -31,7 +31,7 @@ from autoreason.tournament.drafting import draft
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.report import deliver
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.writing import Unwritten, Written
+from autoreason.tournament.writing import Unwritten, Written, write
 
 COMMON_PROMPTS = ("system", "task", "author", "mend_leak", "mend_contract")
 Own = TypeVar("Own", bound=Struct)
@@ -113,6 +113,18 @@ class Strategy:
         if guidance:
             self.tell(GuidanceTaken(number=number, text=guidance))
         return guidance
+
+    async def write(self, number: int, prompt: str) -> Written | Unwritten:
+        """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach of contract."""
+        key = f"pass/{number}/reviser"
+        request = self.venue.request(
+            "reviser",
+            f"{key}/try/0",
+            self.settings.models.author,
+            prompt,
+            temperature=self.settings.author_temperature,
+        )
+        return await write(self.venue, request, key)
 
     def take(self, number: int, written: Written | Unwritten) -> None:
         """End a pass with its revision, unless it cannot stand: cut off, a clone, or in breach of contract."""
