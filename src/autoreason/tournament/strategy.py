@@ -115,7 +115,7 @@ class Strategy:
         return guidance
 
     async def write(self, number: int, prompt: str) -> Written | Unwritten:
-        """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach of contract."""
+        """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
         key = f"pass/{number}/reviser"
         request = self.venue.request(
             "reviser",
