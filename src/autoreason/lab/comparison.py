@@ -96,7 +96,7 @@ class Comparison(Strategy):
         reason = (
             f"{len(terms.strategies)} strategies, {terms.repeats} repeats, {len(panels)} panels"
         )
-        return self.deliver("done", reason, self._best(terms, panels))
+        return self.deliver("done", reason, self._best(terms, panels, texts))
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -114,14 +114,15 @@ class Comparison(Strategy):
             with theirs_to_mend(kind, name):
                 kind.check(_alone(settings, name))
 
-    def _best(self, terms: Terms, panels: Mapping[int, HeldPanel]) -> Reigning:
+    def _best(
+        self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
+    ) -> Reigning:
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
         points = dict.fromkeys(terms.strategies, 0)
-        for panel in panels.values():
-            for name, score in (
-                panel.held.verdict.scores.items() if panel.held and panel.held.verdict else ()
-            ):
-                points[name] += score
+        for number, panel in panels.items():
+            scores = panel.held.verdict.scores if panel.held and panel.held.verdict else {}
+            for name, others in sharing(texts[number]).items():
+                points[name] += sum(scores.get(other, 0) for other in others)
         best = max(points, key=lambda name: points[name])
         parts = [self.story.parts[part_name(n, best)] for n in range(terms.repeats, 0, -1)]
         last = next((part.delivered for part in parts if part.delivered), None)
@@ -233,6 +234,15 @@ def panels_of(story: Story) -> dict[int, HeldPanel]:
         if whose == _PANEL and STAGE in part.panels:
             found[int(number)] = part.panels[STAGE]
     return found
+
+
+def sharing(texts: Texts) -> dict[str, tuple[str, ...]]:
+    """For every strategy that delivered, all who delivered the same text, itself included."""
+    delivered = {name: text for name, text in texts.items() if text is not None}
+    return {
+        name: tuple(other for other, second in delivered.items() if same_text(text, second))
+        for name, text in delivered.items()
+    }
 
 
 def distinct(texts: Texts) -> tuple[Entry, ...]:

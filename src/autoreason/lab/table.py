@@ -8,7 +8,7 @@ from statistics import fmean
 from msgspec import Struct
 
 from autoreason.exchange import Spent
-from autoreason.lab.comparison import Terms, Texts, decided, panels_of, part_name
+from autoreason.lab.comparison import Terms, Texts, decided, panels_of, part_name, sharing
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import HeldPanel, Story
 from autoreason.tournament.documents import same_text
@@ -70,14 +70,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
 
 def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
     """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
-    groups = {
-        name: tuple(
-            other
-            for other, text in texts.items()
-            if text is not None and same_text(text, texts[name] or "")
-        )
-        for name in texts
-    }
+    groups = sharing(texts)
     return [
         Judged(ranking=tuple(groups[name] for name in ballot.ranking), cluster=number)
         for ballot in panel.ballots
