@@ -34,6 +34,7 @@ _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
 _PART = 3
 """Steps of a key that name the part of a comparison, or a judge of a panel."""
 _MOST_PARTS = 12
+_PASS = re.compile(r"/pass/(\d+)")
 _SEAT = re.compile(r"/judge/(\d+)")
 
 
@@ -54,6 +55,12 @@ class Call:
         """`draft`, `pass/3` or `playoff`."""
         head, _, rest = self.key.partition("/")
         return f"pass/{rest.partition('/')[0]}" if head == "pass" else head
+
+    @property
+    def within(self) -> str:
+        """What is done within a part: `pass 3 critic`, `judge`."""
+        found = _PASS.search(f"/{self.key}")
+        return f"pass {found.group(1)} {self.role}" if found else self.role
 
     @property
     def seat(self) -> int | None:

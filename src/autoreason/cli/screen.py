@@ -168,7 +168,7 @@ def _step(live: Live, step: Step, width: int, plain: bool) -> Text:
         return line.append(step.said)
     call = step.calls[0]
     if live.study:
-        line.append(f"  {words.count(len(step.calls), 'call')} under way, ")
+        line.append(f"  {call.within}, {words.count(len(step.calls), 'call')} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
     if call.tail and room > 10:
