@@ -133,6 +133,13 @@ def _read_source(source: str) -> tuple[str, str]:
     short = "\n" not in source and len(source) <= _LONGEST_NAME
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
         return source, read_text(Path(source), "brief")
+    if short and not re.search(r"\s", source):
+        for ending in (".md", ".markdown", ".txt"):
+            if _exists(Path(source + ending)):
+                raise InvalidInput(
+                    f"there is no file {source}, but there is {source}{ending}; name that one, "
+                    "or say in more than a word what you want"
+                )
     return "the brief", source.replace("\r\n", "\n")
 
 

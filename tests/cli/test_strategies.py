@@ -147,12 +147,15 @@ def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
         while server.asked < 3:
             time.sleep(0.05)
             assert running.poll() is None
-        watching = shell.start("watch", "--no-live", stderr=subprocess.PIPE)
+        watching = shell.start("watch", "--no-live", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert watching.stderr is not None
         first = watching.stderr.readline()
         server.gate.set()
         seen = first + watching.stderr.read()
         assert watching.wait(60) == 0
+        assert watching.stdout is not None
+        seen += watching.stdout.read()
+        watching.stdout.close()
         watching.stderr.close()
         assert running.wait(60) == 0
     finally:

@@ -61,9 +61,6 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 @options.table_options
 @options.group(
     "Output",
-    options.option(
-        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
-    ),
     options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
 def certify(model: str | None, show: bool, **values: Any) -> int:

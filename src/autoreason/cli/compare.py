@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
 
+if TYPE_CHECKING:
+    from autoreason.settings import Settings
+
 _EPILOG = """\
-\b
-The first strategy named sets the budget; the others may spend as much, and begin another pass only
-if one as dear as their dearest still fits. In each repeat all begin from the same draft.
+The first strategy named sets the budget; the others may spend as much, and begin another pass
+only if one as dear as their dearest still fits. In each repeat all begin from the same draft.
 """
 
 
@@ -25,7 +27,12 @@ if one as dear as their dearest still fits. In each repeat all begin from the sa
         metavar="NAMES",
         help="Strategies, with commas between. [default: autoreason,single,critique_revise]",
     ),
-    options.option("--repeats", type=int, metavar="N", help="How often. [default: 5]"),
+    options.option(
+        "--repeats",
+        type=int,
+        metavar="N",
+        help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
+    ),
     options.option(
         "--match",
         type=click.Choice(["calls", "tokens", "cost"]),
@@ -50,7 +57,7 @@ def compare(brief: str, **values: Any) -> int:
     tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
 
     \b
-      autoreason compare brief.md -m ollama/llama3.1
+      autoreason compare brief.md -m ollama/llama3.1 --dry-run
       autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
       autoreason compare brief.md --match cost -m openai/gpt-5-mini --max-cost 5
     """
@@ -78,4 +85,26 @@ def compare(brief: str, **values: Any) -> int:
         strategy_options={name: value for name, value in own.items() if value is not None},
     )
     prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    if values["dry_run"]:
+        from autoreason.cli.dry import dry_run
+
+        return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+    if not values["quiet"]:
+        _warn_of_few_repeats(settings)
     return begin(task, settings, prompts, values)
+
+
+def _warn_of_few_repeats(settings: Settings) -> None:
+    """Say before anything is spent what the result cannot show."""
+    from autoreason.lab.comparison import Terms, enough_repeats
+    from autoreason.tournament.strategy import read_options
+
+    terms = read_options(settings, Terms)
+    needed = enough_repeats(len(terms.strategies))
+    if terms.held < needed:
+        count = "1 repeat" if terms.held == 1 else f"{terms.held} repeats"
+        click.echo(
+            f"note: {count} of {len(terms.strategies)} strategies cannot show that one of them is "
+            f"best beyond chance; that takes {needed} or more",
+            err=True,
+        )

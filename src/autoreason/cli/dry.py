@@ -186,7 +186,7 @@ def _numbers(span: Span | None) -> str:
 
 def _cost(span: tuple[Decimal, Decimal, Decimal] | None) -> str:
     if span is None:
-        return "unknown: the price of a model is not known"
+        return "unknown: nobody knows a price or how many calls there will be"
     return _span(*map(words.money, span))
 
 

@@ -168,7 +168,9 @@ def rows(
     if attention := contract_broken(result):
         said.append(("", f"Attention: {attention}"))
     if story.trajectory:
-        said.append(("Passes", _passes(story.trajectory)))
+        judged = story.settings is None or story.settings.strategy == "autoreason"
+        taken = f"{len(story.trajectory)}, each text taken as it came"
+        said.append(("Passes", _passes(story.trajectory) if judged else taken))
     if result.text is not None:
         said.append(("Text", _text(result, story, output)))
     took = [

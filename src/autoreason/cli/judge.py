@@ -47,7 +47,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
       autoreason judge brief.md a.md b.md --pairwise --json
     """
     from autoreason.cli import study
-    from autoreason.panel.entries import make_entries
+    from autoreason.panel.entries import cut_options, make_entries
     from autoreason.task import read_task, read_text
 
     names = _names(texts)
@@ -55,7 +55,8 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     task = read_task(brief, facts=values["facts"])
     entries = make_entries(read, equal_length=values["equal_length"])
     strategy = "judge_pairs" if values["pairwise"] else "judge"
-    return study.begin(task, entries, strategy, {}, values)
+    own = cut_options(read, equal_length=values["equal_length"])
+    return study.begin(task, entries, strategy, own, values)
 
 
 def _names(paths: tuple[Path, ...]) -> dict[str, Path]:

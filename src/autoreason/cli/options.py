@@ -305,6 +305,7 @@ table_options = group(
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
     option("-q", "--quiet", is_flag=True, help="No progress."),
     option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+    option("--dry-run", is_flag=True, help="Show what it would take; call nothing."),
 )
 
 

@@ -106,6 +106,11 @@ def _strategy(story: Story | None) -> str | None:
     return story.settings.strategy if story and story.settings else None
 
 
+def _called(strategy: str | None) -> str:
+    """A strategy of one's own without the folder it lies in."""
+    return (strategy or "").rpartition("/")[2]
+
+
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     strategy = _strategy(story)
     won = story.trajectory if story else ()
@@ -117,7 +122,7 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        f"{strategy}: {row.title}" if strategy not in (None, "autoreason") else row.title,
+        row.title if strategy in (None, "autoreason") else f"{_called(strategy)}: {row.title}",
     )
 
 

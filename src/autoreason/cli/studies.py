@@ -54,8 +54,26 @@ def _judge(result: Result, as_json: bool) -> None:
     console.print(verdicts.win_matrix(report))
     console.print()
     rows = [("", _sentence(verdicts.conclusion(report))), *verdicts.notes(report)]
+    rows += _cut(result)
     rows += [("Contract", f"{name}: {'; '.join(said)}") for name, said in broken.items() if said]
     ending.print_rows([*rows, *_took(result)], console)
+
+
+def _cut(result: Result) -> list[tuple[str, str]]:
+    """What judges were not told: that texts were cut to one length."""
+    from autoreason.contract import count_words
+    from autoreason.panel.entries import Cut
+    from autoreason.tournament.strategy import read_options
+
+    story = result.story
+    assert story.settings is not None
+    before = read_options(story.settings, Cut).cut_from
+    now = {e.name: count_words(e.text) for e in story.task.entries} if story.task else {}
+    said = [
+        f"{name} from {words_before:,} words to {now[name]:,}"
+        for name, words_before in before.items()
+    ]
+    return [("Cut", "; ".join(said))] if said else []
 
 
 def _compare(result: Result, journal: Journal, as_json: bool) -> None:
@@ -79,6 +97,10 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
         console.print()
         console.print(verdicts.duels(panel, report.entrants[0].strategy))
         rows = [("", _sentence(verdicts.conclusion(panel))), *verdicts.notes(panel)]
+        if report.judged == 1:
+            rows.insert(
+                1, ("One repeat", "says something of these texts, little of the strategies")
+            )
     console.print()
     matched = f"by {report.match}; what each strategy spent is in the table above"
     rows += [("Matched", matched), *(("Left out", said) for said in report.left_out)]
@@ -112,8 +134,13 @@ def _certify(result: Result, as_json: bool) -> None:
         found = {"conclusion": result.reason, "verdict": certificate.verdict}
         ending.print_json(_head(result) | found | {"certificate": certificate})
         return
-    ending.show_text(result.text or "", bare=True)
     console = stdout_console()
+    if console.is_terminal:
+        from rich.markdown import Markdown
+
+        console.print(Markdown(result.text or ""))
+    else:
+        ending.show_text(result.text or "", bare=True)
     console.print()
     ending.print_rows([("", _sentence(result.reason)), *_took(result)], console)
 

@@ -31,7 +31,12 @@ def begin(
     require_statistics()
     settings = settings_of(strategy, own, values, **changes)
     prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
-    return hold(replace(task, entries=entries), settings, prompts, values)
+    task = replace(task, entries=entries)
+    if values["dry_run"]:
+        from autoreason.cli.dry import dry_run
+
+        return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+    return hold(task, settings, prompts, values)
 
 
 def settings_of(

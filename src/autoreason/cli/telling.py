@@ -114,7 +114,7 @@ class Teller:
             if part.delivered:
                 told = part.delivered
                 text = f"{told.origin}, {words.count(told.words, 'word')}; {told.reason}"
-                self._say(name.removeprefix("repeat/"), text)
+                self._say("", f"{name.replace('/', ' ')}: {text}")
             for panel in part.panels.values():
                 self._panel(name.replace("/", " "), panel)
         for stage, panel in story.panels.items():

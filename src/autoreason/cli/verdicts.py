@@ -40,10 +40,10 @@ def with_interval(found: Estimate, digits: int = 2) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """`0.041`, `under 0.001`."""
+    """`0.041`, `< 0.001`."""
     if p is None:
         return "–"
-    return "under 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def conclusion(report: PanelReport) -> str:
@@ -61,11 +61,11 @@ def _lead(report: PanelReport) -> str:
     ahead = words.count(round(first.points - second.points), "point")
     if report.chance is not None:
         often = words.percent(report.chance)
-        return f"judges ranking at random give a lead of {ahead} {often} of the time"
+        return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
     duel = between(report, first.name, second.name)
     wins, losses = (duel.wins, duel.losses) if duel.one == first.name else (duel.losses, duel.wins)
     return (
-        f"{wins} votes to {losses} against {second.name}, and chance alone would give as much "
+        f"{words.count(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as much "
         f"with p = {p_value(duel.holm)} (corrected for {words.count(len(report.duels), 'pair')})"
     )
 

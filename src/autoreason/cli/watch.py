@@ -54,7 +54,12 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
             view.close()
         row = book.find(row.id)
         took = worked(row.id, journal=book).seconds
-    story = view.live.story
+        story = view.live.story
+        if view.live.study and story.delivered:
+            from autoreason.cli import studies
+
+            studies.show(ending.result_of(row, story), book)
+            return 0
     ending.print_rows(ending.rows(ending.result_of(row, story), story, took), console)
     return 0
 

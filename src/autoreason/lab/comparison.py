@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
+from math import ceil, log2
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Reigning, RunPaused
 from autoreason.models.prices import rates
 from autoreason.panel.ranked import STAGE, RankedPanel
+from autoreason.panel.report import BEYOND_CHANCE
 from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.strategies.finding import find_strategy
@@ -25,6 +27,7 @@ from autoreason.tournament.allowance import Allowance, Unit
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.parts import part_of, side_by_side
+from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.venue import Tell
 
@@ -41,7 +44,8 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     strategies: tuple[str, ...] = (REFERENCE, "single", "critique_revise")
     """The first sets the budget that the others have to match, unless one is given."""
-    repeats: int = 5
+    repeats: int | None = None
+    """None is as many as it takes for a preference that is the same in all of them to show."""
     match: Unit = "calls"
     allowance: Decimal | None = None
     """What each strategy may spend, in the unit matched, beside the shared draft."""
@@ -57,12 +61,26 @@ class Terms(Struct, frozen=True, kw_only=True):
                     f"a comparison cannot tell {name} from another part of it; rename that strategy"
                 )
             taken.add(name)
-        if not 1 <= self.repeats <= MOST_REPEATS:
+        if not 1 <= self.held <= MOST_REPEATS:
             raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
         if not 2 <= self.judges <= MOST_JUDGES:
             raise InvalidInput(f"judges is {self.judges}; give a number from 2 to {MOST_JUDGES}")
         if self.allowance is not None and self.allowance <= 0:
             raise InvalidInput(f"the allowance is {self.allowance}; give more than 0")
+
+    @property
+    def held(self) -> int:
+        """How many repeats there are."""
+        return enough_repeats(len(self.strategies)) if self.repeats is None else self.repeats
+
+
+def enough_repeats(strategies: int) -> int:
+    """The fewest repeats in which one strategy can be shown to be best, if it wins every one of them.
+
+    Signs are flipped repeat by repeat, so the smallest p is 2 / 2**repeats, and it is corrected for all pairs.
+    """
+    pairs = strategies * (strategies - 1) // 2
+    return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
 class _Ended(NamedTuple):
@@ -81,7 +99,7 @@ class Comparison(Strategy):
     async def run(self) -> Delivered:
         """Hold all repeats side by side."""
         terms = read_options(self.settings, Terms)
-        numbers = range(1, terms.repeats + 1)
+        numbers = range(1, terms.held + 1)
         repeats = [partial(self._repeat, number, terms) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.tell, repeats), strict=True))
         for attempt in attempts(self.settings)[1:]:
@@ -94,7 +112,8 @@ class Comparison(Strategy):
         if panels and not any(map(decided, panels.values())):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
-            f"{len(terms.strategies)} strategies, {terms.repeats} repeats, {len(panels)} panels"
+            f"{len(terms.strategies)} strategies, {_count(terms.held, 'repeat')}, "
+            f"{_count(len(panels), 'panel')}"
         )
         return self.deliver("done", reason, self._best(terms, panels, texts))
 
@@ -114,6 +133,26 @@ class Comparison(Strategy):
             with theirs_to_mend(kind, name):
                 kind.check(_alone(settings, name))
 
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:
+        """In every repeat a draft, what the first strategy takes for each that spends anything, and the panel."""
+        terms = read_options(settings, Terms)
+        first = find_strategy(terms.strategies[0])
+        plans = first.plans(_alone(settings, terms.strategies[0]))
+        if plans is None:
+            return None
+        spending = sum(find_strategy(name) is not Single for name in terms.strategies)
+
+        def whole(plan: Plan) -> Plan:
+            roles = {
+                role: calls * (1 if role == "author" else spending) for role, calls in plan.items()
+            }
+            roles["judge"] = roles.get("judge", 0) + terms.judges
+            return {role: calls * terms.held for role, calls in roles.items()}
+
+        low, likely, high = plans
+        return whole(low), whole(likely), whole(high)
+
     def _best(
         self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
     ) -> Reigning:
@@ -124,7 +163,7 @@ class Comparison(Strategy):
             for name, others in sharing(texts[number]).items():
                 points[name] += sum(scores.get(other, 0) for other in others)
         best = max(points, key=lambda name: points[name])
-        parts = [self.story.parts[part_name(n, best)] for n in range(terms.repeats, 0, -1)]
+        parts = [self.story.parts[part_name(n, best)] for n in range(terms.held, 0, -1)]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
@@ -209,6 +248,10 @@ def _require_prices(settings: Settings) -> None:
         raise InvalidInput(
             "these models cost nothing, so cost matches nothing; match calls or tokens"
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def called(strategy: str) -> str:

@@ -49,7 +49,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     panels = {number: panel for number, panel in panels_of(story).items() if decided(panel)}
     texts = {
         number: {name: _text(story, number, name) for name in terms.strategies}
-        for number in range(1, terms.repeats + 1)
+        for number in range(1, terms.held + 1)
     }
     judged = [
         each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
@@ -61,10 +61,14 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
         panel=report(judged, words, shown) if judged else None,
-        repeats=terms.repeats,
+        repeats=terms.held,
         judged=len({each.cluster for each in judged}),
         match=terms.match,
-        left_out=(*_failed_strategies(story, terms), *_missing_panels(story, terms, texts)),
+        left_out=(
+            *_failed_strategies(story, terms),
+            *_missing_panels(story, terms, texts),
+            *_shared_places(texts, panels),
+        ),
     )
 
 
@@ -78,8 +82,18 @@ def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
     ]
 
 
+def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, HeldPanel]) -> list[str]:
+    """Where votes between two strategies are missing because they delivered the same text."""
+    shared = sum(any(len(who) > 1 for who in sharing(texts[number]).values()) for number in panels)
+    if not shared:
+        return []
+    return [
+        f"in {shared} of {len(texts)} repeats strategies delivered the same text and share its place"
+    ]
+
+
 def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) -> Entrant:
-    numbers = range(1, terms.repeats + 1)
+    numbers = range(1, terms.held + 1)
     parts = [story.parts.get(part_name(number, name)) for number in numbers]
     took = Spent()
     for number in numbers:
@@ -98,7 +112,7 @@ def _is_draft(part: Story) -> bool:
 
 
 def _mean_words(story: Story, name: str, terms: Terms) -> float | None:
-    parts = [story.parts.get(part_name(number, name)) for number in range(1, terms.repeats + 1)]
+    parts = [story.parts.get(part_name(number, name)) for number in range(1, terms.held + 1)]
     counts = [part.delivered.words for part in parts if part and part.delivered]
     return fmean(counts) if counts else None
 
@@ -112,11 +126,11 @@ def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
     for name in terms.strategies:
         failed = [
             part.reason
-            for number in range(1, terms.repeats + 1)
+            for number in range(1, terms.held + 1)
             if (part := story.parts.get(part_name(number, name))) and not part.delivered
         ]
         if failed:
-            yield f"{name} came to no text in {len(failed)} of {terms.repeats}: {failed[0]}"
+            yield f"{name} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
 
 
 def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:
@@ -131,4 +145,4 @@ def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> I
         (undecided, "got too few valid ballots to decide anything"),
     ):
         if count:
-            yield f"{count} of {terms.repeats} repeats {why}"
+            yield f"{count} of {terms.held} repeats {why}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Any
+
+from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
@@ -16,6 +19,24 @@ _SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _HEADING = re.compile(r"[ \t]*#{1,6} ")
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """What was done to texts before they were judged."""
+
+    cut_from: dict[str, int] = {}
+    """Their words before they were cut to one length; empty where they were not."""
+
+    def __post_init__(self) -> None:
+        if any(words < 1 for words in self.cut_from.values()):
+            raise InvalidInput("a text has one word or more; give its length before it was cut")
+
+
+def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
+    """How long texts were, for the record of a panel that sees them cut."""
+    if not equal_length:
+        return {}
+    return {"cut_from": {name: count_words(text) for name, text in texts.items()}}
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
@@ -37,9 +58,21 @@ def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tup
 
 
 def cut_alike(texts: Mapping[str, str]) -> dict[str, str]:
-    """All texts no longer than the shortest, each ending with a whole sentence, its layout as it was."""
-    most = min(count_words(text) for text in texts.values())
-    return {name: cut(text, most) for name, text in texts.items()}
+    """All texts cut to one length as nearly as sentences allow, layout kept.
+
+    Of all lengths from half of the shortest text on, the one at which texts differ least is taken.
+    """
+    shortest = min(count_words(text) for text in texts.values())
+    tried = [
+        {name: cut(text, words) for name, text in texts.items()}
+        for words in range(shortest, shortest // 2, -1)
+    ]
+    return min(tried, key=_spread)
+
+
+def _spread(texts: Mapping[str, str]) -> float:
+    lengths = [count_words(text) for text in texts.values()]
+    return (max(lengths) - min(lengths)) / max(lengths)
 
 
 def cut(text: str, words: int) -> str:

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, Delivered, PanelHeld, Verdict
+from autoreason.panel.entries import Cut
 from autoreason.panel.ranked import reigning
+from autoreason.settings import Settings
 from autoreason.story import HeldPanel
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
 from autoreason.tournament.panel import in_order
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import Strategy, read_options
 
 _PAIR = "pair/"
 
@@ -46,6 +48,11 @@ class PairwisePanel(Strategy):
                 reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
                 return self.deliver("done", reason, reigning(self.venue.task, best))
         raise PanelFailed("no judge held to a choice when the order was turned round")
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Its texts may have been cut before."""
+        read_options(settings, Cut)
 
     async def _hold_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.panel.entries import Cut
 from autoreason.settings import Settings
 from autoreason.task import Entry, Task
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import Panel, Size
 from autoreason.tournament.plan import TRIES, Plan
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import Strategy, read_options
 
 STAGE = "panel"
 
@@ -37,6 +38,11 @@ class RankedPanel(Strategy):
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
         )
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Its texts may have been cut before."""
+        read_options(settings, Cut)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

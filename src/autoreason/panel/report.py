@@ -113,8 +113,6 @@ def report(
     `shown` are the ballots as they were cast, for what position and order did to them. `last` is what the
     last place of a ballot earns.
     """
-    from autoreason.stats.power import detectable_share
-
     rankings = [ballot.ranking for ballot in judged]
     clusters = [ballot.cluster for ballot in judged]
     repeats = len(set(clusters))
@@ -142,7 +140,7 @@ def report(
         positions=position[0],
         position_test=position[1],
         longer=_longer(rankings, words),
-        detectable=detectable_share(repeats if repeats > 1 else len(judged)),
+        detectable=_detectable(standings, duels, repeats, chance),
         abstained=abstained,
     )
 
@@ -219,6 +217,19 @@ def _winner(
         names = {first.name, second.name}
         chance = next(duel.holm for duel in duels if {duel.one, duel.other} == names)
     return first.name if chance is not None and chance <= BEYOND_CHANCE else None
+
+
+def _detectable(
+    standings: Sequence[Standing], duels: Sequence[Duel], repeats: int, chance: float | None
+) -> Estimate:
+    """What the decision at the top could have shown, with the correction that it has to pass."""
+    from autoreason.stats.power import detectable_share
+
+    top = {each.name for each in standings[:2]}
+    duel = next(duel for duel in duels if {duel.one, duel.other} == top)
+    units = repeats if repeats > 1 else duel.wins + duel.losses
+    alpha = BEYOND_CHANCE if chance is not None else BEYOND_CHANCE / len(duels)
+    return detectable_share(units, alpha=alpha)
 
 
 def _agreement(rankings: Sequence[Sequence[str]], clusters: Sequence[int]) -> float | None:

@@ -117,7 +117,12 @@ async def resume(
                 "leave them out, or fork the run"
             )
         if retold.difference:
-            raise RecordDiverged(f"run {run} cannot go on: {retold.difference}")
+            raise RecordDiverged(
+                f"run {run} cannot go on: {retold.difference}; a strategy of your own must ask what it "
+                "asked before, so put it back as it was, or start a new run"
+                if ":" in changed.strategy
+                else f"run {run} cannot go on: {retold.difference}"
+            )
         # A stop that came too late was meant for whoever held the run before.
         journal.take_command(run, kinds=_LATE)
         resumed = RunResumed(settings=changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Model, Spent
 from autoreason.journal import Journal
 from autoreason.lab.table import ComparisonReport, comparison_report
-from autoreason.panel.entries import make_entries
+from autoreason.panel.entries import cut_options, make_entries
 from autoreason.panel.report import PanelReport, require_statistics
 from autoreason.panel.results import panel_report
 from autoreason.run.refine import as_task, refine_async, wait_for
@@ -47,7 +48,10 @@ async def judge_async(
     require_statistics()
     task = replace(as_task(brief), entries=make_entries(texts, equal_length=equal_length))
     strategy = "judge_pairs" if pairwise else "judge"
-    result = await refine_async(task, model, strategy=strategy, judges=judges, **options)
+    own = cut_options(texts, equal_length=equal_length)
+    result = await refine_async(
+        task, model, strategy=strategy, strategy_options=own, judges=judges, **options
+    )
     return panel_report(_finished(result).story)
 
 
@@ -63,20 +67,24 @@ async def compare_async(
     model: str | Model = DEFAULT_MODEL,
     *,
     strategies: Sequence[str] = ("autoreason", "single", "critique_revise"),
-    repeats: int = 5,
+    repeats: int | None = None,
     match: str = "calls",
+    allowance: Decimal | int | None = None,
     panel_judges: int = 7,
     journal: Journal | str | Path | None = None,
     **options: Any,
 ) -> ComparisonReport:
     """Strategies from one shared draft with matched budgets; other options are those of `refine_async`."""
     require_statistics()
-    terms = {
+    terms: dict[str, Any] = {
         "strategies": [absolute(name) for name in strategies],
-        "repeats": repeats,
         "match": match,
         "judges": panel_judges,
     }
+    if repeats is not None:
+        terms["repeats"] = repeats
+    if allowance is not None:
+        terms["allowance"] = str(allowance)
     with ExitStack() as exits:
         if not isinstance(journal, Journal):
             url = str(journal) if journal else None

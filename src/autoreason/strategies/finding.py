@@ -129,6 +129,8 @@ def described(error: BaseException) -> str:
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"SyntaxError ({error.msg}) at {Path(error.filename).name}:{error.lineno}"
     at = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
     said = str(error).splitlines()[0] if str(error) else "no message"
     return f"{type(error).__name__} ({said}){at}"

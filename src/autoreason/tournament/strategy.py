@@ -170,8 +170,8 @@ class Strategy:
     def why_capped(self, held: int) -> str:
         """What kept another pass from being held."""
         if held < self.settings.passes:
-            return f"{held} passes were held; another would not fit the allowance"
-        return f"{held} passes were held, the most allowed"
+            return f"{_passes(held)} held; another would not fit the allowance"
+        return f"{_passes(held)} held, the most allowed"
 
     def deliver(self, status: Status, reason: str, text: Reigning | None = None) -> Delivered:
         """The end: this text, or the one that stands."""
@@ -199,6 +199,10 @@ class Strategy:
             raise PanelFailed(
                 f"{len(dead)} passes in a row were inconclusive, the last because {why}"
             )
+
+
+def _passes(held: int) -> str:
+    return "1 pass was" if held == 1 else f"{held} passes were"
 
 
 def read_options(settings: Settings, kind: type[Own]) -> Own:
