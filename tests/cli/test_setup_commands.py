@@ -58,7 +58,15 @@ def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:
 def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> None:
     done = shell("doctor", "--json")
     about = [finding["about"] for finding in json.loads(done.stdout)]
-    assert about == ["python", "dependencies", "journal", "keys", "local model", "terminal"]
+    assert about == [
+        "python",
+        "dependencies",
+        "statistics",
+        "journal",
+        "keys",
+        "local model",
+        "terminal",
+    ]
     assert done.returncode == 0
     assert list(shell.home.rglob("*")) == []
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from autoreason.certify.properties import PROPERTIES, Finding
 from autoreason.certify.report import Certificate
 
-_HEADINGS = ("property", "verdict", "share", "95 % interval", "which must")
+_HEADINGS = ("property", "verdict", "share", "95 % interval", "to pass, it must")
 _VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
 _OPENINGS = {
     "pass": "It passed everything.",

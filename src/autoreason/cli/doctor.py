@@ -11,6 +11,7 @@ from autoreason.cli import options
 from autoreason.errors import AutoreasonError
 
 Level = Literal["ok", "warn", "fail"]
+_FOR_STUDIES = ("numpy", "scipy")
 _NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _NARROW = 60
@@ -38,6 +39,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
     looks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
         _dependencies,
+        _statistics,
         lambda: _journal(journal),
         _keys,
         _local,
@@ -70,19 +72,34 @@ def _python() -> Iterator[Finding]:
 
 
 def _dependencies() -> Iterator[Finding]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found, missing = [], []
-    for name in _NEEDED:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
+    found, missing = _installed(_NEEDED)
     if missing:
         mend = f"pip install {' '.join(missing)}"
         yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", mend)
     else:
         yield Finding("dependencies", "ok", ", ".join(found))
+
+
+def _statistics() -> Iterator[Finding]:
+    found, missing = _installed(_FOR_STUDIES)
+    if missing:
+        said = f"missing {', '.join(missing)}, which judge, compare and simulate need"
+        yield Finding("statistics", "warn", said, f"pip install {' '.join(missing)}")
+    else:
+        yield Finding("statistics", "ok", ", ".join(found))
+
+
+def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Packages that are there, with their versions, and those that are not."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in names:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    return found, missing
 
 
 def _journal(url: str | None) -> Iterator[Finding]:

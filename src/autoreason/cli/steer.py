@@ -92,7 +92,7 @@ def _unfinished(book: Journal, run: str | None) -> RunRow:
     row = pick(book, run, lambda row: row.live, "live run")
     if finished(row):
         raise InvalidInput(
-            f"run {row.id} is finished ({row.status}); "
-            f"`autoreason fork {row.id}` goes on from its text"
+            f"run {row.id} is finished ({row.status}); `autoreason show {row.id}` tells what came of "
+            "it, and `autoreason fork` goes on from a text"
         )
     return row

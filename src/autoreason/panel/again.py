@@ -106,6 +106,11 @@ def recorded_panels(story: Story, run: str) -> Task:
         # Ties go to the last incumbent, which stands last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
+    if not entries and (story.panels or story.parts):
+        raise InvalidInput(
+            f"run {run} judged finished texts; rejudge takes a run that held passes, "
+            "and `autoreason judge` takes texts"
+        )
     if not entries:
         raise InvalidInput(
             f"run {run} held no panel that decided anything; there is nothing to judge again"
