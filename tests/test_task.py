@@ -132,3 +132,13 @@ def test_a_contract_that_cannot_be_written_down_is_refused() -> None:
 
 def test_a_title_holds_no_control_characters() -> None:
     assert Task(brief="# \x1b[31mRed\x07 \x9b2Jtide\x7f").title == "[31mRed 2Jtide"
+
+
+def test_a_word_that_forgets_the_ending_of_a_file_is_no_brief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "brief.md").write_text("Write about tides.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match=r"there is brief\.md; name that one"):
+        read_task("brief")
+    assert read_task("tides").brief == "tides"

@@ -96,3 +96,24 @@ def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
         assert inside("show", "--json").status == 0
     resumed = inside("resume", "--max-calls", "100", "--json", "-q").json
     assert resumed["status"] == "done"
+
+
+def test_what_a_comparison_cannot_show_is_said_before_it_is_paid_for(inside: Inside) -> None:
+    few = inside("compare", BRIEF, *SMALL, *TWO)
+    assert few.err.startswith("note: 2 repeats of 2 strategies cannot show")
+    assert "that takes 6 or more" in few.err
+    assert "note:" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err
+
+
+def test_by_default_there_are_enough_repeats_to_show_a_winner(inside: Inside) -> None:
+    plan = ("compare", BRIEF, "-m", "echo/echo", "--passes", "1", "--panel", "2", "--seed", "7")
+    report = inside(*plan, *TWO, "--json").json["report"]
+    assert report["repeats"] == 6
+    assert report["panel"]["detectable"]["value"] is not None
+
+
+def test_a_dry_run_says_what_a_comparison_takes_and_calls_nothing(inside: Inside) -> None:
+    said = inside("compare", BRIEF, *SMALL, *TWO, "--dry-run")
+    assert said.out.lstrip().startswith("Estimate\ncalls      8 to ")
+    assert "Nothing was called" in said.out
+    assert not inside("runs").out

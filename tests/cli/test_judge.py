@@ -176,3 +176,17 @@ def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
     resumed = inside("resume", "--json", "-q").json
     assert (resumed["status"], resumed["report"]["ballots"]) == ("done", 4)
     assert server.asked - asked <= 2
+
+
+def test_a_table_over_cut_texts_says_what_was_cut(inside: Inside, texts: tuple[str, ...]) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "-q")
+    assert "Cut        alpha.md from 10 words to 6" in said.out
+    assert "Cut" not in inside("judge", "Write about tides", *texts, *PANEL, "-q").out
+
+
+def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--dry-run")
+    assert "calls      3 to 12, most likely about 3" in said.out
+    assert not inside("runs").out

@@ -20,10 +20,12 @@ from autoreason.errors import InvalidInput, StrategyRaised
 from autoreason.events import PartTold
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
-from autoreason.lab.comparison import panels_of
+from autoreason.lab.comparison import enough_repeats, panels_of
+from autoreason.panel.report import BEYOND_CHANCE
 from autoreason.prompts import built_in
 from autoreason.run import check, replay
 from autoreason.settings import Budget, Models
+from autoreason.stats.paired import permutation_test
 from autoreason.task import Task
 
 GIVEN = Task(brief=TASK.brief, draft="The draft that was given.")
@@ -323,3 +325,14 @@ async def test_every_event_of_a_part_says_whose_it_is(journal: Journal) -> None:
         own = [name for name in names if name.startswith(f"repeat/{number}/")]
         first = names.index(own[0])
         assert names[first : first + len(own)] == own, "repeat after repeat"
+
+
+@pytest.mark.parametrize("strategies", range(2, 9))
+def test_enough_repeats_are_the_fewest_in_which_winning_all_of_them_shows(strategies: int) -> None:
+    pairs = strategies * (strategies - 1) // 2
+    enough = enough_repeats(strategies)
+    ahead = permutation_test([1.0] * enough).p
+    fewer = permutation_test([1.0] * (enough - 1)).p
+    assert ahead is not None
+    assert fewer is not None
+    assert ahead * pairs <= BEYOND_CHANCE < fewer * pairs

@@ -131,3 +131,10 @@ def test_no_text_is_longer_than_the_shortest_unless_its_beginning_is(given: dict
     shortest = min(count_words(text) for text in given.values())
     for name, kept in cut_alike(given).items():
         assert count_words(kept) <= shortest or kept == first_whole(given[name])
+
+
+def test_of_all_lengths_the_one_at_which_texts_differ_least_is_taken() -> None:
+    long = "One two three four five six. Seven eight nine ten. Eleven twelve."
+    short = "One two three four. Five six seven eight nine ten. Eleven."
+    cut = cut_alike({"long": long, "short": short})
+    assert {name: len(text.split()) for name, text in cut.items()} == {"long": 10, "short": 10}
