@@ -10,7 +10,7 @@ import pytest
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.task import Task, read_task
+from autoreason.task import Task, read_task, read_text
 
 
 def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
@@ -142,3 +142,10 @@ def test_a_word_that_forgets_the_ending_of_a_file_is_no_brief(
     with pytest.raises(InvalidInput, match=r"there is brief\.md; name that one"):
         read_task("brief")
     assert read_task("tides").brief == "tides"
+
+
+def test_a_file_without_end_is_refused_instead_of_read() -> None:
+    if not Path("/dev/zero").exists():
+        pytest.skip("needs /dev/zero")
+    with pytest.raises(InvalidInput, match="no model reads that"):
+        read_text(Path("/dev/zero"), "text")

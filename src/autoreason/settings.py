@@ -187,7 +187,7 @@ def make_settings(
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
     base = PAPER if protocol == "paper" else {}
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
-    if "judges" in chosen and "most_judges" not in chosen:
+    if isinstance(chosen.get("judges"), int) and "most_judges" not in chosen:
         chosen["most_judges"] = max(chosen["judges"], USUAL_MOST_JUDGES)
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}

@@ -19,6 +19,7 @@ _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LISTS = ("sections", "must_include", "must_not_include")
 _LONGEST_NAME = 255
+_LARGEST_FILE = 20_000_000
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -104,7 +105,8 @@ def without_controls(text: str) -> str:
 def read_text(path: Path, what: str) -> str:
     """The text of a file a person named; one clear sentence when it cannot be used."""
     try:
-        data = path.expanduser().read_bytes()
+        with path.expanduser().open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
     except (FileNotFoundError, RuntimeError):
         # The latter where a leading ~ names a user that does not exist.
         raise InvalidInput(f"no {what} at {path}; check the name") from None
@@ -112,6 +114,10 @@ def read_text(path: Path, what: str) -> str:
         raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
     except OSError as error:
         raise InvalidInput(f"cannot read {what} {path}: {error.strerror}") from None
+    if len(data) > _LARGEST_FILE:
+        raise InvalidInput(
+            f"{what} {path} is over {_LARGEST_FILE // 1_000_000} MB; no model reads that, shorten it"
+        )
     text = _decode(data, f"{what} {path}")
     if not text.strip():
         raise InvalidInput(f"{what} {path} is empty; write something in it or leave it out")

@@ -47,9 +47,10 @@ def test_votes_are_counted_as_the_run_counted_them(inside: Inside) -> None:
 @pytest.mark.parametrize("strategy", ["single", "improve"])
 def test_a_run_without_panels_is_one_sentence(inside: Inside, strategy: str) -> None:
     assert inside("run", "Write about tides", *RUN, "--strategy", strategy).status == 0
-    refused = inside("rejudge", *PANEL)
+    refused = inside("rejudge", "last", *PANEL)
     assert refused.status == 2
     assert "held no panel that decided anything" in refused.sentence
+    assert "there is no run that held a panel" in inside("rejudge", *PANEL).sentence
     assert len(inside.runs()) == 1
 
 

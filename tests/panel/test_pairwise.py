@@ -120,3 +120,13 @@ def test_a_duel_counts_those_who_hold_to_their_choice(judges: list[tuple[Any, An
     assert verdict.tied == (verdict.margin == 0)
     assert (verdict.ballots, verdict.invalid) == (len(steady), len(judges) - len(steady))
     assert steady.count(verdict.winner) * 2 >= len(steady)
+
+
+async def test_too_few_judges_who_can_be_read_decide_nothing() -> None:
+    def mostly_mute(request: Request) -> str:
+        return JUDGING["judge"](request) if "/judge/0/" in request.key else "no comment"
+
+    script = {**JUDGING, "judge": mostly_mute}
+    played = await play(script, entries=ENTRIES, strategy="judge_pairs", judges=6)
+    assert isinstance(played.interruption, PanelFailed)
+    assert "gave valid ballots both ways round" in str(played.interruption)

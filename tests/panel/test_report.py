@@ -127,13 +127,45 @@ def test_majorities_in_a_circle_are_told() -> None:
     assert [set(cycle) for cycle in found.cycles] == [set(NAMES)]
 
 
-@pytest.mark.parametrize("repeats", [2, 5])
+@pytest.mark.parametrize("repeats", [1, 2, 5])
 def test_repeats_hang_together(repeats: int) -> None:
     judged = [each for number in range(repeats) for each in strict(*["bac"] * 7, cluster=number)]
-    found: PanelReport = report(judged, WORDS, cast(*["bac"] * 7))
+    found: PanelReport = report(judged, WORDS, cast(*["bac"] * 7), clustered=True)
     assert found.repeats == repeats
     duel = next(each for each in found.duels if {each.one, each.other} == {"a", "b"})
     assert duel.test.p is not None
     # However many judges: so few repeats could all go one way by chance.
     assert duel.test.p >= 2 * 0.5**repeats - 1e-9
     assert found.winner is None
+
+
+def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
+    duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
+    judged = [
+        Judged(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
+        for pair, won in duels.items()
+        for _ in range(15)
+    ]
+    words = dict.fromkeys("abcd", 10)
+    found = report(judged, words, [], last=0)
+    assert found.winner is None
+    assert found.detectable.n == 15
+
+
+def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
+    whole = [each for number in range(12) for each in strict(*["bac"] * 7, cluster=number)]
+    without = [
+        Judged(ranking=(("a",), ("c",)), cluster=12 + number)
+        for number in range(8)
+        for _ in range(7)
+    ]
+    found = report([*whole, *without], WORDS, cast(*["bac"] * 7), clustered=True)
+    assert [each.name for each in found.standings] == ["b", "a", "c"]
+    assert found.winner == "b"
+
+
+def test_a_unanimous_panel_has_no_interval_of_no_width() -> None:
+    found = report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7))
+    best = found.standings[0].mean
+    assert (best.value, best.low, best.high) == (3.0, None, None)
+    assert best.reason

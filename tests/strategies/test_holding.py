@@ -139,3 +139,31 @@ async def test_a_plan_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
     chosen = settings(strategy=plug_in(tmp_path, GOOD + wrong))
     with pytest.raises(InvalidInput, match="who knows"):
         await estimate(TASK, chosen)
+
+
+ODD_END = """
+    async def run(self):
+        await self.write_draft()
+        return self.deliver("banana", "that is no way to end")
+"""
+TWICE = """
+    async def run(self):
+        await self.write_draft()
+        await self.write(1, "Better!")
+        await self.write(1, "Better still!")
+"""
+
+
+@pytest.mark.parametrize(
+    ("methods", "said"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
+)
+async def test_what_no_record_could_hold_is_refused_before_it_is_written(
+    journal: Journal, tmp_path: Path, methods: str, said: str
+) -> None:
+    chosen = settings(strategy=plug_in(tmp_path, methods))
+    model = Breaking(SCRIPT)
+    with pytest.raises(InvalidInput, match=said):
+        await hold(journal, model, settings=chosen)
+    (row,) = journal.runs()
+    assert row.status == "stopped"
+    assert row.spent.calls == len(model.asked)

@@ -55,6 +55,8 @@ _OUTAGES = Topic(
 )
 _ALPHA, _SURE = 0.05, 0.01
 """What counts as more than chance, and what it takes to raise an alarm: there are many looks."""
+_WORTH_SEEING = 0.1
+"""A lead in the share of survivals that would mean something, if it were real."""
 _FEW = 30
 _LONG, _UNUSUAL = 600.0, 8.0
 
@@ -105,7 +107,9 @@ def streaks(runs: Runs) -> Finding:
         )
     luck = p >= _ALPHA or yes <= compared.expected
     said += f", no more than coin flips give ({likely(p)})" if luck else f" ({likely(p)})"
-    level: Level = "fine" if not luck else "look" if after + steps < _FEW else "alarm"
+    # Too little data to see an effect is no sign that there is none.
+    unseen = after + steps < _FEW or (yes - compared.expected) / after > _WORTH_SEEING
+    level: Level = "fine" if not luck else "look" if unseen else "alarm"
     return _STREAKS.found(level, said, share(yes, after), p)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.journals import opened, pick, run_argument, story_of
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal
 
 
 @click.command(cls=options.Taught)
@@ -38,9 +41,20 @@ def rejudge(run: str | None, **values: Any) -> int:
     from autoreason.panel.again import recorded_panels
 
     with opened(values["journal"]) as journal:
-        row = pick(journal, run, lambda row: not row.live, "run in the journal")
+        row = pick(
+            journal,
+            run,
+            lambda row: not row.live and _has_panels(journal, row.id),
+            "run that held a panel",
+        )
         story = story_of(journal, row.id)
         task = recorded_panels(story, row.id)
     # Votes are counted as they were: what differs must be the judges.
     voting = story.settings.voting if story.settings else None
     return study.begin(task, task.entries, "rejudge", {"of": row.id}, values, voting=voting)
+
+
+def _has_panels(journal: Journal, run: str) -> bool:
+    """Whether a run held panels over texts of its own."""
+    story = story_of(journal, run)
+    return story.playoff is not None or any(held.ballots for held in story.passes)

@@ -101,6 +101,7 @@ def _is_table(story: Story) -> bool:
 def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: bool) -> None:
     """A finished study: every ballot, then what they come to."""
     from autoreason.cli.ending import result_of
+    from autoreason.cli.studies import keep
     from autoreason.cli.studies import show as show_study
 
     if not as_json:
@@ -108,7 +109,10 @@ def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: 
 
         tell(row, story, took)
         click.echo()
-    show_study(result_of(row, story), book, as_json=as_json)
+    result = result_of(row, story)
+    # A certificate whose process died before it was kept is kept now.
+    keep(result, if_lost=True)
+    show_study(result, book, as_json=as_json)
 
 
 def _text(row: RunRow, story: Story) -> str:

@@ -99,7 +99,7 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
         rows = [("", _sentence(verdicts.conclusion(panel))), *verdicts.notes(panel)]
         if report.judged == 1:
             rows.insert(
-                1, ("One repeat", "says something of these texts, little of the strategies")
+                1, ("One repeat", "says something of these texts, nothing of the strategies")
             )
     console.print()
     matched = f"by {report.match}; what each strategy spent is in the table above"
@@ -145,8 +145,8 @@ def _certify(result: Result, as_json: bool) -> None:
     ending.print_rows([("", _sentence(result.reason)), *_took(result)], console)
 
 
-def keep(result: Result) -> None:
-    """Put away what outlives a study that has just ended: a judge's certificate."""
+def keep(result: Result, *, if_lost: bool = False) -> None:
+    """Put away what outlives a study that has ended, a judge's certificate; `if_lost`, only where there is none."""
     settings = result.story.settings
     if settings is None or settings.strategy != "certify":
         return
@@ -156,6 +156,8 @@ def keep(result: Result) -> None:
     from autoreason.certify.report import certificate_of
 
     certificate = certificate_of(result.story)
+    if if_lost and store.find(certificate.model, settings.base_url):
+        return
     try:
         store.keep(store.Stored(certificate=certificate, run=result.run, date=datetime.now(UTC)))
     except OSError as error:

@@ -51,14 +51,14 @@ def conclusion(report: PanelReport) -> str:
     first, second = report.standings[0], report.standings[1]
     if report.winner:
         return f"{report.winner} wins: {_lead(report)}"
-    if first.points == second.points:
+    if first.mean.value == second.mean.value:
         return f"nobody wins: {first.name} and {second.name} have equally many points"
     return f"nobody wins beyond chance: {first.name} leads, but {_lead(report)}"
 
 
 def _lead(report: PanelReport) -> str:
     first, second = report.standings[0], report.standings[1]
-    ahead = words.count(round(first.points - second.points), "point")
+    ahead = words.count(abs(round(first.points - second.points)), "point")
     if report.chance is not None:
         often = words.percent(report.chance)
         return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
@@ -179,8 +179,8 @@ def _length(found: Estimate) -> str:
 
 
 def _power(report: PanelReport) -> str:
-    noun = "repeat" if report.repeats > 1 else "vote"
     found = report.detectable
+    noun = "repeat" if found.n == report.repeats else "vote"
     if found.value is None:
         return (
             f"{words.count(found.n, noun)} can show nothing: even if all agreed it could be chance"

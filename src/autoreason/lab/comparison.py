@@ -157,12 +157,13 @@ class Comparison(Strategy):
         self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
     ) -> Reigning:
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
-        points = dict.fromkeys(terms.strategies, 0)
+        points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
         for number, panel in panels.items():
             scores = panel.held.verdict.scores if panel.held and panel.held.verdict else {}
             for name, others in sharing(texts[number]).items():
-                points[name] += sum(scores.get(other, 0) for other in others)
-        best = max(points, key=lambda name: points[name])
+                points[name].append(sum(scores.get(other, 0) for other in others))
+        # Whoever failed in a repeat is not worse for it; who was never judged comes last.
+        best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
         parts = [self.story.parts[part_name(n, best)] for n in range(terms.held, 0, -1)]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:

@@ -60,7 +60,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     shown = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
-        panel=report(judged, words, shown) if judged else None,
+        panel=report(judged, words, shown, clustered=True) if judged else None,
         repeats=terms.held,
         judged=len({each.cluster for each in judged}),
         match=terms.match,

@@ -15,7 +15,7 @@ from autoreason.story import HeldPanel
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
-from autoreason.tournament.panel import in_order
+from autoreason.tournament.panel import in_order, quorum
 from autoreason.tournament.strategy import Strategy, read_options
 
 _PAIR = "pair/"
@@ -42,11 +42,18 @@ class PairwisePanel(Strategy):
         texts = {entry.name: entry.text for entry in self.venue.task.entries}
         for attempt in attempts(self.settings):
             await self._hold_duels(texts, attempt)
-            points = points_won(texts, votes_by_pair(self.story.panels))
-            if any(points.values()):
+            duels = votes_by_pair(self.story.panels)
+            points = points_won(texts, duels)
+            cast = [vote for each in duels.values() for vote in each]
+            heard = sum(vote.winner is not None or vote.flipped for vote in cast)
+            if heard >= quorum(len(cast)) and any(points.values()):
                 best = max(points, key=lambda name: points[name])
                 reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
                 return self.deliver("done", reason, reigning(self.venue.task, best))
+        if heard < quorum(len(cast)):
+            raise PanelFailed(
+                f"{heard} of {len(cast)} judges gave valid ballots both ways round, too few to decide"
+            )
         raise PanelFailed("no judge held to a choice when the order was turned round")
 
     @classmethod
@@ -86,12 +93,17 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
 
 
 def votes_by_pair(panels: Mapping[str, HeldPanel]) -> dict[tuple[str, str], list[Vote]]:
-    """Who voted for whom in every duel, as held last, by the two names in the order in which they were given."""
-    duels = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    """Who voted for whom in every duel, by the two names in the order in which they were given."""
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
-        for panel in duels
+        for panel in duels_of(panels)
     }
+
+
+def duels_of(panels: Mapping[str, HeldPanel]) -> list[HeldPanel]:
+    """The duel of every pair as it was held last."""
+    held = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    return list({frozenset(panel.ballots[0].order): panel for panel in held}.values())
 
 
 def votes(ballots: Sequence[BallotCast]) -> list[Vote]:

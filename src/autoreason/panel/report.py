@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
-from statistics import mode
+from statistics import fmean, mode
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
@@ -105,18 +106,20 @@ def report(
     shown: Sequence[BallotCast],
     *,
     chance: float | None = None,
+    clustered: bool = False,
     abstained: int = 0,
     last: int = 1,
 ) -> PanelReport:
     """Fold ballots into a report; `chance` of the lead is the panel's own, or else the duel at the top decides.
 
     `shown` are the ballots as they were cast, for what position and order did to them. `last` is what the
-    last place of a ballot earns.
+    last place of a ballot earns. Where ballots are `clustered`, whatever is inferred rests on clusters, be
+    there only one of them.
     """
     rankings = [ballot.ranking for ballot in judged]
     clusters = [ballot.cluster for ballot in judged]
     repeats = len(set(clusters))
-    units: Sequence[Hashable] | None = clusters if repeats > 1 else None
+    units: Sequence[Hashable] | None = clusters if clustered else None
     duels = _duels(list(words), rankings, units)
     standings = _standings(words, rankings, units, last)
     concordance = _concordance(list(words), rankings)
@@ -140,7 +143,7 @@ def report(
         positions=position[0],
         position_test=position[1],
         longer=_longer(rankings, words),
-        detectable=_detectable(standings, duels, repeats, chance),
+        detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
     )
 
@@ -151,7 +154,6 @@ def _standings(
     units: Sequence[Hashable] | None,
     last: int,
 ) -> tuple[Standing, ...]:
-    from autoreason.stats.bootstrap import bootstrap
     from autoreason.stats.ratings import plackett_luce
 
     firsts = elections.first_places(rankings)
@@ -168,12 +170,23 @@ def _standings(
                 name=name,
                 words=count,
                 points=sum(points),
-                mean=bootstrap(points, clusters=clusters) if points else unknown,
+                mean=_mean(points, clusters) if points else unknown,
                 first=firsts.get(name, 0.0),
                 strength=strengths.get(name, unknown),
             )
         )
-    return tuple(sorted(found, key=lambda each: -each.points))
+    # By points a ballot: who was missing from some of them must not fall behind for that.
+    return tuple(sorted(found, key=lambda each: (-(each.mean.value or 0), -each.points)))
+
+
+def _mean(values: Sequence[float], clusters: Sequence[Hashable] | None) -> Estimate:
+    """The mean with Student's interval, over ballots or over the means of clusters."""
+    from autoreason.stats.means import mean
+
+    if clusters is None:
+        return mean(values)
+    pairs = list(zip(clusters, values, strict=True))
+    return mean([fmean(v for c, v in pairs if c == each) for each in dict.fromkeys(clusters)])
 
 
 def _duels(
@@ -198,12 +211,13 @@ def _duels(
 
 def _preferred(signs: Sequence[int], clusters: Sequence[Hashable] | None) -> Estimate:
     """How many prefer the first of two, among those with a preference; repeats are drawn whole."""
-    from autoreason.stats.bootstrap import bootstrap
-
     if clusters is None:
         return share(signs.count(1), len(signs) - signs.count(0))
     telling = [at for at, sign in enumerate(signs) if sign]
-    return bootstrap([signs[at] > 0 for at in telling], clusters=[clusters[at] for at in telling])
+    found = _mean([float(signs[at] > 0) for at in telling], [clusters[at] for at in telling])
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def _winner(
@@ -211,23 +225,30 @@ def _winner(
 ) -> str | None:
     """The leader, if chance alone would seldom give as much."""
     first, second = standings[0], standings[1]
-    if first.points == second.points:
+    if first.mean.value == second.mean.value:
         return None
     if chance is None:
-        names = {first.name, second.name}
-        chance = next(duel.holm for duel in duels if {duel.one, duel.other} == names)
+        duel = _between(duels, first.name, second.name)
+        ahead = (duel.wins > duel.losses) == (duel.one == first.name)
+        chance = duel.holm if ahead and duel.wins != duel.losses else None
     return first.name if chance is not None and chance <= BEYOND_CHANCE else None
 
 
+def _between(duels: Sequence[Duel], one: str, other: str) -> Duel:
+    return next(duel for duel in duels if {duel.one, duel.other} == {one, other})
+
+
 def _detectable(
-    standings: Sequence[Standing], duels: Sequence[Duel], repeats: int, chance: float | None
+    standings: Sequence[Standing],
+    duels: Sequence[Duel],
+    repeats: int | None,
+    chance: float | None,
 ) -> Estimate:
     """What the decision at the top could have shown, with the correction that it has to pass."""
     from autoreason.stats.power import detectable_share
 
-    top = {each.name for each in standings[:2]}
-    duel = next(duel for duel in duels if {duel.one, duel.other} == top)
-    units = repeats if repeats > 1 else duel.wins + duel.losses
+    duel = _between(duels, standings[0].name, standings[1].name)
+    units = duel.wins + duel.losses if repeats is None else repeats
     alpha = BEYOND_CHANCE if chance is not None else BEYOND_CHANCE / len(duels)
     return detectable_share(units, alpha=alpha)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.contract import count_words
-from autoreason.panel.pairwise import votes_by_pair
+from autoreason.panel.pairwise import duels_of, votes_by_pair
 from autoreason.panel.ranked import STAGE
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import Story
@@ -37,7 +37,7 @@ def _of_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:
         for vote in cast
         if vote.winner
     ]
-    shown = [ballot for panel in story.panels.values() for ballot in panel.ballots]
+    shown = [ballot for panel in duels_of(story.panels) for ballot in panel.ballots]
     flipped = sum(vote.flipped for cast in duels.values() for vote in cast)
     return report(judged, words, shown, abstained=flipped, last=0)
 

@@ -56,6 +56,11 @@ class PromptSet:
         """Just the prompts of these names; None is all of them."""
         if names is None:
             return self
+        names = tuple(names)
+        if missing := set(names) - set(self.sources):
+            raise InvalidInput(
+                f"there is no prompt {min(missing)!r}; the prompts are {_list(self.sources)}"
+            )
         return PromptSet({name: self.sources[name] for name in names})
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 
-from autoreason.errors import Accepted, CallFailed, ProviderFailed, Stopped
+from autoreason.errors import Accepted, CallFailed, InvalidInput, ProviderFailed, Stopped
 from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
@@ -40,6 +40,7 @@ class Asker:
         self._switch = switch
         self._on_signal = on_signal
         self._calls: set[Interruptible] = set()
+        self._sent: set[str] = set()
         self.accepted = False
         self.purse = purse
         self.look_for_commands()
@@ -52,6 +53,11 @@ class Asker:
         if request.role == "person":
             return await self._journal.record_guidance(self._run, request)
         self._heed_commands()
+        if request.key in self._sent:
+            raise InvalidInput(
+                f"{request.key} was asked before in this run; every request needs a key of its own"
+            )
+        self._sent.add(request.key)
         reservation = await self.purse.reserve(self.purse.bound(request, rates(request.model)))
         try:
             reply = await self._send(request)

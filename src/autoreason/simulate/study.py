@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from itertools import product
 from multiprocessing import get_context
 from typing import NamedTuple, TypeVar
@@ -101,11 +102,15 @@ def _done(work: Callable[[J], R], jobs: Sequence[J], processes: int) -> Iterator
         yield from ((index, work(job)) for index, job in enumerate(jobs))
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        pending = {pool.submit(work, job): index for index, job in enumerate(jobs)}
-        try:
-            for future in as_completed(pending):
-                yield pending[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with get_context("spawn").Pool(processes, initializer=_leave_interrupts) as pool:
+        yield from pool.imap_unordered(partial(_numbered, work), enumerate(jobs))
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for whoever began: it ends these processes too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _numbered(work: Callable[[J], R], job: tuple[int, J]) -> tuple[int, R]:
+    index, each = job
+    return index, work(each)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import fmean, stdev
 
 from scipy.special import stdtrit
@@ -14,6 +14,8 @@ from autoreason.stats.results import Estimate, counted
 def mean(values: Sequence[float], confidence: float = 0.95) -> Estimate:
     """The mean with Student's interval (1908), which holds for few values better than a bootstrap."""
     n = len(values)
+    if not all(map(isfinite, values)):
+        raise ValueError("a value is a number; leave out what is not known")
     if not n:
         return Estimate(None, reason="needs one value or more, there is none")
     middle = fmean(values)

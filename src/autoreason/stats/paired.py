@@ -30,13 +30,15 @@ def permutation_test(
     (Phipson and Smyth 2010), so p is never 0. `n` counts clusters, the statistic is the mean.
     """
     values = np.asarray(differences, dtype=float)
+    if not np.isfinite(values).all():
+        raise ValueError("a difference is a number; leave out what is not known")
     members = cluster_members(clusters, len(values))
     if not members:
         return Test(None, reason=_NOTHING)
     sums = np.array([values[each].sum() for each in members])
     moving = sums[sums != 0]
     # Sums of the same size must not differ by rounding.
-    observed = abs(moving.sum()) * (1 - 1e-9) - 1e-12
+    observed = abs(moving.sum()) * (1 - 1e-9)
     if len(moving) <= _EXACT_UP_TO:
         p = float((np.abs(_every_flip(moving)) >= observed).mean())
     else:

@@ -48,6 +48,8 @@ def equal_shares(counts: Sequence[int]) -> Test:
     With fewer than five expected each, all tables of the same total that are no likelier than this
     one are added up (the exact multinomial test).
     """
+    if any(count < 0 for count in counts):
+        raise ValueError(f"a count is 0 or more, not {min(counts)}")
     n, cells = sum(counts), len(counts)
     if cells < 2:
         return Test(None, n=n, reason="needs two positions or more")

@@ -11,6 +11,7 @@ from autoreason.stats.results import Estimate, Test
 
 def wilson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
     """The score interval for a share (Wilson 1927); None where nothing was tried."""
+    _check_counts(successes, trials - successes)
     if not trials:
         return None
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -84,5 +85,5 @@ def _two_sided(one: int, other: int) -> float:
 
 
 def _check_counts(one: float, other: float) -> None:
-    if one < 0 or other < 0:
+    if not (one >= 0 and other >= 0):
         raise ValueError(f"counts are 0 or more, not {one} and {other}")

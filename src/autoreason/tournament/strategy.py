@@ -12,6 +12,7 @@ from msgspec.structs import replace as changed
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, PanelFailed, plainly
 from autoreason.events import (
+    FINISHED,
     AnyEvent,
     Delivered,
     GuidanceTaken,
@@ -175,6 +176,10 @@ class Strategy:
 
     def deliver(self, status: Status, reason: str, text: Reigning | None = None) -> Delivered:
         """The end: this text, or the one that stands."""
+        if status not in FINISHED:
+            raise InvalidInput(
+                f"{self.settings.strategy} ends as {status!r}; a run ends as converged, capped or done"
+            )
         delivered = deliver(self.story, status, reason, text or self.incumbent)
         self.tell(delivered)
         return delivered
