@@ -83,3 +83,9 @@ def test_the_mean_difference_has_the_interval_of_its_bootstrap() -> None:
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
     with pytest.raises(ValueError, match="there are 4 and 1 values"):
         paired_difference(one, [1.0])
+
+
+def test_a_difference_that_is_not_known_is_refused_and_a_tiny_one_counts() -> None:
+    with pytest.raises(ValueError, match="leave out what is not known"):
+        permutation_test([float("nan"), 1.0, 2.0])
+    assert permutation_test([1e-15] * 10).p == pytest.approx(2 / 2**10)

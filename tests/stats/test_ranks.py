@@ -101,3 +101,10 @@ def test_too_few_judges_or_things_give_a_reason_and_no_figure() -> None:
 @steady
 def test_equals_share_the_mean_of_their_places(numbers: list[int]) -> None:
     assert midranks(numbers) == rankdata(numbers).tolist()
+
+
+def test_a_score_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="leave out what is not known"):
+        tau_b([1.0, float("nan")], [1.0, 2.0])
+    with pytest.raises(ValueError, match="leave out what is not known"):
+        kendalls_w([[1.0, 2.0], [float("nan"), 2.0]])

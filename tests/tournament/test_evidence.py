@@ -129,3 +129,7 @@ def test_the_margins_of_the_usual_playoff_are_those_of_counting_them() -> None:
     for scores, times in evidence._all_panels(7, 5).items():
         counted[scores[-1] - scores[-2]] += times
     assert tuple(counted[margin] for margin in range(max(counted) + 1)) == evidence._USUAL_MARGINS
+
+
+def test_what_no_sampled_panel_shows_is_unlikely_and_not_impossible() -> None:
+    assert 0 < chance_of_margin(9, 80, 10) < 0.001

@@ -69,6 +69,8 @@ def _read(wins: ArrayLike, length_differences: ArrayLike) -> tuple[Array, Array]
         raise ValueError(
             f"there are {len(outcomes)} outcomes and {len(longer_by)} differences in length"
         )
+    if not np.isfinite(longer_by).all():
+        raise ValueError("a difference in length is a number; leave out what is not known")
     if not np.isin(outcomes, (0, 0.5, 1)).all():
         raise ValueError("an outcome is 1 (won), 0.5 (drawn) or 0 (lost)")
     return outcomes, longer_by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import sqrt
+from math import isnan, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def agreement(rankings: Sequence[Sequence[str]]) -> float | None:
 
 def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
     """Kendall's tau-b (1945) of two rows of scores or places, which may hold ties."""
-    _check_same_length([one, other])
+    _check_rows([one, other])
     if len(one) < 2:
         return Estimate(None, n=len(one), reason=f"needs two things or more, {_are(len(one))}")
     score = tied_in_one = tied_in_other = 0
@@ -63,7 +63,7 @@ def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
     in the row only. 0 is no agreement, 1 the same order by all. The p-value is asymptotic, and too
     careful for a handful of things.
     """
-    _check_same_length(scores)
+    _check_rows(scores)
     judges, things = len(scores), len(scores[0]) if scores else 0
     reason = _too_few(judges, things)
     if reason:
@@ -115,7 +115,9 @@ def _are(number: int) -> str:
     return counted(number, "thing")
 
 
-def _check_same_length(rows: Sequence[Sequence[float]]) -> None:
+def _check_rows(rows: Sequence[Sequence[float]]) -> None:
+    if any(isnan(number) for row in rows for number in row):
+        raise ValueError("a score is a number; leave out what is not known")
     if len({len(row) for row in rows}) > 1:
         raise ValueError(f"rows differ in length: {', '.join(str(len(row)) for row in rows)}")
 

@@ -25,7 +25,9 @@ def chance_of_margin(judges: int, margin: int, candidates: int = 3, rule: str = 
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
     panels = _margins(judges, candidates, rule)
-    return sum(panels[margin:]) / sum(panels)
+    as_much, total = sum(panels[margin:]), sum(panels)
+    # What no sampled panel shows may still happen: the one at hand counts as one more.
+    return (as_much + 1) / (total + 1) if total == _SAMPLE else as_much / total
 
 
 def chance_of_survival(judges: int, candidates: int = 3, rule: str = "borda") -> float:
