@@ -14,13 +14,13 @@ from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
 
-from autoreason.cli.live import STUDIES, Live
+from autoreason.cli.live import Live
 from autoreason.cli.plain import step
 from autoreason.events import AnyEvent
 from autoreason.exchange import Signal, TextArrived
 from autoreason.journal import Journal
 from autoreason.panel.entries import make_entries
-from autoreason.run.kinds import STUDIES as KINDS
+from autoreason.run.kinds import STUDIES
 from autoreason.settings import Settings
 from autoreason.strategies.finding import RIVALS
 from autoreason.task import Task
@@ -85,7 +85,7 @@ def case(name: str) -> tuple[Task, Settings]:
     return texts, settings(strategy=name, strategy_options=own, judges=2)
 
 
-@pytest.mark.parametrize("name", [*RIVALS, *KINDS])
+@pytest.mark.parametrize("name", [*RIVALS, *STUDIES])
 async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     watcher = Watcher()
@@ -104,7 +104,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 
-@pytest.mark.parametrize("name", [*RIVALS, *KINDS])
+@pytest.mark.parametrize("name", [*RIVALS, *STUDIES])
 async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     paused = await hold(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
@@ -125,7 +125,3 @@ async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
         journal, paused.run, Breaking(SCRIPT), on_event=watcher.tell, on_signal=watcher.hear
     )
     assert any("playoff" in drawn for drawn in watcher.drawn[-12:])
-
-
-def test_the_views_know_every_study() -> None:
-    assert set(KINDS) <= set(STUDIES)

@@ -20,11 +20,9 @@ from autoreason.exchange import (
     Spent,
     TextArrived,
 )
+from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
 from autoreason.story import Pass, Story
-
-STUDIES = ("judge", "judge_pairs", "rejudge", "compare", "certify")
-"""Runs that judge texts instead of writing one."""
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -177,7 +175,7 @@ class Live:
     @property
     def study(self) -> bool:
         """Whether texts are judged that were there before, or written side by side."""
-        return self.story.settings is not None and self.story.settings.strategy in STUDIES
+        return is_study(self.story.settings)
 
     @property
     def contest(self) -> bool:

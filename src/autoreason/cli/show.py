@@ -93,9 +93,9 @@ def _seconds(book: Journal, row: RunRow) -> float:
 
 
 def _is_table(story: Story) -> bool:
-    from autoreason.cli.studies import is_study
+    from autoreason.run.kinds import is_study
 
-    return is_study(story) and story.delivered is not None
+    return is_study(story.settings) and story.delivered is not None
 
 
 def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: bool) -> None:

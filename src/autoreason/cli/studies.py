@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from autoreason.cli import ending, verdicts, words
 from autoreason.cli.consoles import stdout_console
-from autoreason.cli.live import STUDIES
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.panel.again import Decision
     from autoreason.run import Result
-    from autoreason.story import Story
-
-
-def is_study(story: Story) -> bool:
-    """Whether a run judges texts instead of writing one."""
-    return story.settings is not None and story.settings.strategy in STUDIES
 
 
 def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:

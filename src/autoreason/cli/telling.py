@@ -12,8 +12,8 @@ from autoreason.cli import ending, plain, words
 from autoreason.cli.consoles import stdout_console
 from autoreason.cli.journals import state
 from autoreason.cli.runs import when
-from autoreason.cli.studies import is_study
 from autoreason.errors import InvalidInput
+from autoreason.run.kinds import is_study
 
 if TYPE_CHECKING:
     from autoreason.events import BallotCast, CritiqueMade, Problem
@@ -37,7 +37,7 @@ def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -
         teller.one_pass(each, story)
     teller.playoff(story)
     teller.panels(story)
-    if not is_study(story) or story.delivered is None:
+    if not is_study(story.settings) or story.delivered is None:
         teller.end(row, story, seconds)
 
 

@@ -19,3 +19,8 @@ STUDIES = {
 def kind_of(settings: Settings) -> type[Strategy]:
     """The strategy a run's settings name."""
     return find_strategy(settings.strategy, STUDIES)
+
+
+def is_study(settings: Settings | None) -> bool:
+    """Whether a run judges texts, or strategies, instead of writing one text."""
+    return settings is not None and settings.strategy in STUDIES
