@@ -16,6 +16,7 @@ HOUSE = ROOT / "src" / "autoreason"
 
 NOUNS = frozenset(
     {
+        "assignment",
         "contract",
         "errors",
         "events",
@@ -33,7 +34,7 @@ FLOORS = (
     frozenset({"run"}),
     frozenset({"lab"}),
     frozenset({"audit"}),
-    frozenset({"certify", "panel"}),
+    frozenset({"certify", "code", "panel"}),
     frozenset({"strategies"}),
     frozenset({"raters"}),
     frozenset({"simulate"}),
@@ -41,6 +42,9 @@ FLOORS = (
     frozenset({"stats"}),
     frozenset({"models"}),
     frozenset({"journal"}),
+    frozenset({"examiner"}),
+    frozenset({"problems"}),
+    frozenset({"sandbox"}),
     NOUNS,
 )
 """From top to bottom."""
@@ -51,6 +55,7 @@ OUTSIDE = ("aiohttp", "click", "rich", "sqlite3", "time")
 """Networks, terminals, disks and clocks, of which pure rooms know nothing."""
 
 FORBIDDEN = {
+    "code": ("autoreason.examiner", "autoreason.problems", "autoreason.sandbox"),
     "models": ("autoreason.journal",),
     "stats": (
         "autoreason.journal",

@@ -6,7 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autoreason.assignment import Examined
 from autoreason.contract import Violation
+from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -290,6 +292,38 @@ class PanelHeld(Event, frozen=True, kw_only=True):
     """None where too few ballots were valid to speak of one."""
 
 
+class ProgramExamined(Event, frozen=True, kw_only=True):
+    """A program was run on the public tests."""
+
+    stage: str
+    """`draft`, `attempt/3`, `pass/2/AB`."""
+    program: str
+    examined: Examined
+
+
+class Solved(Event, frozen=True, kw_only=True):
+    """One problem was worked on by one strategy, once, and scored; told whatever came of it."""
+
+    part: str
+    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/tournament/2`."""
+    problem: str
+    difficulty: str = ""
+    strategy: str
+    repeat: int
+    program: str | None
+    """What was handed in; None where nothing was written."""
+    public: Examined | None
+    private: Examined | None
+    """None where there are no private tests, or nothing to score."""
+    first: Examined | None
+    """The first attempt under the public tests."""
+    attempts: int
+    """Programs written."""
+    status: Status
+    reason: str
+    spent: Spent
+
+
 AnyEvent = (
     RunStarted
     | RunResumed
@@ -307,6 +341,8 @@ AnyEvent = (
     | Delivered
     | PanelHeld
     | PartTold
+    | ProgramExamined
+    | Solved
 )
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
 """Told by the driver; everything else follows from seed and replies and can be replayed."""

@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-Role = Literal["author", "critic", "reviser", "synthesizer", "judge", "person"]
-"""Who is asked. `person` is the human at the keyboard, answered by the journal, never by a model."""
+Role = Literal["author", "critic", "reviser", "synthesizer", "judge", "person", "examiner"]
+"""Who is asked. `person` is the human at the keyboard, answered by the journal, and `examiner` runs programs on
+tests: neither is a model, and neither costs anything."""
 
 
 class Outcome(StrEnum):

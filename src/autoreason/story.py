@@ -20,11 +20,13 @@ from autoreason.events import (
     PassDecided,
     PassStarted,
     PlayoffDecided,
+    ProgramExamined,
     Reigning,
     RunPaused,
     RunResumed,
     RunStarted,
     Slot,
+    Solved,
     Status,
 )
 from autoreason.settings import Settings
@@ -90,6 +92,10 @@ class Story:
     """Panels over finished texts, by stage."""
     parts: dict[str, Story] = field(default_factory=dict)
     """The stories of the parts of a comparison."""
+    examined: list[ProgramExamined] = field(default_factory=list)
+    """Programs under the public tests, in order."""
+    solved: list[Solved] = field(default_factory=list)
+    """Problems worked on, where many are; their parts are folded into this, so that a long set stays small."""
     reigns: list[Reigning] = field(default_factory=list)
     """Every text that stood as incumbent, first draft first."""
 
@@ -137,6 +143,8 @@ class Story:
                 self.parts.setdefault(event.part, Story()).tell(event.event)
             case BallotCast() | PanelHeld() if not event.stage.startswith("pass/"):
                 self._tell_panel(event)
+            case ProgramExamined() | Solved():
+                self._tell_program(event)
             case PanelHeld():
                 raise _hole(f"{event.stage} is no panel of finished texts")
             case _:
@@ -152,6 +160,13 @@ class Story:
                 self.settings, self.status, self.reason = event.settings, "running", ""
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
+
+    def _tell_program(self, event: ProgramExamined | Solved) -> None:
+        if isinstance(event, ProgramExamined):
+            self.examined.append(event)
+        else:
+            self.solved.append(event)
+            self.parts.pop(event.part, None)
 
     def _tell_panel(self, event: BallotCast | PanelHeld) -> None:
         if isinstance(event, PanelHeld):

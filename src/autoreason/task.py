@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autoreason.assignment import Assignment
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
 
@@ -42,6 +43,8 @@ class Task(Struct, frozen=True, kw_only=True):
     contract: Contract = Contract()
     entries: tuple[Entry, ...] = ()
     """Finished texts, where judging them is the task."""
+    assignments: tuple[Assignment, ...] = ()
+    """Programs to be written, where that is the task."""
 
     @property
     def title(self) -> str:

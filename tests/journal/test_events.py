@@ -74,6 +74,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=3)
         case inspect.UnionType():
             return st.one_of([values(one) for one in kind.types])
+        case inspect.EnumType():
+            return st.sampled_from(kind.cls)
         case inspect.LiteralType():
             return st.sampled_from(kind.values)
         case _:

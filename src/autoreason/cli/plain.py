@@ -24,9 +24,11 @@ from autoreason.events import (
     PassDecided,
     PassStarted,
     PlayoffDecided,
+    ProgramExamined,
     RunPaused,
     RunResumed,
     RunStarted,
+    Solved,
 )
 from autoreason.exchange import CallRetried, Signal, for_readers
 from autoreason.story import Story
@@ -124,6 +126,10 @@ def step(event: AnyEvent, story: Story) -> str:
         case PartTold():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
+        case ProgramExamined():
+            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
+        case Solved():
+            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
         case _:
             return f"pass {event.number}: {_within_a_pass(event, story)}"
 

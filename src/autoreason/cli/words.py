@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from autoreason.assignment import Examined
     from autoreason.contract import Contract, Violation
     from autoreason.events import (
         BallotCast,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         PanelHeld,
         PassDecided,
         Preference,
+        Solved,
         Survival,
         Verdict,
     )
@@ -304,3 +306,17 @@ def positions(first_places: tuple[int, ...]) -> str:
         f"first places by the position a text stood in: {shares} of {total} "
         f"({even} each if position does not matter)"
     )
+
+
+def examined(found: Examined) -> str:
+    """How a program did on tests."""
+    verdict = found.verdict.replace("_", " ")
+    return f"{verdict}, {found.passed} of {count(found.total, f'{found.which} test')}"
+
+
+def solved(event: Solved) -> str:
+    """What came of one problem."""
+    if event.program is None:
+        return f"no program ({event.reason})"
+    scores = [examined(each) for each in (event.public, event.private) if each]
+    return f"{'; '.join(scores)}; {count(event.spent.calls, 'call')}"

@@ -1,0 +1,108 @@
+"""A program that is to be written, as every role may see it, and what comes of examining one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+Which = Literal["public", "private"]
+"""Public tests steer; private ones only score, and never leave the examiner."""
+
+
+class CodeVerdict(StrEnum):
+    """What a test says of a program."""
+
+    ACCEPTED = "accepted"
+    WRONG_ANSWER = "wrong_answer"
+    RUNTIME_ERROR = "runtime_error"
+    TIME_LIMIT = "time_limit"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    NO_CODE = "no_code"
+    """There was no program to run."""
+    SANDBOX_ERROR = "sandbox_error"
+    """Not a result: the test could not be held, and says nothing of the program."""
+
+
+class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One test: what goes in and comes out, or, for a function, statements that assert."""
+
+    input: str = ""
+    output: str = ""
+    code: str = ""
+
+
+class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A problem without what nobody may see: its private tests, its checker and its known solution."""
+
+    id: str
+    statement: str
+    title: str = ""
+    kind: Literal["stdio", "function"] = "stdio"
+    difficulty: str = ""
+    entry_point: str = ""
+    """The function that is called; empty for programs that read and print."""
+    starter: str = ""
+    """Code the program begins from, such as a signature."""
+    seconds: float = 10.0
+    """Processor time a test may take."""
+    memory_mb: int = 512
+    public: tuple[Example, ...] = ()
+    private: int = 0
+    """How many private tests there are."""
+    remark: str = ""
+    """Why it cannot be examined fairly; empty where it can."""
+
+
+class Examination(Struct, frozen=True, kw_only=True):
+    """What the examiner is asked."""
+
+    problem: str
+    program: str
+    which: Which
+    every: bool = False
+    """Every test is run, instead of stopping at the first that fails."""
+
+
+class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One test of one program."""
+
+    number: int
+    """From 1."""
+    verdict: CodeVerdict
+    seconds: float = 0.0
+    """Processor time."""
+    wall: float = 0.0
+    memory: int = 0
+    """Peak, in bytes."""
+    input: str = ""
+    expected: str = ""
+    got: str = ""
+    difference: str = ""
+    """Where got first differs from expected, in words."""
+    trace: str = ""
+    """The end of what the program wrote to standard error: its traceback."""
+    detail: str = ""
+    """Why a test could not be held, or which limit was hit."""
+
+
+class Examined(Struct, frozen=True, kw_only=True):
+    """One program under the public or the private tests. Of private ones nothing but verdicts is told."""
+
+    which: Which
+    verdict: CodeVerdict
+    """Accepted where every test is; otherwise that of the first that is not."""
+    passed: int
+    run: int
+    """Tests that were held; fewer than all where a failure ended it."""
+    total: int
+    trials: tuple[Trial, ...] = ()
+    level: str = ""
+    """How well the sandbox held, by name."""
+
+    @property
+    def failed(self) -> Trial | None:
+        """The first test that was not accepted."""
+        return next((t for t in self.trials if t.verdict is not CodeVerdict.ACCEPTED), None)

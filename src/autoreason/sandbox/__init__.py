@@ -1,0 +1,1 @@
+"""Running Python that nobody trusts."""

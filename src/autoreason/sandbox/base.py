@@ -1,0 +1,77 @@
+"""What every sandbox offers: a program opened once, then run again and again, each time in a process of its own."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+Level = Literal["bubblewrap", "landlock", "seccomp", "wasi", "none"]
+"""How well it holds, best first; `none` is no sandbox at all."""
+
+SOURCE_LIMIT = 64 * 1024
+"""Bytes of source; compiling megabytes takes seconds."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one run may take."""
+
+    seconds: float = 10.0
+    """Processor time; by the clock three times as long, and a little."""
+    memory: int = 512 << 20
+    """Bytes of address space beyond what a bare interpreter takes."""
+    output: int = 16 << 20
+    """Bytes written to standard output; of standard error only the end is kept."""
+
+
+Ended = Literal["exit", "signal", "cpu", "wall", "memory", "output", "broken"]
+"""Why a run was over; `broken` is the sandbox's own failure and says nothing of the program."""
+
+
+class Ran(Struct, frozen=True, kw_only=True):
+    """One run of one program."""
+
+    ended: Ended
+    status: int = 0
+    """Exit status, or the signal's number."""
+    seconds: float = 0.0
+    """Processor time."""
+    wall: float = 0.0
+    memory: int = 0
+    """Peak, in bytes."""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    """Its end: a traceback's last lines."""
+    detail: str = ""
+
+
+class Session(Protocol):
+    """One program, compiled once."""
+
+    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
+        """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3."""
+        ...
+
+
+Part = Literal["program", "candidate", "tests"]
+"""A whole program; or, for functions, the one that is called and the one that calls, over a channel."""
+
+
+class Sandbox(Protocol):
+    """A place to run programs. One slot a core: opening waits for a free one."""
+
+    @property
+    def level(self) -> Level:
+        """How well it holds."""
+        ...
+
+    def open(
+        self, source: str, limits: Limits, *, part: Part = "program"
+    ) -> AbstractAsyncContextManager[Session]:
+        """A program ready to run; what cannot be compiled runs and ends as it would anywhere, with a traceback."""
+        ...
+
+    async def close(self) -> None:
+        """End every process it started."""
+        ...
