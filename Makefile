@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint format bench lock prices clean
+.PHONY: help demo test machine lint format bench lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,17 +19,20 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 	@echo "▸ a tournament over examples/brief.md"
 	@$(BIN)/autoreason run examples/brief.md --passes 3 --more-judges 0 --playoff 3
 
-test: lint browser ## Run every check: format, lint, types, tests
+test: lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
 	@$(BIN)/pytest -q -n 2 --cov
 
-# Pages are tested in a real browser. Without one those tests are skipped, and say so.
-browser:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
-		echo "▸ a browser for the tests"; \
-		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		{ apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } >/dev/null 2>&1; \
-	} || echo "  none could be installed; the tests of pages will be skipped"
+# Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.
+machine:
+	@for wanted in chromium:chromium:google-chrome bubblewrap:bwrap:bwrap; do \
+		package=$${wanted%%:*}; other=$${wanted##*:}; command=$${wanted%:*}; command=$${command#*:}; \
+		command -v $$command >/dev/null || command -v $$other >/dev/null || { \
+			echo "▸ $$package for the tests"; \
+			[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+			{ apt-get install -qq -y $$package || { apt-get update -qq && apt-get install -qq -y $$package; }; } >/dev/null 2>&1; \
+		} || echo "  $$package could not be installed; the tests that need it will be skipped"; \
+	done
 
 lint: $(READY) ## Check format, lint and types
 	@echo "▸ format"
