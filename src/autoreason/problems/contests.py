@@ -104,14 +104,11 @@ def _difficulty(record: Record) -> str:
 
 def _seconds(record: Record) -> float:
     """Never under our own limit: contests set theirs for compiled languages."""
-    held: Any = record.get("time_limit")
-    match held:
-        case {**parts}:
-            given = (number(parts, "seconds") or 0) + (number(parts, "nanos") or 0) / 1e9
-        case str(duration):
-            given = number({"": duration.removesuffix("s")}, "") or 0
-        case _:
-            given = number(record, "time_limit") or 0
+    held = record.get("time_limit")
+    if isinstance(held, dict):
+        given = (number(held, "seconds") or 0) + (number(held, "nanos") or 0) / 1e9
+    else:
+        given = number({"": str(held).removesuffix("s")}, "") or 0
     return min(max(given, _SECONDS), SECONDS)
 
 
