@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests.problems.made_up import Record, contest, humaneval, livecodebench, mb
 from autoreason.errors import InvalidInput
 from autoreason.problems import formats
 from autoreason.problems.formats import format_of, read_problems
-from autoreason.problems.own import encode_set
+from autoreason.problems.own import FIELDS, encode_set
 from autoreason.problems.sets import ProblemSet, digest_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -184,3 +185,17 @@ def test_every_recorded_problem_is_read(shared: Path, name: str, count: int) -> 
     assert found.broken == ()
     assert len(found.problems) == count
     assert all(problem.solution for problem in found.problems)
+
+
+def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
+    page = (EXAMPLES.parent / "docs" / "problems.md").read_text("utf-8")
+    shown, checker = (
+        re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+        for language in ("json", "python")
+    )
+    record = json.loads(shown) | {"checker": "special", "checker_program": checker}
+    for number, text in enumerate((shown, json.dumps(record))):
+        (tmp_path / f"{number}.json").write_text(text)
+        assert len(read_problems(tmp_path / f"{number}.json").problems) == 1
+    for field in FIELDS:
+        assert f"`{field}`" in page
