@@ -6,10 +6,12 @@ import time
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.problems.comparing import Checker, Comparison, compare
+
+steady = settings(deadline=None, derandomize=True)
 
 TOKENS = Comparison()
 EXACT = Comparison(checker="exact")
@@ -36,22 +38,26 @@ def accepts(expected: str, got: str, how: Comparison) -> bool:
     return compare(expected, got, how) is None
 
 
+@steady
 @given(st.text(), comparisons)
 def test_every_text_equals_itself(text: str, how: Comparison) -> None:
     assert accepts(text, text, how)
 
 
+@steady
 @given(words, st.lists(blanks, min_size=18, max_size=18))
 def test_white_space_does_not_matter(tokens: list[str], spaces: list[str]) -> None:
     spread = "".join(space + token for space, token in zip(spaces, tokens, strict=False))
     assert accepts(" ".join(tokens), spread + spaces[-1], TOKENS)
 
 
+@steady
 @given(words, words)
 def test_other_tokens_do(ours: list[str], theirs: list[str]) -> None:
     assert accepts(" ".join(ours), "\n".join(theirs), TOKENS) == (ours == theirs)
 
 
+@steady
 @given(words, words, comparisons)
 def test_a_difference_points_at_where_it_is(
     ours: list[str], theirs: list[str], how: Comparison
@@ -99,6 +105,7 @@ def test_long_tokens_are_shown_around_the_difference() -> None:
     assert len(sentence) < 200
 
 
+@steady
 @given(st.integers(), st.integers())
 def test_integers_are_compared_to_the_last_digit(one: int, other: int) -> None:
     assert accepts(str(one), str(other), FLOAT) == (one == other)
@@ -160,6 +167,7 @@ def test_what_is_no_such_number_fails(expected: str, got: str) -> None:
     assert not accepts(expected, got, FLOAT)
 
 
+@steady
 @given(
     st.decimals(-(10**6), 10**6, places=6),
     st.sampled_from([1e-4, 1e-6, 1e-9]),

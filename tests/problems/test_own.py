@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.problems.made_up import own
 
@@ -12,6 +12,8 @@ from autoreason.errors import InvalidInput
 from autoreason.problems.own import decode_set, encode_set, read_own
 from autoreason.problems.problem import Problem
 from autoreason.problems.sets import digest_of
+
+steady = settings(deadline=None, derandomize=True, max_examples=50)
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 problems = st.builds(
@@ -33,6 +35,7 @@ problems = st.builds(
 )
 
 
+@steady
 @given(st.lists(problems, max_size=4).map(tuple))
 def test_a_set_survives_being_written_and_read(held: tuple[Problem, ...]) -> None:
     data = encode_set(held)
@@ -41,6 +44,7 @@ def test_a_set_survives_being_written_and_read(held: tuple[Problem, ...]) -> Non
     assert data.count(b"\n") == len(held)
 
 
+@steady
 @given(problems, problems)
 def test_the_digest_names_what_is_in_a_set(one: Problem, other: Problem) -> None:
     assert (digest_of([one]) == digest_of([other])) == (one == other)
