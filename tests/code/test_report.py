@@ -73,8 +73,8 @@ def test_an_answer_without_code_is_a_wrong_one() -> None:
 LOST = [
     ("sandbox error: no memory files here", {"public": Verdicts.SANDBOX_ERROR, "private": None}),
     ("sandbox error: no memory files here", {"private": Verdicts.SANDBOX_ERROR}),
-    ("no program: the provider failed", {"program": None, "public": None, "private": None}),
-    ("no verdict: the provider failed", {"private": None}),
+    ("the provider failed", {"program": None, "public": None, "private": None}),
+    ("the provider failed", {"private": None}),
 ]
 
 

@@ -64,8 +64,27 @@ class Plain:
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
+        if self.live.solving:
+            self._tell_of_problems(event)
+            return
         name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
         self.say(name + step(event, self.live.story))
+
+    def _tell_of_problems(self, event: AnyEvent) -> None:
+        """Of one problem everything; of a set a line a problem, for there may be thousands."""
+        match event:
+            case PartTold() if self.live.tally.one:
+                part = self.live.story.parts.get(event.part, self.live.story)
+                self.say(step(event.event, part))
+            case PartTold():
+                pass
+            case Solved() if not self.live.tally.one:
+                of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
+                self.say(f"{of}: {step(event, self.live.story)}")
+            case RunStarted():
+                self.say(f"run {self.live.run}: {step(event, self.live.story)}")
+            case _:
+                self.say(step(event, self.live.story))
 
     def hear(self, signal: Signal) -> None:
         """Count along; only trouble is worth a line."""

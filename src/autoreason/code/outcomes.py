@@ -108,6 +108,4 @@ def _why(event: Solved) -> str:
             return (
                 f"sandbox error: {failed.detail}" if failed and failed.detail else "sandbox error"
             )
-    if event.program is None:
-        return f"no program: {event.reason}"
-    return f"no verdict: {event.reason}"
+    return event.reason or "there is no verdict"
