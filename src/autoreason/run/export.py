@@ -9,7 +9,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueMade
-from autoreason.exchange import Message, for_readers
+from autoreason.exchange import Message, for_readers, is_model
 from autoreason.journal import Journal
 from autoreason.story import Pass, Story, tell_all
 
@@ -133,7 +133,7 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent and what came back."""
     files = {}
     for call in journal.calls(run):
-        if call.request.role == "person":
+        if not is_model(call.request.role):
             continue
         asked = "\n\n".join(_said(message) for message in call.request.messages)
         reply = call.reply

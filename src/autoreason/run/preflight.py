@@ -29,11 +29,16 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
             raise InvalidInput(checked.problem)
         room = pool.window(address)
         if room is not None and needed > room:
-            what = "text to be judged" if task.entries else "draft" if task.draft else "brief"
             raise InvalidInput(
-                f"the {what} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                f"the {_largest(task)} needs about {needed:,} tokens and {address} has room for {room:,}; "
                 "shorten it or choose a model with a larger window"
             )
+
+
+def _largest(task: Task) -> str:
+    if task.assignments:
+        return "longest problem"
+    return "text to be judged" if task.entries else "draft" if task.draft else "brief"
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
