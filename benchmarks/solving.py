@@ -165,7 +165,9 @@ async def _held(
     seconds = time.monotonic() - started
     return Took(
         parts=len(solved),
-        solved=sum(each.private is not None and each.private.verdict == "accepted" for each in solved),
+        solved=sum(
+            each.private is not None and each.private.verdict == "accepted" for each in solved
+        ),
         lost=sum(each.private is None for each in solved),
         tests=_tests(journal, result.run),
         calls=result.calls,

@@ -17,7 +17,7 @@ from autoreason.cli import ending, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal
+from autoreason.exchange import OnSignal, is_model
 from autoreason.run import Result, Switch
 from autoreason.task import without_controls
 
@@ -215,10 +215,11 @@ class Interrupts:
 
     def _stop(self) -> None:
         self._switch.stop()
-        waiting = words.count(len(self._view.live.calls), "reply", "replies")
+        calls = sum(is_model(call.role) for call in self._view.live.calls.values())
+        waiting = words.count(calls, "reply", "replies")
         self._view.say(
             f"Stopping: waiting for {waiting} already paid for; Ctrl-C again ends at once"
-            if self._view.live.calls
+            if calls
             else "Stopping"
         )
 

@@ -20,6 +20,7 @@ from autoreason.exchange import (
     Signal,
     Spent,
     TextArrived,
+    is_model,
 )
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
@@ -137,8 +138,9 @@ class Live:
                     call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
             case CallEnded():
                 call = self.calls.pop(signal.key, None)
-                # A call that brought no reply is not paid for.
-                if signal.outcome not in _NO_REPLY:
+                # A call that brought no reply is not paid for, and running tests costs nothing.
+                free = call is not None and not is_model(call.role)
+                if signal.outcome not in _NO_REPLY and not free:
                     self.spent = self.spent.plus(signal)
                 if call and call.seat is not None:
                     self.answered.add(call.seat)

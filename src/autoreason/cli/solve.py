@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
     from autoreason.task import Task
 
-ALL = ("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
 _SHOWN_LINES = 10
 _EPILOG = """\
 \b
@@ -66,9 +65,7 @@ After 3, 4 and 130 `autoreason resume` goes on; nothing is paid for twice.
         metavar="NAMES",
         help="One or several with commas between, or all. [default: tournament]",
     ),
-    options.option(
-        "--repeats", type=int, default=1, metavar="N", help="How often each. [default: 1]"
-    ),
+    options.option("--repeats", type=int, metavar="N", help="How often each. [default: 1]"),
     options.option(
         "--calls",
         type=int,
@@ -142,30 +139,27 @@ def solve(problems: Path, **values: Any) -> int:
 def _settings(values: dict[str, Any]) -> Settings:
     """Settings of the run, but for the set, which is opened later."""
     from autoreason.cli import chosen
+    from autoreason.run.solving import solving_terms
     from autoreason.settings import DEFAULT_MODEL, Models, make_settings
-    from autoreason.strategies.finding import absolute
 
-    named = [name.strip() for name in (values["strategy"] or "tournament").split(",")]
-    names = ALL if named == ["all"] else tuple(absolute(name) for name in named)
-    if len(names) > 1:
+    own = {name: values[name] for name in ("repeats", "calls") if values[name] is not None}
+    terms = solving_terms("", values["strategy"] or "tournament", **own)
+    if len(terms["strategies"]) > 1:
         from autoreason.panel.report import require_statistics
 
         require_statistics()
-    own = {"strategies": names, "repeats": values["repeats"], "calls": values["calls"]}
     everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
     return make_settings(
         chosen.models_of(everywhere, values),
         chosen.seed_of(values),
         strategy="solve",
-        strategy_options={name: value for name, value in own.items() if value is not None},
+        strategy_options=terms,
         budget=chosen.budget_in(values),
         **{name: values[name] for name in options.ASKED if values[name] is not None},
     )
 
 
-def _dry_run(
-    problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]
-) -> int:
+def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     import asyncio
 
     from autoreason.cli.dry import dry_run
@@ -249,7 +243,7 @@ def _assigned(
     """What is to be programmed, and the settings that name the set."""
     from msgspec.structs import replace
 
-    from autoreason.task import Task
+    from autoreason.run.solving import solving_task
 
     found = _meant(problems, examiner.assignments, values)
     if values["output"] and len(found) > 1:
@@ -259,10 +253,8 @@ def _assigned(
         "unsafe": values["unsafe"],
         "broken": list(examiner.broken),
     }
-    title = found[0].title or found[0].id if len(found) == 1 else f"{len(found)} problems"
-    brief = f"Write a program: {title} ({problems.name})"
     changed = replace(settings, strategy_options=settings.strategy_options | about)
-    return Task(brief=brief, assignments=found), changed
+    return solving_task(found), changed
 
 
 def _meant(
@@ -272,7 +264,9 @@ def _meant(
     known = {each.id for each in assignments}
     for name in values["ids"]:
         if name not in known:
-            raise InvalidInput(f"{problems} has no problem {name!r}; see `autoreason problems list`")
+            raise InvalidInput(
+                f"{problems} has no problem {name!r}; see `autoreason problems list`"
+            )
     found = [each for each in assignments if not values["ids"] or each.id in values["ids"]]
     wanted = values["difficulty"]
     if wanted is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autoreason.run import Result
     from autoreason.story import Story
 
+_ROOMY = 240
 _LEVELS = {
     "bubblewrap": "bubblewrap, in namespaces of its own",
     "landlock": "Landlock and seccomp",
@@ -189,9 +190,11 @@ def _print_tables(report: SolveReport) -> None:
     from autoreason.code.tables import tables
 
     console = stdout_console()
+    # Whoever reads a pipe or a file gets every column whole.
+    width = console.width if console.is_terminal else _ROOMY
     for table in tables(report):
         console.print(Text(table.title, style="bold"))
-        console.print(_rich(table))
+        console.print(_rich(table), width=width)
         console.print()
 
 
@@ -199,9 +202,8 @@ def _rich(table: Table) -> Any:
     from rich.table import Table as Drawn
 
     drawn = Drawn(box=None, pad_edge=False, header_style="dim")
-    names = sum(head in ("strategy", "difficulty", "against") for head in table.head)
     for at, head in enumerate(table.head):
-        drawn.add_column(head, justify="left" if at < names else "right", no_wrap=True)
+        drawn.add_column(head, justify="left" if at < table.names else "right")
     for row in table.rows:
         drawn.add_row(*row)
     return drawn

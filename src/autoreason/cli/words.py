@@ -180,6 +180,7 @@ _DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
+    "tests": "others pass more of the public tests",
 }
 
 

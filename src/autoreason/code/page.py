@@ -106,7 +106,10 @@ def _json(report: SolveReport, about: Mapping[str, str]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    lines = [table.head, tuple("---" if not at else "--:" for at in range(len(table.head)))]
+    lines = [
+        table.head,
+        tuple("---" if at < table.names else "--:" for at in range(len(table.head))),
+    ]
     return "\n".join(f"| {' | '.join(map(_escaped, row))} |" for row in [*lines, *table.rows])
 
 

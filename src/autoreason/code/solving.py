@@ -47,6 +47,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Problems worked on side by side."""
     unsafe: bool = False
     """Programs may be run without a sandbox where there is none."""
+    broken: tuple[str, ...] = ()
+    """Lines of the set that could not be read, and why: `line 17: no statement`."""
 
     def __post_init__(self) -> None:
         names = [called(name) for name in self.strategies]

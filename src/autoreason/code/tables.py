@@ -16,11 +16,13 @@ NOTHING = "–"
 
 
 class Table(NamedTuple):
-    """Cells as text; the first column is a name, the others are figures."""
+    """Cells as text: names first, then figures."""
 
     title: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    names: int = 1
+    """How many columns are names."""
 
 
 def called(strategy: str) -> str:
@@ -59,7 +61,7 @@ def tiers(report: SolveReport) -> Table:
         )
         for each in report.tiers
     ]
-    return Table("By difficulty", head, rows)
+    return Table("By difficulty", head, rows, names=2)
 
 
 def took(report: SolveReport) -> Table:
@@ -95,19 +97,13 @@ def verdicts(report: SolveReport) -> Table:
 def duels(found: Sequence[Duel], title: str) -> Table:
     """Every two strategies on the same problems."""
     head = (
-        "against",
-        "problems",
-        "more",
-        "less",
-        "difference",
-        "p",
-        "corrected",
-        "h",
-        "could show",
+        *("strategy", "against", "problems", "more", "less", "difference"),
+        *("p", "corrected", "h", "could show"),
     )
     rows = [
         (
-            f"{called(each.one)} : {called(each.other)}",
+            called(each.one),
+            called(each.other),
             f"{each.problems:,}",
             str(each.gained),
             str(each.lost),
@@ -115,13 +111,11 @@ def duels(found: Sequence[Duel], title: str) -> Table:
             p_value(each.test.p),
             p_value(each.holm),
             NOTHING if each.h is None else f"{each.h:+.2f}",
-            NOTHING
-            if each.detectable.value is None
-            else f"{each.detectable.value * 100:.0f} points",
+            _shown(each.detectable),
         )
         for each in found
     ]
-    return Table(title, head, rows)
+    return Table(title, head, rows, names=2)
 
 
 def tables(report: SolveReport) -> list[Table]:
@@ -244,6 +238,10 @@ def _of(found: Estimate, tried: int) -> str:
 
 def _mean(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1f}"
+
+
+def _shown(found: Estimate) -> str:
+    return NOTHING if found.value is None else f"{found.value * 100:.0f} points"
 
 
 def _tokens(score: Score) -> str:

@@ -100,8 +100,15 @@ class Asker:
         """Running tests costs nothing: a run that is stopped does not wait for them."""
         if self._examiner is None:
             raise InvalidInput("this run has no examiner to run its programs; give it one")
-        with resting():
-            return await answer(self._examiner, request)
+        started = monotonic()
+        if self._on_signal:
+            self._on_signal(CallStarted(request.key, request.role, request.model))
+        try:
+            with resting():
+                return await answer(self._examiner, request)
+        finally:
+            if self._on_signal:
+                self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
     async def _answer(self, request: Request) -> Reply:
         model = self._pool.lend(request.model)
