@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +15,9 @@ from autoreason.problems.contests import read_contest
 from autoreason.problems.fields import Record
 from autoreason.problems.functions import read_humaneval, read_mbpp
 from autoreason.problems.livecodebench import read_livecodebench
-from autoreason.problems.own import encode_set, read_own
+from autoreason.problems.own import read_own
 from autoreason.problems.problem import Problem
+from autoreason.problems.sets import Broken, ProblemSet, digest_of
 
 LARGEST = 1 << 30
 """Bytes of a file."""
@@ -30,25 +30,6 @@ READERS: dict[str, Callable[[Record], Problem]] = {
     "MBPP": read_mbpp,
 }
 _KNOWN = ", ".join(READERS)
-
-
-class Broken(Struct, frozen=True, kw_only=True):
-    """A record that could not be used."""
-
-    line: int
-    """Of the file; where a JSON list was given, which of its entries. From 1."""
-    reason: str
-
-
-class ProblemSet(Struct, frozen=True, kw_only=True):
-    """What a file holds."""
-
-    problems: tuple[Problem, ...]
-    broken: tuple[Broken, ...] = ()
-    format: str
-    """The format of the records; several joined by commas."""
-    digest: str
-    """SHA-256 of the problems as `encode_set` writes them."""
 
 
 class _Entry(Struct):
@@ -86,11 +67,6 @@ def read_problems(source: Path | str) -> ProblemSet:
         format=", ".join(sorted(formats)),
         digest=digest_of(usable),
     )
-
-
-def digest_of(problems: tuple[Problem, ...]) -> str:
-    """The name of a set by what is in it."""
-    return hashlib.sha256(encode_set(problems)).hexdigest()
 
 
 def format_of(record: Record) -> str | None:

@@ -25,7 +25,7 @@ def read_humaneval(raw: Record) -> Problem:
     body = text(raw, "canonical_solution" if "canonical_solution" in raw else "solution", "")
     hidden = text(raw, "test")
     # A body alone is indented and needs the signature before it; `pass` stands in for one.
-    starter = prompt.rstrip() + "\n"
+    starter = prompt.strip() + "\n"
     whole = f"{prompt}{body}" if body.strip() else f"{starter}    pass\n"
     examples = asserted_examples(docstring_of(whole, name), name)
     return convert(
