@@ -14,6 +14,7 @@ SECTIONS = {
     },
     "Write programs": {
         "solve": "Write programs for problems with tests, and score them.",
+        "problems": "Look into sets of problems, and convert them.",
     },
     "Look": {
         "runs": "List the runs in the journal.",
