@@ -109,8 +109,7 @@ class _Watch:
     async def look(self) -> None:
         while True:
             for process, seen in self.seen.items():
-                pages = Path(f"/proc/{process}/statm").read_text().split()[1]
-                seen.append(int(pages) * _PAGE / 1e6)
+                seen.append(_memory(process))
             await asyncio.sleep(_EVERY)
 
     def quarters(self, process: int) -> tuple[float, float]:
@@ -127,13 +126,16 @@ async def solve_set(problems: int) -> Took:
         Journal.open(str(Path(folder, "journal.db")), create=True) as journal,
     ):
         os.environ["XDG_DATA_HOME"] = folder
-        path = Path(folder, "set.jsonl")
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        examiner = await ExaminerClient.open(path)
+        examiner = await ExaminerClient.open(_written(Path(folder, "set.jsonl"), lines))
         try:
             return await _held(examiner, [json.loads(line) for line in lines], journal)
         finally:
             await examiner.close()
+
+
+def _written(path: Path, lines: Sequence[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 async def _held(
@@ -145,7 +147,8 @@ async def _held(
     )
     pool = ModelPool()
     pool.add({_ADDRESS: Writer(problems)})
-    loop, beside = os.getpid(), examiner.pid
+    loop = os.getpid()
+    (beside,) = _children(loop)
     watch = _Watch([loop, beside])
     solved: list[Solved] = []
     # Whatever was imported before the first test is not work on tests.
@@ -188,6 +191,10 @@ def _tests(journal: Journal, run: str) -> int:
     return sum(json.loads(text)["run"] for text in replies)
 
 
+def _memory(process: int) -> float:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE / 1e6
+
+
 def _stat(process: int) -> list[str]:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
@@ -199,11 +206,14 @@ def _own(process: int) -> float:
 
 def _below(process: int) -> float:
     """Processor time of everything a process started, and of everything that these started and waited for."""
-    total = 0.0
-    for task in Path(f"/proc/{process}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            total += sum(map(int, _stat(child)[11:15])) / _TICKS + _below(child)
-    return total
+    return sum(
+        sum(map(int, _stat(child)[11:15])) / _TICKS + _below(child) for child in _children(process)
+    )
+
+
+def _children(process: int) -> list[int]:
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for each in threads for child in (each / "children").read_text().split()]
 
 
 def measure_solving(problems: int = PROBLEMS) -> list[Measure]:

@@ -43,6 +43,7 @@ class MadeUpClient(MadeUpExaminer):
         client.assignments = tuple(
             replace(PROBLEM, id=f"p{n}", difficulty="hard" if n % 2 else "easy")
             for n in range(1, count + 1)
+            if not options.get("only") or f"p{n}" in options["only"]
         )
         client.broken = tuple(broken)
         client.level = "none" if options["unsafe"] else "landlock"

@@ -184,7 +184,7 @@ def test_limits_and_unsafe_reach_the_examiner(
 ) -> None:
     given = ("--time-limit", "2.5", "--memory-limit", "128", "--unsafe")
     said = inside("solve", some(inside, 1), *MODEL, *given)
-    assert examiner.opened == [{"unsafe": True, "seconds": 2.5, "memory_mb": 128}]
+    assert examiner.opened == [{"only": (), "unsafe": True, "seconds": 2.5, "memory_mb": 128}]
     assert "no sandbox: what the model writes can do whatever you can" in said.err
 
 
@@ -194,7 +194,6 @@ def test_limits_and_unsafe_reach_the_examiner(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--problem", "p9"), "has no problem 'p9'"),
         (("--difficulty", "odd"), "there are easy, hard"),
         (("--limit", "0"), "--limit is 0; give more than 0"),
         (("--time-limit", "-1"), "--time-limit is -1; give more than 0"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from autoreason.assignment import Assignment
     from autoreason.cli.drive import View
     from autoreason.examiner.client import ExaminerClient
+    from autoreason.problems.sets import Broken
     from autoreason.prompts import PromptSet
     from autoreason.run import Result, Switch
     from autoreason.settings import Settings
@@ -167,7 +168,8 @@ def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dic
     async def look() -> tuple[Task, Settings]:
         examiner = await _open(problems, values)
         try:
-            _tell_broken(examiner.broken)
+            for each in examiner.broken[:_SHOWN_LINES]:
+                click.echo(_left_out(each), err=True)
             return _assigned(problems, examiner, settings, values)
         finally:
             await examiner.close()
@@ -202,8 +204,8 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
             await check(task, whole, pool, prompts)
             if switch.stopped:
                 raise KeyboardInterrupt
-            for line in examiner.broken[:_SHOWN_LINES]:
-                view.note(f"left out, {line}")
+            for each in examiner.broken[:_SHOWN_LINES]:
+                view.note(_left_out(each))
             if examiner.level == "none":
                 view.note("no sandbox: what the model writes can do whatever you can")
             if DEFAULT_MODEL in settings.models.all():
@@ -231,6 +233,7 @@ async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
 
     return await ExaminerClient.open(
         problems,
+        only=values["ids"],
         unsafe=values["unsafe"],
         seconds=values["time_limit"],
         memory_mb=values["memory_limit"],
@@ -251,7 +254,7 @@ def _assigned(
     about = {
         "set": examiner.digest,
         "unsafe": values["unsafe"],
-        "broken": list(examiner.broken),
+        "broken": [str(each) for each in examiner.broken],
     }
     changed = replace(settings, strategy_options=settings.strategy_options | about)
     return solving_task(found), changed
@@ -260,14 +263,8 @@ def _assigned(
 def _meant(
     problems: Path, assignments: tuple[Assignment, ...], values: dict[str, Any]
 ) -> tuple[Assignment, ...]:
-    """The problems that were asked for, in the order of the set."""
-    known = {each.id for each in assignments}
-    for name in values["ids"]:
-        if name not in known:
-            raise InvalidInput(
-                f"{problems} has no problem {name!r}; see `autoreason problems list`"
-            )
-    found = [each for each in assignments if not values["ids"] or each.id in values["ids"]]
+    """Those of the difficulty and number that were asked for."""
+    found = list(assignments)
     wanted = values["difficulty"]
     if wanted is not None:
         tiers = sorted({each.difficulty for each in found if each.difficulty})
@@ -282,6 +279,5 @@ def _meant(
     return tuple(found)
 
 
-def _tell_broken(broken: tuple[str, ...]) -> None:
-    for line in broken[:_SHOWN_LINES]:
-        click.echo(f"left out, {line}", err=True)
+def _left_out(broken: Broken) -> str:
+    return f"left out, {broken}"

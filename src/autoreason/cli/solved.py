@@ -191,10 +191,11 @@ def _print_tables(report: SolveReport) -> None:
 
     console = stdout_console()
     # Whoever reads a pipe or a file gets every column whole.
-    width = console.width if console.is_terminal else _ROOMY
+    if not console.is_terminal:
+        console.width = _ROOMY
     for table in tables(report):
         console.print(Text(table.title, style="bold"))
-        console.print(_rich(table), width=width)
+        console.print(_rich(table))
         console.print()
 
 

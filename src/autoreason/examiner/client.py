@@ -64,14 +64,21 @@ class ExaminerClient:
         unsafe: bool = False,
         workers: int | None = None,
         only: tuple[str, ...] = (),
+        seconds: float | None = None,
+        memory_mb: int | None = None,
     ) -> ExaminerClient:
-        """An examiner for a file of problems, or for a set that was kept, by its digest."""
+        """An examiner for a file of problems, or for a set that was kept, by its digest.
+
+        Limits that are given stand in for those of every problem, in the copy that is kept as well.
+        """
         kept = isinstance(source, str) and _DIGEST.fullmatch(source)
         client = cls(
             Opening(
                 source="" if kept else str(source),
                 digest=str(source) if kept else "",
                 only=only,
+                seconds=seconds,
+                memory_mb=memory_mb,
                 unsafe=unsafe,
                 workers=workers,
             )
@@ -143,7 +150,11 @@ class ExaminerClient:
             await self._line.hang_up()
             raise
         # From now on the kept copy is what counts, whatever becomes of the file.
-        self._opening = replace(self._opening, source="", only=(), digest=self._opened.digest)
+        self._opening = Opening(
+            digest=self._opened.digest,
+            unsafe=self._opening.unsafe,
+            workers=self._opening.workers,
+        )
         self._listening = asyncio.create_task(self._listen(self._line))
 
     async def _listen(self, line: _Line) -> None:

@@ -22,6 +22,10 @@ class Opening(Struct, frozen=True, kw_only=True, tag=True):
     """the name under which an earlier examiner kept the set."""
     only: tuple[str, ...] = ()
     """Ids of the problems wanted; all where none are named."""
+    seconds: float | None = None
+    """The time limit of every problem, instead of its own."""
+    memory_mb: int | None = None
+    """The memory limit of every problem, instead of its own."""
     unsafe: bool = False
     workers: int | None = None
 

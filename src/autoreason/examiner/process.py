@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from autoreason.assignment import Examination, Examined
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.examiner.examining import Examiner
@@ -24,7 +26,7 @@ from autoreason.examiner.messages import (
 )
 from autoreason.examiner.store import find_set, keep_set
 from autoreason.problems.formats import read_problems
-from autoreason.problems.problem import Problem, assigned
+from autoreason.problems.problem import Problem, assigned, checked
 from autoreason.problems.sets import ProblemSet, find_problem
 from autoreason.sandbox.base import Sandbox
 from autoreason.sandbox.levels import find_level, open_sandbox
@@ -149,6 +151,13 @@ def read_set(opening: Opening) -> ProblemSet:
     wanted = found.problems
     if opening.only:
         wanted = tuple(find_problem(found.problems, name) for name in dict.fromkeys(opening.only))
+    wanted = tuple(_limited(problem, opening) for problem in wanted)
     return ProblemSet(
         problems=wanted, broken=found.broken, format=found.format, digest=keep_set(wanted)
     )
+
+
+def _limited(problem: Problem, opening: Opening) -> Problem:
+    limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return checked(replace(problem, **given)) if given else problem
