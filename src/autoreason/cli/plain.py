@@ -75,8 +75,9 @@ class Plain:
         match event:
             case PartTold() if self.live.tally.one:
                 part = self.live.story.parts.get(event.part, self.live.story)
-                self.say(step(event.event, part))
-            case PartTold():
+                if said := program_step(event.event, part):
+                    self.say(said)
+            case PartTold() | Delivered():
                 pass
             case Solved() if not self.live.tally.one:
                 of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
@@ -151,6 +152,21 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"{event.problem}, {event.strategy}: {words.solved(event)}"
         case _:
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+
+
+def program_step(event: AnyEvent, story: Story) -> str:
+    """One event on the way to a program as one line; empty where another line says more."""
+    match event:
+        case DraftReady():
+            return f"draft: written, {words.lines(event.text)}"
+        case PassStarted():
+            return f"pass {event.number}: begins"
+        case CandidateReady():
+            return f"pass {event.number}: {_WRITES[event.slot]} {event.slot}, {words.lines(event.text)}"
+        case Delivered():
+            return ""
+        case _:
+            return step(event, story)
 
 
 def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:

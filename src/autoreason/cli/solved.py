@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoreason.cli import ending, words
 from autoreason.cli.consoles import stdout_console
+from autoreason.cli.tally import Tally
 from autoreason.errors import InvalidInput
 from autoreason.task import without_controls
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from autoreason.cli.drive import Manner
     from autoreason.code.report import SolveReport
-    from autoreason.code.solving import Terms
     from autoreason.code.tables import Table
     from autoreason.events import Solved
     from autoreason.run import Result
@@ -49,7 +49,7 @@ def end(result: Result, manner: Manner, console: Console, seconds: float) -> int
     status = ending.EXIT[result.status]
     story = result.story
     report = report_of(story)
-    alone = program_of(story) if _is_one(story) else None
+    alone = program_of(story) if Tally(story).one else None
     if alone and manner.output:
         ending.write(manner.output, alone)
     if manner.as_json:
@@ -57,7 +57,7 @@ def end(result: Result, manner: Manner, console: Console, seconds: float) -> int
     elif alone:
         if not manner.output:
             ending.show_text(alone, bare=manner.quiet)
-    elif story.solved and not _is_one(story):
+    elif story.solved and not Tally(story).one:
         _print_tables(report)
     wanted = manner.report is not None
     if wanted and status == 0:
@@ -81,9 +81,14 @@ def show(result: Result, *, as_json: bool) -> None:
     if as_json:
         ending.print_json(as_object(result, report))
         return
-    console = stdout_console()
-    _print_tables(report)
-    ending.print_rows(rows(result, report), console)
+    if not Tally(result.story).one:
+        _print_tables(report)
+    said = [*rows(result, report), *_took(result)]
+    if program_of(result.story) and Tally(result.story).one:
+        said.append(("Program", f"autoreason show {result.run} --text"))
+    elif ending.EXIT.get(result.status):
+        said += ending.next_steps(result)
+    ending.print_rows(said, stdout_console())
 
 
 def report_of(story: Story) -> SolveReport:
@@ -91,7 +96,7 @@ def report_of(story: Story) -> SolveReport:
     from autoreason.code.report import solve_report
     from autoreason.code.solving import called
 
-    terms = _terms(story)
+    terms = Tally(story).terms
     return solve_report(
         story.solved,
         story.task.assignments if story.task else (),
@@ -132,7 +137,7 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
         "conclusion": conclusion(report),
         "sandbox": sorted(report.levels),
     }
-    if _is_one(result.story) and result.story.solved:
+    if Tally(result.story).one and result.story.solved:
         told = result.story.solved[-1]
         found |= {name: getattr(told, name) for name in ("program", "public", "private")}
     return found | {"report": report}
@@ -143,9 +148,9 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     from autoreason.code.tables import conclusion
 
     story = result.story
-    finished = ending.EXIT[result.status] == 0
+    finished = ending.EXIT.get(result.status) == 0
     paused = [] if finished else [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
-    if _is_one(story):
+    if Tally(story).one:
         said = _one(story.solved[-1]) if story.solved else []
     else:
         sentence = conclusion(report)
@@ -172,10 +177,12 @@ def _level(name: str) -> str:
     return _LEVELS.get(name, name)
 
 
-def _took(result: Result, seconds: float) -> list[tuple[str, str]]:
+def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]:
     cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    took = f"{words.count(result.calls, 'call')}, {words.count(result.tokens, 'token')}, {cost}"
-    return [("Took", f"{took}, {words.duration(seconds)}")]
+    took = [words.count(result.calls, "call"), words.count(result.tokens, "token"), cost]
+    if seconds is not None:
+        took.append(words.duration(seconds))
+    return [("Took", ", ".join(took))]
 
 
 def _report_row(folder: Path | None, result: Result, *, done: bool) -> str:
@@ -214,7 +221,7 @@ def _about(result: Result, report: SolveReport) -> dict[str, str]:
     """How the run was held, for the page."""
     from autoreason.code.tables import called
 
-    story, terms = result.story, _terms(result.story)
+    story, terms = result.story, Tally(result.story).terms
     assert story.settings is not None
     return {
         "Run": result.run,
@@ -226,18 +233,3 @@ def _about(result: Result, report: SolveReport) -> dict[str, str]:
         "Seed": str(result.seed),
         "Sandbox": "; ".join(map(_level, report.levels)) or "unknown",
     }
-
-
-def _terms(story: Story) -> Terms:
-    from autoreason.code.solving import Terms
-    from autoreason.tournament.strategy import read_options
-
-    assert story.settings is not None
-    return read_options(story.settings, Terms)
-
-
-def _is_one(story: Story) -> bool:
-    """Whether there is one problem, for one strategy, once."""
-    terms = _terms(story)
-    assigned = story.task.assignments if story.task else ()
-    return len(assigned) * len(terms.strategies) * terms.repeats == 1

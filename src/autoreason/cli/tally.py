@@ -27,7 +27,7 @@ class Tally:
         """How many parts there are: problems times strategies times repeats."""
         task = self._story.task
         problems = sum(not each.remark for each in task.assignments) if task else 0
-        return problems * len(self._terms.strategies) * self._terms.repeats
+        return problems * len(self.terms.strategies) * self.terms.repeats
 
     @property
     def done(self) -> int:
@@ -43,9 +43,9 @@ class Tally:
         """A strategy and how it went so far."""
         from autoreason.code.solving import called
 
-        for name in map(called, self._terms.strategies):
+        for name in map(called, self.terms.strategies):
             own = [each for each in self._story.solved if each.strategy == name]
-            of = self.total // len(self._terms.strategies)
+            of = self.total // len(self.terms.strategies)
             said = [f"{len(own):,} of {of:,}"]
             for label, read in _SCORES:
                 found = [each for event in own if (each := read(event)) and _counts(each)]
@@ -65,8 +65,8 @@ class Tally:
         return f"{said}, about {words.duration(rest)} left"
 
     @cached_property
-    def _terms(self) -> Terms:
-        # Rules are read once the run is known, and do not change.
+    def terms(self) -> Terms:
+        """Which strategies, and how often; read once, for they do not change."""
         from autoreason.code.solving import Terms
         from autoreason.tournament.strategy import read_options
 
