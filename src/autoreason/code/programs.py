@@ -22,6 +22,7 @@ _CODE_BEGINS = re.compile(
 _PARSED_MOST = 64 * 1024
 """Characters that are still parsed: what is longer takes too long, and no sandbox will take it."""
 _TRIES = 40
+_BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
 class _Block(NamedTuple):
@@ -53,16 +54,18 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
 
 def without_comments(program: str) -> str:
     """A program without what its author says of it, so that whoever judges it is not told; docstrings stay."""
+    lines = program.split("\n")
+    code: set[int] = set()
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(program).readline))
+        for token in tokenize.generate_tokens(io.StringIO(program).readline):
+            (row, column), (last, _) = token.start, token.end
+            if token.type == tokenize.COMMENT:
+                lines[row - 1] = lines[row - 1][:column].rstrip()
+            elif token.type not in _BLANK:
+                code.update(range(row, last + 1))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return program
-    lines = program.splitlines()
-    for token in tokens:
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column].rstrip()
-    return "\n".join(line for line in lines if line.strip())
+    return "\n".join(line for row, line in enumerate(lines, 1) if row in code)
 
 
 def same_program(one: str, other: str) -> bool:
