@@ -57,6 +57,8 @@ class Took(Struct, frozen=True, kw_only=True):
     """Processor time of the sandbox's processes."""
     in_loop: float
     in_examiner: float
+    elsewhere: float
+    """Processor time that others on this machine took."""
     loop_memory: tuple[float, float]
     """On average in the second and in the last quarter."""
     examiner_memory: tuple[float, float]
@@ -64,8 +66,8 @@ class Took(Struct, frozen=True, kw_only=True):
 
     @property
     def busy(self) -> float:
-        """Share of all cores that was busy in tests."""
-        return self.in_tests / (self.seconds * self.cores)
+        """Share of all cores that was busy in tests, of the time that others left."""
+        return self.in_tests / (self.seconds * self.cores - self.elsewhere)
 
 
 class Writer:
@@ -153,7 +155,7 @@ async def _held(
     solved: list[Solved] = []
     # Whatever was imported before the first test is not work on tests.
     before, idle, started = _below(beside), _own(beside), time.monotonic()
-    own = time.process_time()
+    own, whole = time.process_time(), _everybody()
     looking = asyncio.create_task(watch.look())
     result = await start(
         Task(brief="Solve them.", assignments=examiner.assignments),
@@ -166,6 +168,8 @@ async def _held(
     )
     looking.cancel()
     seconds = time.monotonic() - started
+    in_tests, in_examiner = _below(beside) - before, _own(beside) - idle
+    in_loop = time.process_time() - own
     return Took(
         parts=len(solved),
         solved=sum(
@@ -176,9 +180,10 @@ async def _held(
         calls=result.calls,
         seconds=seconds,
         cores=len(os.sched_getaffinity(0)),
-        in_tests=_below(beside) - before,
-        in_loop=time.process_time() - own,
-        in_examiner=_own(beside) - idle,
+        in_tests=in_tests,
+        in_loop=in_loop,
+        in_examiner=in_examiner,
+        elsewhere=max(0.0, _everybody() - whole - in_tests - in_loop - in_examiner),
         loop_memory=watch.quarters(loop),
         examiner_memory=watch.quarters(beside),
         level=examiner.level,
@@ -202,6 +207,14 @@ def _stat(process: int) -> list[str]:
 def _own(process: int) -> float:
     """Processor time of one process."""
     return sum(map(int, _stat(process)[11:13])) / _TICKS
+
+
+def _everybody() -> float:
+    """Processor time that all cores were busy, with whatever."""
+    user, nice, system, _, _, hardware, software, *_ = map(
+        int, Path("/proc/stat").read_text().partition("\n")[0].split()[1:]
+    )
+    return (user + nice + system + hardware + software) / _TICKS
 
 
 def _below(process: int) -> float:
@@ -251,6 +264,9 @@ def measures(took: Took, problems: int) -> list[Measure]:
             "solve",
             "processor time of loop and examiner, of all cores",
             f"{_share(took.in_loop, took):.0f} % and {_share(took.in_examiner, took):.0f} %",
+        ),
+        for_information(
+            "solve", "the same of others on the machine", f"{_share(took.elsewhere, took):.0f} %"
         ),
         for_information("solve", "time it took", f"{took.seconds:.0f} s", seconds=took.seconds),
     ]

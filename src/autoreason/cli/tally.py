@@ -43,7 +43,9 @@ class Tally:
         """A strategy and how it went so far."""
         from autoreason.code.solving import called
 
-        for name in map(called, self.terms.strategies):
+        names = [called(name) for name in self.terms.strategies]
+        widest = max(map(len, names))
+        for name in names:
             own = [each for each in self._story.solved if each.strategy == name]
             of = self.total // len(self.terms.strategies)
             said = [f"{len(own):,} of {of:,}"]
@@ -52,7 +54,7 @@ class Tally:
                 if found:
                     passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in found)
                     said.append(f"{label} {words.percent(passed / len(found))}")
-            yield name, ", ".join(said)
+            yield f"{name:<{widest}}", ", ".join(said)
 
     def left(self, elapsed: float) -> str:
         """How much is done, and about how long the rest takes if it goes on like this."""
