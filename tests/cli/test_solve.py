@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -225,3 +226,81 @@ def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Insid
     assert "--unsafe" in refused.sentence
     assert not inside.journal_exists
     assert inside("solve", problems, *MODEL, "--unsafe").status == 0
+
+
+# ---- with a real sandbox -----------------------------------------------------------------------
+
+SUM = {
+    "id": "sum",
+    "statement": "Read two numbers and print their sum.",
+    "difficulty": "easy",
+    "public_tests": [{"input": "1 2\n", "output": "3\n"}],
+    "private_tests": [{"input": "3 9\n", "output": "12\n"}, {"input": "0 0\n", "output": "0\n"}],
+}
+WRONG = "print(3)"
+CRASH = "print(int(input()))"
+SLOW = "while True: pass"
+RIGHT = "print(sum(map(int, input().split())))"
+
+
+@pytest.fixture
+def _real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs the sandbox of Linux")
+    monkeypatch.delitem(sys.modules, "autoreason.examiner.client")
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_program_is_mended_in_a_real_sandbox(inside: Inside, writes: Script) -> None:
+    writes(lambda request: CRASH if "draft" in request.key else RIGHT)
+    said = inside("solve", inside.write("sum.json", json.dumps(SUM)), *MODEL)
+    assert said.status == 0
+    assert said.out == RIGHT + "\n"
+    assert "draft: runtime error, 0 of 1 public test" in said.err
+    assert "accepted, 2 of 2 private tests" in said.err
+    assert "Sandbox" in said.err
+    assert "unprotected" not in said.err
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
+    inside: Inside, writes: Script
+) -> None:
+    programs = {"1": RIGHT, "2": WRONG, "3": SLOW}
+    writes(lambda request: programs[request.key.partition("/")[0]])
+    lines = [json.dumps(SUM | {"id": f"sum {n}"}) for n in (1, 2, 3)]
+    path = inside.write("set.jsonl", "\n".join([lines[0], "{", *lines[1:]]))
+    limits = ("--time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
+    found = inside("solve", path, *MODEL, *limits, "--json").json
+    report = found["report"]
+    for score in report["scores"]:
+        assert score["verdicts"] == {"accepted": 1, "wrong_answer": 1, "time_limit": 1}
+        assert score["fooled"]["value"] == 0.5
+    assert [each["noun"] for each in report["left_out"]] == ["line"]
+    assert report["left_out"][0]["what"] == ["line 2"]
+    everything = (inside.folder / "journal.db").read_bytes()
+    wal = inside.folder / "journal.db-wal"
+    everything += wal.read_bytes() if wal.exists() else b""
+    assert b"1 2" in everything
+    assert b"3 9" not in everything
+
+
+@pytest.mark.usefixtures("_real")
+@pytest.mark.parametrize(
+    ("problem", "arguments", "said"),
+    [
+        ("{", (), "set.json"),
+        (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
+        (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
+        (json.dumps(SUM), ("--time-limit", "1000"), "time_limit_s"),
+        (json.dumps(SUM), ("--memory-limit", "1"), "memory_limit_mb"),
+    ],
+)
+def test_a_set_that_cannot_be_used_is_one_sentence(
+    inside: Inside, problem: str, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = inside("solve", inside.write("set.json", problem), *MODEL, *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
