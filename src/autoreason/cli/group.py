@@ -14,6 +14,7 @@ SECTIONS = {
     },
     "Write programs": {
         "solve": "Write programs for problems with tests, and score them.",
+        "check": "Run one program on a problem's tests; no model.",
         "problems": "Look into sets of problems, and convert them.",
     },
     "Look": {
