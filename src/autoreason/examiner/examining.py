@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
@@ -39,7 +39,7 @@ class Examiner:
 
     async def hold(
         self, problem: Problem, program: str, tests: Sequence[Example], *, every: bool = False
-    ) -> AsyncIterator[Trial]:
+    ) -> AsyncGenerator[Trial, None]:
         """Test after test with everything there is to tell; for the eyes of whoever owns the problem."""
         program = program.encode("utf-8", "replace").decode()
         if not program.strip():
