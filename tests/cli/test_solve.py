@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.code.stage import program
@@ -304,3 +305,13 @@ def test_a_set_that_cannot_be_used_is_one_sentence(
     assert refused.status == 2
     assert said in refused.sentence
     assert not inside.journal_exists
+
+
+def test_problems_come_in_on_standard_input_too(shell: Shell) -> None:
+    said = shell("solve", "-", *MODEL, "--dry-run", stdin=json.dumps(SUM))
+    assert said.returncode == 0, said.stderr
+    assert "Read two numbers and print their sum." in said.stdout
+    assert "3 9" not in said.stdout
+    empty = shell("solve", "-", *MODEL, stdin="")
+    assert empty.returncode == 2
+    assert len(empty.stderr.splitlines()) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,9 +118,9 @@ After 3, 4 and 130 `autoreason resume` goes on; nothing is paid for twice.
 def solve(problems: Path, **values: Any) -> int:
     """Write Python programs for problems with tests, and score them.
 
-    PROBLEMS is one problem as JSON, or a set with a problem a line. Public tests steer: models see
-    them, and how their programs fail. Private tests only score: nobody sees them, and they
-    are run once, at the end. Programs run in a sandbox, or not at all.
+    PROBLEMS is one problem as JSON, a set with a problem a line, or - for standard input. Public
+    tests steer: models see them, and how their programs fail. Private tests only score: nobody sees
+    them, and they are run once, at the end. Programs run in a sandbox, or not at all.
 
     Of one problem the program goes to standard output; a set ends with a table of pass rates
     with intervals, paired tests between strategies, and what was left out.
@@ -132,9 +135,23 @@ def solve(problems: Path, **values: Any) -> int:
     check_output(values["output"])
     check_folder(values["report"])
     chosen.require_positive(values, ("limit", "time_limit", "memory_limit"))
-    if values["dry_run"]:
-        return _dry_run(problems, settings, prompts, values)
-    return _begin(problems, settings, prompts, values)
+    with _on_disk(problems) as path:
+        work = _dry_run if values["dry_run"] else _begin
+        return work(path, settings, prompts, values)
+
+
+@contextmanager
+def _on_disk(problems: Path) -> Iterator[Path]:
+    """The file that is meant; what comes in on standard input is one for as long as this lasts."""
+    if str(problems) != "-":
+        yield problems
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
 
 
 def _settings(values: dict[str, Any]) -> Settings:
@@ -183,6 +200,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
     from autoreason.models.opening import warm_up
 
     warm_up(settings.models.all())
+    from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, closing, hold
     from autoreason.cli.small import NOTE, require_weights
     from autoreason.journal import Journal
@@ -191,6 +209,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
     from autoreason.settings import DEFAULT_MODEL
 
     require_weights(settings)
+    warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
         def name(run: str) -> None:
