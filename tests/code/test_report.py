@@ -266,6 +266,11 @@ def test_a_draw_says_how_large_a_difference_would_have_shown() -> None:
             "nobody wins: all solved the same problems, 50 % (9 to 91) of them; "
             "2 problems are too few for any difference to show",
         ),
+        (
+            set_of({"a": [False, False], "b": [False, False]}),
+            "nobody wins: none solved any of 2 problems; "
+            "2 problems are too few for any difference to show",
+        ),
     ],
 )
 def test_a_set_that_compares_nothing_claims_nothing(told: list[Solved], said: str) -> None:

@@ -143,6 +143,8 @@ def conclusion(report: SolveReport) -> str:
         return f"{called(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
         same = f"all solved the same problems, {percent(first.solved)} of them"
+        if not first.solved.value:
+            same = f"none solved any of {_problems(first)}"
         return f"nobody wins: {same}; {_could_show(duel)}"
     beaten = _beaten(report, first.strategy)
     also = f" (but it is ahead of {', '.join(map(called, beaten))} beyond chance)" if beaten else ""
