@@ -28,7 +28,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
 from autoreason.run import replay, start
-from autoreason.run.solving import solving_task, solving_terms
+from autoreason.run.solving import solve, solve_async, solving_task, solving_terms
 from autoreason.settings import Settings
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
@@ -235,6 +235,29 @@ async def test_a_set_killed_while_programs_run_goes_on_where_it_was(
         ]
         assert all(unit.private for unit in units)
         assert (await replay(run, journal=journal)).same
+
+
+@pytest.mark.timeout(60)
+def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> None:
+    double = "print(2 * int(input()))"
+    path = tmp_path / "double.json"
+    path.write_text(json.dumps(EASY[1]), "utf-8")
+    problems: tuple[Any, ...] = (EASY[1], path, str(path))
+    for problem in problems:
+        try:
+            found = solve(problem, ScriptedModel({"author": fenced(double)}), strategy="single")
+        except InvalidInput as error:
+            pytest.skip(f"programs cannot be run here: {error}")
+        assert (found.program, found.calls) == (double, 1)
+        assert found.public
+        assert found.private
+        assert (found.public.passed, found.private.passed) == (1, 2)
+        assert found.level not in ("", "none")
+
+
+async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere\.json"):
+        await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
 
 
 @pytest.mark.timeout(400)
