@@ -66,7 +66,7 @@ async def test_only_those_who_pass_the_most_tests_stand() -> None:
     assert "judge" not in worked.roles()
     assert worked.delivered
     assert worked.delivered.text == program(2, "b")
-    assert worked.delivered.reason == "4 calls were made; it passes 2 of 3 public tests"
+    assert worked.delivered.reason == "after 4 of 4 calls it passes 2 of 3 public tests"
 
 
 async def test_no_synthesis_is_written_once_the_revision_passes_everything() -> None:

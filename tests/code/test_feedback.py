@@ -38,7 +38,7 @@ def test_a_wrong_answer_shows_input_expected_got_and_where_they_part() -> None:
         difference="line 1: expected 2, got 3",
     )
     assert told(RIGHT, wrong) == (
-        "1 of 3 tests passed. 1 were not run after the first failure.\n\n"
+        "1 of 3 tests passed. The first failure ended it; the other tests were not run.\n\n"
         "Test 2: wrong answer.\nInput:\n1 1\nExpected:\n2\nGot:\n3\n"
         "First difference: line 1: expected 2, got 3"
     )
@@ -71,7 +71,19 @@ def test_memory_and_output_limits_are_named() -> None:
 
 def test_nothing_printed_is_said_in_words() -> None:
     silent = Trial(number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1", expected="2")
-    assert "Got: nothing was printed" in told(silent)
+    assert told(silent).endswith("Expected:\n2\nNothing was printed.")
+
+
+def test_a_function_is_shown_the_test_that_failed() -> None:
+    test = "assert add(1, 2) == 3"
+    trial = Trial(number=1, verdict=CodeVerdict.WRONG_ANSWER, input=test, expected=test)
+    examined = Examined(
+        which="public", verdict=trial.verdict, passed=0, run=1, total=1, trials=(trial,)
+    )
+    problem = replace(PROBLEM, kind="function", entry_point="add")
+    assert feedback(examined, problem) == (
+        f"0 of 1 tests passed.\n\nTest 1: wrong answer.\nTest:\n{test}"
+    )
 
 
 def test_long_data_keep_both_ends_and_say_what_is_missing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from msgspec.structs import replace as changed
@@ -16,11 +17,11 @@ from tests.tournament.stage import cut_off
 from autoreason.assignment import Examination, Examined
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.events import PartTold, ProgramExamined, Solved
-from autoreason.exchange import CallEnded, CallStarted, Signal
+from autoreason.exchange import CallStarted, Signal, is_model
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
-from autoreason.run import check, estimate, export, replay
+from autoreason.run import check, estimate, export, fork, replay
 from autoreason.run.result import Switch
 from autoreason.run.solving import solution_of, solve_with, solving_task, solving_terms
 from autoreason.settings import Budget
@@ -94,8 +95,8 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
         "1/single/1/attempt/4/examined",
         "1/single/1/private/examined",
     ]
-    assert len([each for each in signals if isinstance(each, CallStarted)]) == 4
-    assert len([each for each in signals if isinstance(each, CallEnded)]) == 4
+    begun = [each for each in signals if isinstance(each, CallStarted) and is_model(each.role)]
+    assert len(begun) == 4
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:
@@ -139,6 +140,59 @@ async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
         assert told(journal, result.run) == told(journal, ended.run)
         assert not set(model.answered) & set(mended.answered)
         assert left + len(again.asked) == len(whole.asked)
+
+
+async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
+    journal: Journal,
+) -> None:
+    settings = terms(("single", "tournament"), window=2)
+    ended = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(3), settings=settings, examiner=MadeUpExaminer()
+    )
+    for calls in range(1, ended.calls, 5):
+        poor = changed(settings, budget=Budget(calls=calls))
+        paused = await hold(
+            journal, ScriptedModel(SCRIPT), task=task(3), settings=poor, examiner=MadeUpExaminer()
+        )
+        assert (paused.status, paused.calls) == ("budget", calls)
+        result = await go_on(
+            journal,
+            paused.run,
+            ScriptedModel(SCRIPT),
+            changes={"budget": Budget()},
+            examiner=MadeUpExaminer(),
+        )
+        assert (result.status, result.calls) == ("done", ended.calls)
+        assert told(journal, result.run) == told(journal, ended.run)
+
+
+async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = 0
+
+    async def refuse(*_: object, **__: object) -> None:
+        nonlocal opened
+        opened += 1
+        raise InvalidInput("there is no sandbox here; install one, or use --unsafe")
+
+    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient.open", refuse)
+    with pytest.raises(InvalidInput, match="no sandbox here"):
+        await hold(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
+    assert opened == 1
+    assert journal.runs()[0].status == "stopped"
+
+
+async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
+        fork(result.run, None, journal=journal)
 
 
 async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
@@ -305,7 +359,7 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
     ],
 )
 async def test_terms_that_cannot_be_kept_are_refused(
-    names: tuple[str, ...], own: dict[str, int], said: str
+    names: tuple[str, ...], own: dict[str, Any], said: str
 ) -> None:
     pool = lend(ScriptedModel(SCRIPT))
     with pytest.raises(InvalidInput, match=said):

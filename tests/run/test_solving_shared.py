@@ -28,7 +28,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
 from autoreason.run import replay, start
-from autoreason.run.solving import solving_task, solving_terms
+from autoreason.run.solving import solve, solve_async, solving_task, solving_terms
 from autoreason.settings import Settings
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
@@ -84,10 +84,17 @@ def _quick(record: dict[str, Any]) -> bool:
     )
 
 
+def _read(shared: Path, name: str) -> list[dict[str, Any]]:
+    lines = (shared / "problems" / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
 async def opened(shared: Path, folder: Path, number: int) -> Opened:
     """The first quick problems of the shared ones, as the examiner hands them out."""
-    lines = (shared / "problems" / "stdio.jsonl").read_text("utf-8").splitlines()
-    records = [record for line in lines if _quick(record := json.loads(line))][:number]
+    return await _opened(list(filter(_quick, _read(shared, "stdio")))[:number], folder)
+
+
+async def _opened(records: Sequence[dict[str, Any]], folder: Path) -> Opened:
     path = folder / "problems.jsonl"
     path.write_text("\n".join(map(json.dumps, records)), "utf-8")
     try:
@@ -126,6 +133,32 @@ async def test_twenty_real_problems_by_every_strategy(
             assert unit.first.verdict != "accepted"
     assert_nothing_private_is_recorded(journal, result.run, given)
     assert (await replay(result.run, journal=journal)).same
+
+
+@pytest.mark.timeout(120)
+async def test_functions_are_written_and_scored_as_programs_are(
+    journal: Journal, shared: Path, tmp_path: Path
+) -> None:
+    records = _read(shared, "humaneval")[:5]
+    wrong = [{"code": f"{r['prompt']}    return None\n", "verdict": "WA"} for r in records]
+    known = [
+        r | {"solution": r["prompt"] + r["solution"], "wrong_solutions": [w]}
+        for r, w in zip(records, wrong, strict=True)
+    ]
+    found = await _opened(records, tmp_path)
+    given = Opened(found.assignments, found.digest, known)
+    result = await hold(
+        journal,
+        ScriptedModel(given.script()),
+        task=solving_task(given.assignments),
+        settings=given.settings(("tournament", "critique_revise")),
+    )
+    assert result.status == "done"
+    for unit in result.story.solved:
+        assert unit.private
+        assert unit.first
+        assert unit.first.verdict in ("wrong_answer", "runtime_error")
+        assert unit.private.verdict == "accepted"
 
 
 def assert_nothing_private_is_recorded(journal: Journal, run: str, given: Opened) -> None:
@@ -202,6 +235,29 @@ async def test_a_set_killed_while_programs_run_goes_on_where_it_was(
         ]
         assert all(unit.private for unit in units)
         assert (await replay(run, journal=journal)).same
+
+
+@pytest.mark.timeout(60)
+def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> None:
+    double = "print(2 * int(input()))"
+    path = tmp_path / "double.json"
+    path.write_text(json.dumps(EASY[1]), "utf-8")
+    problems: tuple[Any, ...] = (EASY[1], path, str(path))
+    for problem in problems:
+        try:
+            found = solve(problem, ScriptedModel({"author": fenced(double)}), strategy="single")
+        except InvalidInput as error:
+            pytest.skip(f"programs cannot be run here: {error}")
+        assert (found.program, found.calls) == (double, 1)
+        assert found.public
+        assert found.private
+        assert (found.public.passed, found.private.passed) == (1, 2)
+        assert found.level not in ("", "none")
+
+
+async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere\.json"):
+        await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
 
 
 @pytest.mark.timeout(400)

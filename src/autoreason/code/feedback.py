@@ -20,7 +20,7 @@ def feedback(examined: Examined, assignment: Assignment) -> str:
     failing = [each for each in examined.trials if each.verdict is not CodeVerdict.ACCEPTED]
     told = [f"{examined.passed} of {examined.total} tests passed."]
     if examined.run < examined.total:
-        told[0] += f" {examined.total - examined.run} were not run after the first failure."
+        told[0] += " The first failure ended it; the other tests were not run."
     told += [_told(trial, assignment) for trial in failing[:_SHOWN]]
     if len(failing) > _SHOWN:
         rest = ", ".join(f"{each.number} ({_name(each)})" for each in failing[_SHOWN:])
@@ -62,10 +62,14 @@ def _folded(text: str) -> str:
 
 def _told(trial: Trial, assignment: Assignment) -> str:
     lines = [f"Test {trial.number}: {_ended(trial, assignment)}."]
-    lines += _data("Input", trial.input)
-    lines += _data("Expected", trial.expected)
-    if trial.verdict is CodeVerdict.WRONG_ANSWER or trial.got:
-        lines += _data("Got", trial.got) or ["Got: nothing was printed"]
+    if assignment.kind == "function":
+        lines += _data("Test", trial.input)
+    else:
+        lines += _data("Input", trial.input)
+        lines += _data("Expected", trial.expected)
+    lines += _data("Got", trial.got)
+    if trial.verdict is CodeVerdict.WRONG_ANSWER and not trial.got.strip():
+        lines += ["Nothing was printed."] if assignment.kind == "stdio" else []
     if trial.difference:
         lines.append(f"First difference: {trial.difference}")
     if trial.trace.strip():

@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 import warnings
+from functools import lru_cache
 from typing import NamedTuple
 
 _THOUGHT = re.compile(
@@ -44,6 +45,8 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
     said = _LATE_END.sub("", _THOUGHT.sub("", reply, count=1), count=1)
     lines = said.replace("\r\n", "\n").replace("\ufeff", "").split("\n")
     blocks, others = _split(lines)
+    if len(blocks) == 1 and blocks[0].marked:
+        return blocks[0].text
     best: tuple[_Look, str] | None = None
     for block in blocks:
         look = _look(block, entry_point)
@@ -52,6 +55,7 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
     return best[1] if best else _unfenced(others)
 
 
+@lru_cache(maxsize=256)
 def without_comments(program: str) -> str:
     """A program without what its author says of it, so that whoever judges it is not told; docstrings stay."""
     lines = program.split("\n")
@@ -70,7 +74,7 @@ def without_comments(program: str) -> str:
 
 def same_program(one: str, other: str) -> bool:
     """Whether two programs differ in comments and blank lines at most: clones are never judged."""
-    return without_comments(one) == without_comments(other)
+    return one == other or without_comments(one) == without_comments(other)
 
 
 def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
@@ -155,14 +159,15 @@ def _wholeness(tree: ast.Module, entry_point: str) -> int:
     """For a function, whether it is there; for a program, whether it reads and whether it prints."""
     if entry_point:
         return int(entry_point.partition(".")[0] in _defined(tree))
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    names |= {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    names = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name():
+                names.add(node.id)
+            case ast.Attribute():
+                names.add(node.attr)
+            case ast.alias():
+                names.add(node.name)
     return 2 * bool(names & {"print", "stdout", "write"}) + bool(names & {"input", "stdin", "open"})
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from autoreason.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.code.examining import examine
-from autoreason.code.feedback import feedback, unstated
+from autoreason.code.feedback import feedback
 from autoreason.code.programs import read_program, same_program
+from autoreason.code.venue import over_program
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import (
@@ -23,7 +22,7 @@ from autoreason.events import (
     Slot,
     Status,
 )
-from autoreason.exchange import Message, Outcome, Reply, Role
+from autoreason.exchange import Outcome, Reply, Role
 from autoreason.tournament.allowance import Allowance
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
@@ -50,34 +49,6 @@ class Attempt(NamedTuple):
         return self.examined is None or self.examined.verdict is CodeVerdict.ACCEPTED
 
 
-@dataclass(frozen=True)
-class ProgramVenue(Venue):
-    """Where a program is written: the task everybody sees is a problem with its public tests."""
-
-    @cached_property
-    def opening(self) -> tuple[Message, ...]:
-        """What every conversation begins with."""
-        asked = self.task.assignments[0]
-        examples = unstated(asked)
-        shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
-        text = self.prompt(
-            "task",
-            "task",
-            (asked.statement, asked.starter, *shown),
-            title=asked.title,
-            statement=asked.statement,
-            entry_point=asked.entry_point,
-            starter=asked.starter,
-            seconds=f"{asked.seconds:g}",
-            memory=asked.memory_mb,
-            examples=examples,
-        )
-        return (
-            Message("system", self.prompts.render("system"), stable=True),
-            Message("user", text, stable=True),
-        )
-
-
 class ProgramStrategy(Strategy):
     """A way from a problem to a program, within an allowance of calls that is never overstepped.
 
@@ -93,7 +64,7 @@ class ProgramStrategy(Strategy):
             raise InvalidInput(
                 f"{venue.settings.strategy} writes programs; use it with `autoreason solve`"
             )
-        super().__init__(ProgramVenue(**{f.name: getattr(venue, f.name) for f in fields(Venue)}))
+        super().__init__(over_program(venue))
         self.allowance: Allowance = venue.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""
@@ -241,11 +212,14 @@ class ProgramStrategy(Strategy):
         self.tell(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
 
     def _why_spent(self, attempt: Attempt) -> str:
-        calls, total = self.allowance.total.calls, len(self.assignment.public)
-        return f"{_calls(calls)} made; it passes {attempt.passed} of {total} public tests"
+        total = len(self.assignment.public)
+        return f"after {self._calls_made()} it passes {attempt.passed} of {total} public tests"
+
+    def _calls_made(self) -> str:
+        return f"{self.allowance.total.calls} of {self.allowance.amount} calls"
 
     def _why_nothing(self) -> str:
-        said = f"{_calls(self.allowance.total.calls)} made, and no program came of them"
+        said = f"no program came of {self._calls_made()}"
         return f"{said}: {self._unwritten.detail}" if self._unwritten else said
 
 
@@ -261,10 +235,6 @@ def _unwritten(reply: Reply) -> Unwritten:
         case Outcome.REFUSED:
             return Unwritten("refused", reply.finish or "the model declined")
     return Unwritten("empty", "no text came back")
-
-
-def _calls(calls: int) -> str:
-    return "1 call was" if calls == 1 else f"{calls} calls were"
 
 
 def _all_tests(tests: int) -> str:

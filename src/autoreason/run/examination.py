@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autoreason.assignment import Examination, Examined
 from autoreason.code.solving import Terms
+from autoreason.errors import AutoreasonError
 from autoreason.settings import Settings
 from autoreason.tournament.strategy import read_options
 
@@ -19,20 +21,22 @@ class OnCall:
 
     def __init__(self, settings: Settings) -> None:
         self._terms = read_options(settings, Terms)
-        self._client: ExaminerClient | None = None
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[ExaminerClient] | None = None
 
     async def examine(self, examination: Examination) -> Examined:
         """Run one program on tests."""
-        async with self._opening:
-            if self._client is None:
-                self._client = await self._open()
-        return await self._client.examine(examination)
+        if self._opening is None:
+            # Opened once for all who ask; where that fails, all of them are told.
+            self._opening = asyncio.create_task(self._open())
+        client = await asyncio.shield(self._opening)
+        return await client.examine(examination)
 
     async def close(self) -> None:
         """End whatever was opened."""
-        if self._client is not None:
-            await self._client.close()
+        if self._opening is None:
+            return
+        with suppress(AutoreasonError):
+            await (await self._opening).close()
 
     async def _open(self) -> ExaminerClient:
         from autoreason.examiner.client import ExaminerClient

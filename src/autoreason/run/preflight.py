@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.json import encode
+from msgspec.structs import replace
+
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
@@ -42,6 +45,9 @@ def _largest(task: Task) -> str:
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
+    if task.assignments:
+        longest = max(task.assignments, key=lambda each: len(encode(each)))
+        task = replace(task, assignments=(longest,))
     requests = await first_requests(task, settings, prompts)
     said = max(
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0
