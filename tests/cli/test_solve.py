@@ -71,7 +71,7 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     said = inside("solve", some(inside, 1), *MODEL)
     assert (said.status, said.out) == (0, "")
     assert "no code, 0 of 3 public tests" in said.err
-    assert "6 calls were made, and no program came of them" in said.err
+    assert "no program came of" in said.err
 
 
 # ---- a set -------------------------------------------------------------------------------------
