@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
+from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, Written, examiner, writes
+from tests.cli.test_terminal import terminal
 from tests.code.stage import program
 
 __all__ = ["examiner", "writes"]
@@ -315,3 +319,27 @@ def test_problems_come_in_on_standard_input_too(shell: Shell) -> None:
     empty = shell("solve", "-", *MODEL, stdin="")
     assert empty.returncode == 2
     assert len(empty.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
+    shell: Shell, server: Server
+) -> None:
+    path = shell.home / "set.jsonl"
+    path.write_text("\n".join(json.dumps(SUM | {"id": f"sum {n}"}) for n in range(3)))
+    server.held_from = 8
+    model = ("-m", "test/slow", "--base-url", server.url)
+    with terminal(shell, "solve", str(path), *model, "--calls", "4") as screen:
+        screen.wait_for("under way")
+        while server.asked < 8:
+            time.sleep(0.02)
+        screen.process.send_signal(signal.SIGINT)
+        screen.wait_for("already paid for")
+        server.gate.set()
+        assert screen.end() == 130
+        assert "has not come to them" in screen.text
+    resumed = shell("resume", "--json", "-q")
+    assert resumed.returncode == 0, resumed.stderr
+    found = json.loads(resumed.stdout)
+    assert found["report"]["scores"][0]["units"] == 3
+    assert found["report"]["left_out"] == []
+    assert found["calls"] == server.asked
