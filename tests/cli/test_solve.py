@@ -76,6 +76,7 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     assert (said.status, said.out) == (0, "")
     assert "no code, 0 of 3 public tests" in said.err
     assert "no program came of" in said.err
+    assert "came to no program" in inside("show", "--text").sentence
 
 
 # ---- a set -------------------------------------------------------------------------------------
@@ -180,6 +181,8 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None
     said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--dry-run")
     assert said.status == 0
     assert said.out.lstrip().startswith("Estimate\ncalls      15 to 90,")
+    assert "3 problems; single and best_of_n and " in said.out
+    assert "strategy_options" not in said.out
     assert "Nothing was called" in said.out
     assert not inside.journal_exists
 
@@ -328,7 +331,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
     path.write_text("\n".join(json.dumps(SUM | {"id": f"sum {n}"}) for n in range(3)))
     server.held_from = 8
     model = ("-m", "test/slow", "--base-url", server.url)
-    with terminal(shell, "solve", str(path), *model, "--calls", "4") as screen:
+    with terminal(shell, "solve", str(path), *model, "--calls", "4", "--seed", "7") as screen:
         screen.wait_for("under way")
         while server.asked < 8:
             time.sleep(0.02)

@@ -140,6 +140,8 @@ def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: 
 
 
 def _text(row: RunRow, story: Story) -> str:
+    if len(story.solved) == 1 and not story.text:
+        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
     if story.solved and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
