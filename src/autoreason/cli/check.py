@@ -192,12 +192,13 @@ def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
     from rich.text import Text
 
     failed = tried.failed
-    if failed is not None:
-        for part in _PARTS:
-            if text := getattr(failed, part):
-                heading = f"\n{_name(problem, failed)}, {part}"
-                console.print(Text(heading, style="dim"), soft_wrap=True)
-                console.print(text.rstrip("\n"), soft_wrap=True)
+    shown = [(part, getattr(failed, part)) for part in _PARTS] if failed else []
+    for part, text in shown:
+        if failed and text:
+            heading = f"\n{_name(problem, failed)}, {part}"
+            console.print(Text(heading, style="dim"), soft_wrap=True)
+            console.print(text.rstrip("\n"), soft_wrap=True)
+    if tried.run:
         console.print()
     console.print(Text(_sentence(tried, problem), style="bold"), soft_wrap=True)
 

@@ -9,10 +9,18 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Self
 
+from msgspec.structs import replace
+
 from autoreason.assignment import Example, Trial
 from autoreason.examiner.checking import LIMITS as CHECKER_LIMITS
 from autoreason.examiner.checking import check_answer, checker_source
-from autoreason.examiner.verdicts import judge_answer, judge_calls, judge_run, room_for
+from autoreason.examiner.verdicts import (
+    LARGEST_OUTPUT,
+    judge_answer,
+    judge_calls,
+    judge_run,
+    room_for,
+)
 from autoreason.problems.problem import Problem, comparison
 from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
 
@@ -32,6 +40,7 @@ class Bench:
     def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: Limits) -> None:
         self._sandbox, self._problem, self._program = sandbox, problem, program
         self._limits = limits
+        self._tests_limits = replace(limits, output=LARGEST_OUTPUT)
         self._comparison = comparison(problem)
         self._stack = AsyncExitStack()
         self._opened: dict[Part, Session] = {}
@@ -73,7 +82,7 @@ class Bench:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             async with (
-                self._sandbox.open(source, self._limits, part="tests") as tests,
+                self._sandbox.open(source, self._tests_limits, part="tests") as tests,
                 asyncio.TaskGroup() as both,
             ):
                 called = both.create_task(candidate.run(b"", channel=theirs.fileno()))

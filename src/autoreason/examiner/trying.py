@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autoreason.assignment import CodeVerdict, Example, Trial, Which
 from autoreason.errors import InvalidInput
-from autoreason.examiner.examining import Examiner
+from autoreason.examiner.examining import Examiner, summed_up
 from autoreason.problems.problem import Problem
 from autoreason.sandbox.levels import open_sandbox
 
@@ -97,13 +97,13 @@ async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
 
 
 def _summed_up(problem: Problem, trials: Sequence[Trial], total: int, level: str) -> Tried:
-    failed = [trial for trial in trials if trial.verdict is not CodeVerdict.ACCEPTED]
+    of_all = summed_up(trials, "public", total, level)
     return Tried(
         problem=problem.id,
-        verdict=failed[0].verdict if failed else CodeVerdict.ACCEPTED,
-        passed=len(trials) - len(failed),
-        run=len(trials),
+        verdict=of_all.verdict,
+        passed=of_all.passed,
+        run=of_all.run,
         total=total,
         level=level,
-        tests=tuple(trials),
+        tests=of_all.trials,
     )

@@ -144,7 +144,6 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
 
 _ENDS = {
     driving.FAILED: CodeVerdict.WRONG_ANSWER,
-    driving.RAISED: CodeVerdict.RUNTIME_ERROR,
     driving.EXHAUSTED: CodeVerdict.MEMORY_LIMIT,
 }
 
@@ -157,7 +156,7 @@ def _called(tests: Ran, program: Ran) -> CodeVerdict:
         return _verdict(program) or _verdict(tests) or CodeVerdict.RUNTIME_ERROR
     if tests.status == driving.PASSED:
         return _verdict(program) or CodeVerdict.ACCEPTED
-    if tests.status == driving.LOST:
+    if tests.status in (driving.LOST, driving.RAISED):
         return _verdict(program) or CodeVerdict.RUNTIME_ERROR
     return _ENDS.get(tests.status, CodeVerdict.SANDBOX_ERROR)
 

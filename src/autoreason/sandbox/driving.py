@@ -353,4 +353,4 @@ def _line(error: BaseException | None, name: str) -> str:
     """The line of the tests at which they failed."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     lines = [frame.line for frame in frames if frame.filename in (name, _MORE)]
-    return lines[-1] or "" if lines else ""
+    return (lines[-1] or "")[:_LONGEST] if lines else ""
