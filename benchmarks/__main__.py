@@ -14,6 +14,7 @@ from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
 from benchmarks.server import ROOT
 from benchmarks.single import measure_idle, measure_startup, measure_streaming
+from benchmarks.solving import PROBLEMS, measure_solving
 
 _KILLS = 1000
 _PAGE = ROOT / "docs" / "benchmarks.md"
@@ -41,12 +42,13 @@ def _none(name: str, what: str, count: int) -> Measure:
     )
 
 
-BENCHMARKS: dict[str, Callable[[], list[Measure]]] = {
+BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "idle": measure_idle,
     "startup": measure_startup,
     "streaming": measure_streaming,
     "many": measure_many,
     "kills": measure_kills,
+    "solve": measure_solving,
 }
 
 
@@ -56,6 +58,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there too")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument(
+        "--problems", type=int, default=PROBLEMS, metavar="N", help="solve: of how many problems"
+    )
     given = parser.parse_args()
     unknown = set(given.names) - set(BENCHMARKS)
     if unknown:
@@ -67,7 +72,7 @@ def main() -> int:
     measures: list[Measure] = []
     for name in given.names or BENCHMARKS:
         print(f"▸ {name}", file=sys.stderr, flush=True)
-        measures += BENCHMARKS[name]()
+        measures += BENCHMARKS[name](*([given.problems] if name == "solve" else []))
     print(f"\n{as_text(measures)}")
     if given.json:
         given.json.write_bytes(msgspec.json.encode({"machine": machine, "measures": measures}))

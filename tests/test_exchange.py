@@ -1,10 +1,12 @@
-"""Addresses of requests, as people count."""
+"""Addresses of requests, as people count, and who is asked."""
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from autoreason.exchange import for_readers
+from autoreason.exchange import Role, for_readers, is_model
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,8 @@ from autoreason.exchange import for_readers
 )
 def test_judges_critics_and_tries_count_from_one_for_readers(key: str, said: str) -> None:
     assert for_readers(key) == said
+
+
+def test_a_person_and_an_examiner_are_no_models() -> None:
+    roles = get_args(Role)
+    assert {role for role in roles if not is_model(role)} == {"person", "examiner"}

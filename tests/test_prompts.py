@@ -18,6 +18,19 @@ def test_every_prompt_uses_exactly_the_variables_it_states() -> None:
         assert used == variables_of(source), name
 
 
+def test_prompts_for_programs_state_their_variables_and_are_checked_alike(tmp_path: Path) -> None:
+    from jinja2 import Environment, meta
+
+    sources = built_in(code=True).sources
+    for name, source in sources.items():
+        assert meta.find_undeclared_variables(Environment().parse(source)) == variables_of(source)
+        (tmp_path / f"{name}.md").write_text(source)
+    assert load(tmp_path, code=True).sources == sources
+    (tmp_path / "critic.md").write_text("Look at {{ text }}.")
+    with pytest.raises(InvalidInput, match="critic has boundary, program, results"):
+        load(tmp_path, code=True)
+
+
 def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
     (tmp_path / "author.md").write_text("Write like Hemingway.")
     prompts = load(tmp_path)

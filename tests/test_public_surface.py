@@ -24,12 +24,14 @@ OFFERED = [
     "ModelPool",
     "Outcome",
     "PanelFailed",
+    "ProgramStrategy",
     "ProviderFailed",
     "Reply",
     "Request",
     "Result",
     "ScriptedModel",
     "Settings",
+    "Solution",
     "Strategy",
     "Task",
     "Usage",
@@ -46,6 +48,8 @@ OFFERED = [
     "read_task",
     "refine",
     "refine_async",
+    "solve",
+    "solve_async",
 ]
 
 

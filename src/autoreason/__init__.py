@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from autoreason.code.strategy import ProgramStrategy as ProgramStrategy
     from autoreason.contract import Contract as Contract
     from autoreason.contract import Violation as Violation
     from autoreason.errors import AutoreasonError as AutoreasonError
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from autoreason.run.refine import refine as refine
     from autoreason.run.refine import refine_async as refine_async
     from autoreason.run.result import Result as Result
+    from autoreason.run.solving import Solution as Solution
+    from autoreason.run.solving import solve as solve
+    from autoreason.run.solving import solve_async as solve_async
     from autoreason.run.studies import compare as compare
     from autoreason.run.studies import compare_async as compare_async
     from autoreason.run.studies import judge as judge
@@ -59,12 +63,14 @@ _HOMES = {
     "ModelPool": "models.pool",
     "Outcome": "exchange",
     "PanelFailed": "errors",
+    "ProgramStrategy": "code.strategy",
     "ProviderFailed": "errors",
     "Reply": "exchange",
     "Request": "exchange",
     "Result": "run.result",
     "ScriptedModel": "models.doubles",
     "Settings": "settings",
+    "Solution": "run.solving",
     "Strategy": "tournament.strategy",
     "Task": "task",
     "Usage": "exchange",
@@ -81,6 +87,8 @@ _HOMES = {
     "read_task": "task",
     "refine": "run.refine",
     "refine_async": "run.refine",
+    "solve": "run.solving",
+    "solve_async": "run.solving",
 }
 
 __all__ = sorted(_HOMES)

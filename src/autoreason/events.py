@@ -147,7 +147,7 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
 
     number: int
     slot: Slot
-    reason: Literal["truncated", "refused", "empty", "clone", "contract"]
+    reason: Literal["truncated", "refused", "empty", "clone", "contract", "tests"]
     detail: str = ""
     violations: tuple[Violation, ...] = ()
     text: str = ""

@@ -13,6 +13,12 @@ from msgspec import Struct
 Role = Literal["author", "critic", "reviser", "synthesizer", "judge", "person", "examiner"]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, and `examiner` runs programs on
 tests: neither is a model, and neither costs anything."""
+_NO_MODELS = frozenset({"person", "examiner"})
+
+
+def is_model(role: str) -> bool:
+    """Whether a model plays this role, so that asking it is a call that counts."""
+    return role not in _NO_MODELS
 
 
 class Outcome(StrEnum):

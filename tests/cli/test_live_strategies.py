@@ -28,6 +28,8 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
+TEXTS = [*RIVALS, *(name for name in STUDIES if name != "solve")]
+"""What writes or judges texts."""
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def case(name: str) -> tuple[Task, Settings]:
     return texts, settings(strategy=name, strategy_options=own, judges=2)
 
 
-@pytest.mark.parametrize("name", [*RIVALS, *STUDIES])
+@pytest.mark.parametrize("name", TEXTS)
 async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     watcher = Watcher()
@@ -104,7 +106,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 
-@pytest.mark.parametrize("name", [*RIVALS, *STUDIES])
+@pytest.mark.parametrize("name", TEXTS)
 async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     paused = await hold(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)

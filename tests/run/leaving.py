@@ -55,20 +55,20 @@ def told(journal: Journal, run: str) -> list[AnyEvent]:
 
 
 async def left_after_every_call(
-    journal: Journal, task: Task, settings: Settings, script: Script
+    journal: Journal, task: Task, settings: Settings, script: Script, **options: Any
 ) -> Result:
     """Assert that it makes no difference where a run is left; how the unbroken one ended."""
     whole = Breaking(script)
-    ended = await hold(journal, whole, task=task, settings=settings)
+    ended = await hold(journal, whole, task=task, settings=settings, **options)
     story = told(journal, ended.run)
     for calls in range(len(whole.answered)):
         broken = Breaking(script, calls)
-        paused = await hold(journal, broken, task=task, settings=settings)
+        paused = await hold(journal, broken, task=task, settings=settings, **options)
         assert paused.status == "provider_failed"
         recorded = set(broken.answered)
         assert len(recorded) == calls
         mended = Breaking(script)
-        result = await go_on(journal, paused.run, mended)
+        result = await go_on(journal, paused.run, mended, **options)
         assert (result.status, result.text) == (ended.status, ended.text)
         assert result.calls == ended.calls
         assert not recorded & set(mended.asked)

@@ -14,6 +14,7 @@ from autoreason.stats.power import (
     detectable_gain,
     detectable_share,
     judges_needed,
+    least_gain,
     pairs_needed,
     tasks_needed,
 )
@@ -95,6 +96,20 @@ def test_ways_that_hardly_differ_show_nothing_on_few_tasks() -> None:
     assert detectable_gain(20, 0.05).value is None
     assert "too few for any difference" in detectable_gain(20, 0.05).reason
     assert tasks_needed(0.1, 0.1) is None
+
+
+@pytest.mark.parametrize("tasks", [8, 40, 150, 2000])
+def test_the_least_gain_is_where_every_task_that_differs_goes_one_way(tasks: int) -> None:
+    least = least_gain(tasks).value
+    assert least is not None
+    assert detectable_gain(tasks, least * 1.001).value == pytest.approx(least, rel=0.01)
+    assert detectable_gain(tasks, least * 0.99).value is None
+    assert tasks_needed(least, 0.0) in (tasks, tasks + 1)
+
+
+def test_three_tasks_are_too_few_for_any_gain() -> None:
+    assert least_gain(3).value is None
+    assert least_gain(3).reason == "3 tasks are too few for any difference to show"
 
 
 def test_pairs_are_counted_as_statsmodels_counts_them() -> None:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from math import isclose, pi
+from math import isclose, pi, sqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 
-from autoreason.stats.shares import cohens_h, holm, mcnemar, share, sign_test, wilson
+from autoreason.stats.shares import (
+    clustered_share,
+    cohens_h,
+    holm,
+    mcnemar,
+    paired_gain,
+    share,
+    sign_test,
+    wilson,
+)
 
 steady = settings(deadline=None, derandomize=True)
 counts = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -52,6 +61,78 @@ def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> Non
         proportion_confint(*counts, method="wilson"), abs=1e-9
     )
     assert found.n == counts[1]
+
+
+@given(counts)
+@steady
+def test_one_try_a_task_is_a_plain_share(counts: tuple[int, int]) -> None:
+    successes, trials = counts
+    found = clustered_share([[at < successes] for at in range(trials)])
+    plain = share(*counts)
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (plain.value, plain.low, plain.high), abs=1e-12
+    )
+    assert found.n == trials
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=40))
+@steady
+def test_tries_of_a_task_are_worth_between_one_task_and_as_many_tries(
+    tasks: list[list[bool]],
+) -> None:
+    found = clustered_share(tasks)
+    tries, successes = sum(map(len, tasks)), sum(map(sum, tasks))
+    assert found.value == pytest.approx(successes / tries)
+    narrow = wilson(successes, tries) or (0, 0)
+    wide = wilson(successes / tries * len(tasks), len(tasks)) or (0, 0)
+    assert found.low is not None
+    assert found.high is not None
+    assert wide[0] - 1e-9 <= found.low <= narrow[0] + 1e-9
+    assert narrow[1] - 1e-9 <= found.high <= wide[1] + 1e-9
+
+
+def test_tries_that_always_agree_are_worth_no_more_than_their_tasks() -> None:
+    found = clustered_share([[at < 6] * 3 for at in range(10)])
+    once = share(6, 10)
+    assert (found.low, found.high) == pytest.approx((once.low, once.high))
+
+
+def test_no_task_has_no_share() -> None:
+    assert clustered_share([]).value is None
+    assert clustered_share([[], []]).value is None
+
+
+@given(st.integers(0, 200), st.integers(0, 60), st.integers(0, 60))
+@steady
+def test_a_paired_gain_has_bonett_and_prices_interval(both: int, gained: int, lost: int) -> None:
+    n = both + gained + lost
+    assume(n)
+    found = paired_gain([1.0] * gained + [-1.0] * lost + [0.0] * both)
+    assert found.value == pytest.approx((gained - lost) / n)
+    won, other = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    reach = 1.959964 * sqrt((won + other - (won - other) ** 2) / (n + 2))
+    ends = max(-1, won - other - reach), min(1, won - other + reach)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50))
+@steady
+def test_a_paired_gain_lies_in_its_interval_and_turns_round_with_its_sides(
+    differences: list[float],
+) -> None:
+    found, turned = paired_gain(differences), paired_gain([-each for each in differences])
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert -1 <= found.low <= found.value + 1e-9
+    assert found.value - 1e-9 <= found.high <= 1
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low), abs=1e-9)
+
+
+def test_a_gain_needs_differences_of_shares() -> None:
+    assert paired_gain([]).value is None
+    with pytest.raises(ValueError, match="between -1 and 1"):
+        paired_gain([2.0])
 
 
 @pytest.mark.parametrize("bad", [(-1, 3), (4, 3)])

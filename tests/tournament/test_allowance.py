@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.tournament.allowance import Allowance, Unit
+from autoreason.tournament.panel import Size
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.5") -> Reply:
@@ -76,3 +77,20 @@ def test_what_nobody_counts_cannot_be_matched(unit: Unit, uncounted: Reply) -> N
     allowance.take(uncounted)
     with pytest.raises(InvalidInput, match=f"cannot be matched by {unit}"):
         allowance.fits_another()
+
+
+def test_what_is_left_is_what_was_given_less_what_was_taken() -> None:
+    allowance = Allowance("calls", Decimal(2))
+    assert allowance.left == 2
+    allowance.take(reply())
+    assert allowance.left == 1
+    assert Allowance("calls").left is None
+
+
+@given(st.integers(2, 9), st.integers(2, 60))
+def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
+    size = Size(start=min(judges, calls), calls=calls)
+    shares = [size.requests(seat) for seat in range(size.limit)]
+    assert sum(shares) <= calls
+    assert min(shares) >= 1
+    assert max(shares) - min(shares) <= 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from autoreason.errors import ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed, PartTold
 from autoreason.tournament.panel import in_order
-from autoreason.tournament.parts import side_by_side
+from autoreason.tournament.parts import in_windows, side_by_side
 from autoreason.tournament.venue import Tell
 
 
@@ -117,3 +117,53 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
     gc.collect()
     await asyncio.sleep(0.01)
     assert told == [event(0, 0), event(0, 1), event(1, 0)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(0, 3), max_size=12),
+    st.integers(1, 4),
+    st.integers(0, 6),
+    st.integers(0, 2**16),
+)
+async def test_in_windows_so_many_are_at_work_and_all_is_told_in_order(
+    steps: list[int], width: int, further: int, seed: int
+) -> None:
+    told: list[AnyEvent] = []
+    luck = random.Random(seed)
+    at_work: set[int] = set()
+    begun: list[int] = []
+    ended: set[int] = set()
+
+    async def watched(part: int, count: int, tell: Tell) -> None:
+        begun.append(part)
+        at_work.add(part)
+        assert len(at_work) <= width
+        waiting = min(set(range(len(steps))) - ended)
+        assert part < waiting + width + further
+        await work(part, count, luck, tell)
+        at_work.discard(part)
+        ended.add(part)
+
+    works = (partial(watched, part, count) for part, count in enumerate(steps))
+    await in_windows(told.append, works, width, width + further)
+    assert begun == list(range(len(steps)))
+    assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
+
+
+async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_begun() -> None:
+    told: list[AnyEvent] = []
+    begun: list[int] = []
+
+    async def failing(part: int, tell: Tell) -> None:
+        begun.append(part)
+        await asyncio.sleep(0)
+        if part == 2:
+            raise ProviderFailed("out of reach")
+        tell(event(part, 0))
+
+    works = (partial(failing, part) for part in range(100))
+    with pytest.raises(ProviderFailed, match="out of reach"):
+        await in_windows(told.append, works, 2, 5)
+    assert begun == list(range(2 + 5))
+    assert told == [event(0, 0), event(1, 0)]

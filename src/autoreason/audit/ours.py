@@ -11,7 +11,7 @@ from statistics import median
 from autoreason.audit.record import AuditedPass, AuditedRun, Calls, Panel, Vote, shared_order
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, RunPaused, RunResumed, Verdict
-from autoreason.exchange import Outcome
+from autoreason.exchange import Outcome, is_model
 from autoreason.journal import Journal, Recorded, RecordedReply
 from autoreason.settings import Settings
 from autoreason.story import Pass, Story, tell_all
@@ -150,7 +150,7 @@ def _preferred(story: Story) -> tuple[int, int] | None:
 
 def _calls(replies: Replies, unanswered: int) -> Calls:
     outcomes = Counter(
-        recorded.reply.outcome for recorded in replies.values() if recorded.request.role != "person"
+        recorded.reply.outcome for recorded in replies.values() if is_model(recorded.request.role)
     )
     return Calls(
         replies=outcomes.total(),

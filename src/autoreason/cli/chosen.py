@@ -123,3 +123,11 @@ def _pair(given: str) -> tuple[str, str]:
 def seed_of(values: dict[str, Any]) -> int:
     """The seed that was given, or one that is drawn now."""
     return secrets.randbits(32) if values["seed"] is None else int(values["seed"])
+
+
+def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Refuse numbers that ask for nothing."""
+    for name in names:
+        if values[name] is not None and values[name] <= 0:
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidInput(f"{option} is {values[name]:g}; give more than 0")

@@ -11,22 +11,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autoreason.cli import ending, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal
+from autoreason.exchange import OnSignal, is_model
 from autoreason.run import Result, Switch
 from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.models.pool import ModelPool
-
 INTERRUPTED = 130
+
+
+class _Closes(Protocol):
+    async def close(self) -> None: ...
+
+
+Closable = TypeVar("Closable", bound=_Closes)
 
 
 class View(Protocol):
@@ -86,6 +91,8 @@ class Manner:
     quiet: bool = False
     live: bool = True
     journal: str | None = None
+    report: Path | None = None
+    """The folder for a report on programs."""
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Manner:
@@ -96,6 +103,7 @@ class Manner:
             values["quiet"],
             not values["no_live"],
             values["journal"],
+            values.get("report"),
         )
 
 
@@ -113,12 +121,12 @@ def choose_view(live: Live, manner: Manner, console: Console, known: int = 0) ->
 
 
 @contextlib.asynccontextmanager
-async def closing(pool: ModelPool) -> AsyncIterator[ModelPool]:
-    """The models of one command, let go of at its end."""
+async def closing(lent: Closable) -> AsyncIterator[Closable]:
+    """The models, or the examiner, of one command, let go of at its end."""
     try:
-        yield pool
+        yield lent
     finally:
-        await pool.close()
+        await lent.close()
 
 
 Begin = Callable[[View, Switch], Awaitable[Result]]
@@ -132,6 +140,10 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
     view = choose_view(Live(run, worked=worked), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
+    if view.live.solving:
+        from autoreason.cli import solved
+
+        return solved.end(result, manner, console, view.live.elapsed)
     if status == 0 and view.live.study:
         from autoreason.cli import studies
 
@@ -203,10 +215,11 @@ class Interrupts:
 
     def _stop(self) -> None:
         self._switch.stop()
-        waiting = words.count(len(self._view.live.calls), "reply", "replies")
+        calls = sum(is_model(call.role) for call in self._view.live.calls.values())
+        waiting = words.count(calls, "reply", "replies")
         self._view.say(
             f"Stopping: waiting for {waiting} already paid for; Ctrl-C again ends at once"
-            if self._view.live.calls
+            if calls
             else "Stopping"
         )
 

@@ -31,6 +31,7 @@ _BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = ("k", "passes", "judges", "more_judges", "most_judges", "playoff", "seed", "protocol")
 """Settings that the plan tells in words."""
+_OF_STUDIES = ("strategy", "strategy_options")
 _WIDEST_NAME = 20
 
 
@@ -100,13 +101,31 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     tournament = [("panel", _panel(settings)), ("ends", _ends(settings))]
     rows = [
         *_models(settings.models),
-        ("contract", " ".join(task.contract.rules()) or "none"),
+        _problems(task, settings)
+        if task.assignments
+        else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
         ("limits", _limits(settings.budget)),
         ("held", f"{settings.protocol} protocol, seed {settings.seed}"),
     ]
     changed = _changed(settings)
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
+
+
+def _problems(task: Task, settings: Settings) -> tuple[str, str]:
+    """What is to be solved, by whom and how often."""
+    from autoreason.code.solving import Terms, called
+    from autoreason.tournament.strategy import read_options
+
+    terms = read_options(settings, Terms)
+    said = [
+        words.count(sum(not each.remark for each in task.assignments), "problem"),
+        " and ".join(called(name) for name in terms.strategies),
+        "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
+        f"at most {words.count(terms.calls, 'call')} a time",
+    ]
+    left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
+    return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
@@ -146,10 +165,11 @@ def _limits(budget: Budget) -> str:
 def _changed(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those told in words."""
     usual = _every(make_settings(settings.models, settings.seed, settings.protocol))
+    told = (*_IN_WORDS, *(_OF_STUDIES if settings.strategy == "solve" else ()))
     return [
         f"{name} {said}"
         for name, said in _every(settings).items()
-        if name not in _IN_WORDS and usual.get(name) != said
+        if name not in told and usual.get(name) != said
     ]
 
 

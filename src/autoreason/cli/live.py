@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from autoreason.cli import words
+from autoreason.cli.tally import Tally
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
     CallEnded,
@@ -19,6 +20,7 @@ from autoreason.exchange import (
     Signal,
     Spent,
     TextArrived,
+    is_model,
 )
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
@@ -105,6 +107,8 @@ class Live:
         self.told_at: float | None = None
         """When what is being told happened, in seconds of work; None is now."""
         self.story = Story()
+        self.tally = Tally(self.story)
+        """How far a set of problems is."""
         self.calls: dict[str, Call] = {}
         self.answered: set[int] = set()
         """Seats whose reply has come and whose ballot is not counted yet."""
@@ -134,8 +138,9 @@ class Live:
                     call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
             case CallEnded():
                 call = self.calls.pop(signal.key, None)
-                # A call that brought no reply is not paid for.
-                if signal.outcome not in _NO_REPLY:
+                # A call that brought no reply is not paid for, and running tests costs nothing.
+                free = call is not None and not is_model(call.role)
+                if signal.outcome not in _NO_REPLY and not free:
                     self.spent = self.spent.plus(signal)
                 if call and call.seat is not None:
                     self.answered.add(call.seat)
@@ -163,6 +168,8 @@ class Live:
         decided = story.playoff is not None and story.playoff.verdict is not None
         if story.task is None or story.delivered or decided:
             return ""
+        if self.solving:
+            return "solving"
         if self.study:
             return "judging" if story.task.entries else "at work"
         if story.playoff_ballots or any(call.stage == "playoff" for call in self.calls.values()):
@@ -176,6 +183,11 @@ class Live:
     def study(self) -> bool:
         """Whether texts are judged that were there before, or written side by side."""
         return is_study(self.story.settings)
+
+    @property
+    def solving(self) -> bool:
+        """Whether programs are written for problems."""
+        return self.story.settings is not None and self.story.settings.strategy == "solve"
 
     @property
     def contest(self) -> bool:
@@ -207,19 +219,37 @@ class Live:
 
     def _parts(self) -> list[Step]:
         """What is under way, by the part or panel it belongs to, and what is counted already."""
-        story = self.story
-        ended = [name for name, part in story.parts.items() if part.delivered]
-        said = [words.count(len(ended), "part") + " done"] if story.parts else []
-        cast = sum(len(panel.ballots) for panel in story.panels.values())
-        if cast or not said:
-            said.append(words.count(cast, "ballot") + " counted")
-        steps = [Step("so far", "done", ", ".join(said))]
+        steps = self._solved() if self.solving else [Step("so far", "done", self._counted())]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
             by_part.setdefault(" ".join(key.split("/")[:_PART]), []).append(call)
         for name, calls in sorted(by_part.items())[:_MOST_PARTS]:
             steps.append(Step(name, "working", calls=calls))
         return steps
+
+    def _counted(self) -> str:
+        """Parts and ballots so far."""
+        story = self.story
+        ended = [name for name, part in story.parts.items() if part.delivered]
+        said = [words.count(len(ended), "part") + " done"] if story.parts else []
+        cast = sum(len(panel.ballots) for panel in story.panels.values())
+        if cast or not said:
+            said.append(words.count(cast, "ballot") + " counted")
+        return ", ".join(said)
+
+    def _solved(self) -> list[Step]:
+        """How far a set of problems is, strategy by strategy; of one problem every program that was run."""
+        if self.tally.one:
+            held = [each for part in self.story.parts.values() for each in part.examined]
+            return [
+                Step(
+                    event.stage.replace("/", " "),
+                    "done" if event.examined.verdict == "accepted" else "failed",
+                    words.examined(event.examined),
+                )
+                for event in held[-_MOST_PARTS:]
+            ]
+        return [Step(name, "done", said) for name, said in self.tally.lines()]
 
     def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
@@ -258,6 +288,8 @@ class Live:
     def needs(self) -> str:
         """What would end the run."""
         story = self.story
+        if self.solving:
+            return self.tally.left(self.elapsed)
         if story.settings is None or story.delivered or self.study or self.stage == "playoff":
             return ""
         left = story.settings.k - story.streak

@@ -332,5 +332,12 @@ run_options = _together(models_options, strategy_options, *_shape[1:], journal_o
 """Everything that shapes a run, apart from its text."""
 writing_options = _together(*_shape, journal_option, table_options)
 """Everything that shapes the runs of a comparison."""
+ASKED = (
+    *("output_limit", "author_temperature", "critic_temperature", "judge_temperature"),
+    "base_url",
+)
+"""How models are asked, by the names that settings have for it."""
+solving_options = _together(models_options, limit_options, model_options, journal_option)
+"""Everything that shapes how models write programs."""
 judging_options = _together(judges_options, limit_options, journal_option, table_options)
 """Everything that shapes a panel over finished texts."""

@@ -64,8 +64,28 @@ class Plain:
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
+        if self.live.solving:
+            self._tell_of_problems(event)
+            return
         name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
         self.say(name + step(event, self.live.story))
+
+    def _tell_of_problems(self, event: AnyEvent) -> None:
+        """Of one problem everything; of a set a line a problem, for there may be thousands."""
+        match event:
+            case PartTold() if self.live.tally.one:
+                part = self.live.story.parts.get(event.part, self.live.story)
+                if said := program_step(event.event, part):
+                    self.say(said)
+            case PartTold() | Delivered():
+                pass
+            case Solved() if not self.live.tally.one:
+                of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
+                self.say(f"{of}: {step(event, self.live.story)}")
+            case RunStarted():
+                self.say(f"run {self.live.run}: {step(event, self.live.story)}")
+            case _:
+                self.say(step(event, self.live.story))
 
     def hear(self, signal: Signal) -> None:
         """Count along; only trouble is worth a line."""
@@ -132,6 +152,21 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"{event.problem}, {event.strategy}: {words.solved(event)}"
         case _:
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+
+
+def program_step(event: AnyEvent, story: Story) -> str:
+    """One event on the way to a program as one line; empty where another line says more."""
+    match event:
+        case DraftReady():
+            return f"draft: written, {words.lines(event.text)}"
+        case PassStarted():
+            return f"pass {event.number}: begins"
+        case CandidateReady():
+            return f"pass {event.number}: {_WRITES[event.slot]} {event.slot}, {words.lines(event.text)}"
+        case Delivered():
+            return ""
+        case _:
+            return step(event, story)
 
 
 def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from autoreason.cli import words
 from autoreason.cli.live import Call, Live, Seat, State, Step
+from autoreason.exchange import is_model
 
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent
@@ -168,7 +169,8 @@ def _step(live: Live, step: Step, width: int, plain: bool) -> Text:
         return line.append(step.said)
     call = step.calls[0]
     if live.study:
-        line.append(f"  {call.within}, {words.count(len(step.calls), 'call')} under way, ")
+        under_way = words.count(len(step.calls), "call") if is_model(call.role) else "tests"
+        line.append(f"  {call.within}, {under_way} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
     if call.tail and room > 10:

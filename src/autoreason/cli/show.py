@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
         "--diff", is_flag=True, help="What changed from the first draft to that text, word by word."
     ),
     options.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object."),
+    options.option(
+        "--report",
+        type=options.FILE,
+        metavar="DIR",
+        help="Write the report on a set of programs there, as solve --report does.",
+    ),
 )
 @options.journal_option
 def show(
@@ -41,6 +48,7 @@ def show(
     text_only: bool,
     diff: bool,
     as_json: bool,
+    report: Path | None,
     journal: str | None,
 ) -> None:
     """Tell what happened in a run, pass by pass.
@@ -52,14 +60,17 @@ def show(
       autoreason show amber-fox --pass 2
       autoreason show amber-fox --diff
     """
-    if sum((number is not None, text_only, diff, as_json)) > 1:
+    if sum((number is not None, text_only, diff, as_json, report is not None)) > 1:
         raise InvalidInput(
-            "--pass, --text, --diff and --json show different things; give one of them"
+            "--pass, --text, --diff, --json and --report show different things; give one of them"
         )
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         recorded(row, story)
+        if report is not None:
+            _write_report(row, story, report)
+            return
         shows_story = not (text_only or diff or as_json)
         took = _seconds(book, row) if shows_story else 0.0
         table = _is_table(story) and not (number or text_only or diff)
@@ -95,7 +106,20 @@ def _seconds(book: Journal, row: RunRow) -> float:
 def _is_table(story: Story) -> bool:
     from autoreason.run.kinds import is_study
 
-    return is_study(story.settings) and story.delivered is not None
+    # Of a set of problems the table is of use before its end.
+    return is_study(story.settings) and (story.delivered is not None or bool(story.solved))
+
+
+def _write_report(row: RunRow, story: Story, folder: Path) -> None:
+    from autoreason.cli import solved
+    from autoreason.cli.ending import result_of
+
+    if not story.solved:
+        raise InvalidInput(
+            f"run {row.id} has solved no problems yet; --report is for `autoreason solve`"
+        )
+    solved.write_report(result_of(row, story), solved.report_of(story), folder)
+    click.echo(f"written to {folder}", err=True)
 
 
 def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: bool) -> None:
@@ -116,6 +140,12 @@ def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: 
 
 
 def _text(row: RunRow, story: Story) -> str:
+    if len(story.solved) == 1 and not story.text:
+        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
+    if story.solved and not story.text:
+        raise InvalidInput(
+            f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
+        )
     if story.text is None:
         raise InvalidInput(
             f"run {row.id} has no text yet; `autoreason resume {row.id}` goes on with it"

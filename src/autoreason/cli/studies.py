@@ -19,6 +19,10 @@ def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:
     kind = result.story.settings.strategy if result.story.settings else ""
     if kind == "compare":
         _compare(result, journal, as_json)
+    elif kind == "solve":
+        from autoreason.cli import solved
+
+        solved.show(result, as_json=as_json)
     elif kind == "rejudge":
         _rejudge(result, journal, as_json)
     elif kind == "certify":

@@ -37,7 +37,7 @@ def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -
         teller.one_pass(each, story)
     teller.playoff(story)
     teller.panels(story)
-    if not is_study(story.settings) or story.delivered is None:
+    if not is_study(story.settings) or (story.delivered is None and not story.solved):
         teller.end(row, story, seconds)
 
 

@@ -180,6 +180,7 @@ _DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
+    "tests": "others pass more of the public tests",
 }
 
 
@@ -308,6 +309,11 @@ def positions(first_places: tuple[int, ...]) -> str:
     )
 
 
+def lines(program: str) -> str:
+    """How long a program is."""
+    return count(len(program.splitlines()), "line")
+
+
 def examined(found: Examined) -> str:
     """How a program did on tests."""
     verdict = found.verdict.replace("_", " ")
@@ -316,7 +322,6 @@ def examined(found: Examined) -> str:
 
 def solved(event: Solved) -> str:
     """What came of one problem."""
-    if event.program is None:
-        return f"no program ({event.reason})"
     scores = [examined(each) for each in (event.public, event.private) if each]
-    return f"{'; '.join(scores)}; {count(event.spent.calls, 'call')}"
+    said = "; ".join(scores) or f"no verdict ({event.reason})"
+    return f"{said}; {count(event.spent.calls, 'call')}"

@@ -116,7 +116,7 @@ _SPENT = """
 _RUN_ROWS = f"""
     SELECT run.*, {_SPENT}
     FROM (SELECT runs.*, rowid AS place FROM runs {{which}}) AS run
-    LEFT JOIN replies AS r ON r.run = run.id AND r.role <> 'person'
+    LEFT JOIN replies AS r ON r.run = run.id AND r.role NOT IN ('person', 'examiner')
     GROUP BY run.id
     ORDER BY run.created DESC, run.place DESC
 """
@@ -128,7 +128,9 @@ RUNS = _RUN_ROWS.format(
     which="WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
-SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role <> 'person'"
+SPENT = (
+    f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role NOT IN ('person', 'examiner')"
+)
 
 # Events.
 

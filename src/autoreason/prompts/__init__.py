@@ -33,8 +33,39 @@ _FULL: dict[str, Any] = {
     "text": "One.",
     "texts": ["One.", "Two."],
     "violations": ["12 words, at most 9 allowed"],
+    "entry_point": "add",
+    "examples": [
+        {"input": "1 2", "output": "3", "code": ""},
+        {"input": "", "output": "", "code": "assert add(1, 2) == 3"},
+    ],
+    "findings": "It adds 1 too many.",
+    "memory": 512,
+    "program": "print(3)",
+    "programs": [
+        {"text": "print(3)", "results": "Test 1: wrong answer."},
+        {"text": "print(4)", "results": "Test 1: accepted."},
+    ],
+    "results": "Test 1: wrong answer.",
+    "seconds": 2,
+    "starter": "def add(a, b):",
+    "statement": "Add two numbers.",
+    "title": "Sums",
+    "tried": "print(5)",
 }
-_SPARE = _FULL | {"facts": None, "guidance": "", "lens": "", "quoted": False, "rules": ()}
+_SPARE = _FULL | {
+    "facts": None,
+    "guidance": "",
+    "lens": "",
+    "quoted": False,
+    "rules": (),
+    "entry_point": "",
+    "examples": [],
+    "findings": "",
+    "results": "",
+    "starter": "",
+    "title": "",
+    "tried": "",
+}
 _SAMPLES = (_FULL, _SPARE, _SPARE | {"style": "holistic"}, _FULL | {"style": "specialists"})
 """What prompts are given, in the ways that make a difference."""
 
@@ -69,8 +100,11 @@ class PromptSet:
 
 
 @cache
-def built_in(*, small: bool = False) -> PromptSet:
-    """The prompts that come with the library; for a very small author, in a few plain words."""
+def built_in(*, small: bool = False, code: bool = False) -> PromptSet:
+    """The prompts that come with the library, for texts or for programs; for a very small author, in a few words."""
+    if code:
+        # They are short enough for any model.
+        return PromptSet(_read_all(_BUILT_IN / "code"))
     sources = _read_all(_BUILT_IN)
     return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)
 
@@ -79,9 +113,9 @@ def _read_all(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
 
 
-def load(folder: Path | None, *, small: bool = False) -> PromptSet:
+def load(folder: Path | None, *, small: bool = False, code: bool = False) -> PromptSet:
     """The built-in prompts, with those in `folder` in place of their namesakes."""
-    usual = built_in(small=small)
+    usual = built_in(small=small, code=code)
     if folder is None:
         return usual
     if not folder.is_dir():
@@ -92,7 +126,8 @@ def load(folder: Path | None, *, small: bool = False) -> PromptSet:
             f"{folder} has no prompts; name them {_list(usual.sources)}, each ending in .md"
         )
     return PromptSet(
-        usual.sources | {name: _check(name, path, usual) for name, path in own.items()}
+        usual.sources
+        | {name: _check(name, path, built_in(code=code)) for name, path in own.items()}
     )
 
 
@@ -111,7 +146,7 @@ def _check(name: str, path: Path, usual: PromptSet) -> str:
         ) from None
     if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
         raise InvalidInput(f"{path} takes in another template; write the prompt whole in one file")
-    known = variables_of(built_in().sources[name])
+    known = variables_of(usual.sources[name])
     if used - known:
         offered = _list(known) if known else "none"
         raise InvalidInput(

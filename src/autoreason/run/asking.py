@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from time import monotonic
+from typing import Any
 
+from autoreason.code.examining import Examiner, answer
 from autoreason.errors import Accepted, CallFailed, InvalidInput, ProviderFailed, Stopped
-from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request
+from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request, is_model
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.models.rest import Interruptible
+from autoreason.models.rest import Interruptible, resting
 from autoreason.run.recall import Memory
 from autoreason.run.result import Switch
 
@@ -32,6 +35,7 @@ class Asker:
         purse: Purse,
         switch: Switch,
         on_signal: OnSignal | None = None,
+        examiner: Examiner | None = None,
     ) -> None:
         self._run = run
         self._journal = journal
@@ -39,8 +43,10 @@ class Asker:
         self._memory = Memory(journal.replies(run))
         self._switch = switch
         self._on_signal = on_signal
+        self._examiner = examiner
         self._calls: set[Interruptible] = set()
         self._sent: set[str] = set()
+        self._out_of_reach = ""
         self.accepted = False
         self.purse = purse
         self.look_for_commands()
@@ -58,6 +64,10 @@ class Asker:
                 f"{request.key} was asked before in this run; every request needs a key of its own"
             )
         self._sent.add(request.key)
+        if request.role == "examiner":
+            reply = await self._interruptible(self._examined(request))
+            await self._journal.record_reply(self._run, request, reply)
+            return reply
         reservation = await self.purse.reserve(self.purse.bound(request, rates(request.model)))
         try:
             reply = await self._send(request)
@@ -80,12 +90,32 @@ class Asker:
             if self._on_signal:
                 seconds = monotonic() - started
                 self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
-            if isinstance(error, CallFailed):
-                raise ProviderFailed(str(error)) from error
-            raise
+            if isinstance(error, Stopped):
+                raise
+            # Whatever else is held side by side need not find out for itself, call by call.
+            self._out_of_reach = str(error)
+            raise ProviderFailed(self._out_of_reach) from error
+
+    async def _examined(self, request: Request) -> Reply:
+        """Running tests costs nothing: a run that is stopped does not wait for them."""
+        if self._examiner is None:
+            raise InvalidInput("this run has no examiner to run its programs; give it one")
+        started = monotonic()
+        if self._on_signal:
+            self._on_signal(CallStarted(request.key, request.role, request.model))
+        try:
+            with resting():
+                return await answer(self._examiner, request)
+        finally:
+            if self._on_signal:
+                self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
     async def _answer(self, request: Request) -> Reply:
-        call = Interruptible(self._pool.lend(request.model).ask(request, self._on_signal))
+        model = self._pool.lend(request.model)
+        return await self._interruptible(model.ask(request, self._on_signal))
+
+    async def _interruptible(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
+        call = Interruptible(asking)
         self._calls.add(call)
         try:
             return await call.reply()
@@ -118,9 +148,11 @@ class Asker:
             raise Accepted(ACCEPTED)
         if self._switch.stopped:
             raise Stopped(_STOPPED)
+        if self._out_of_reach:
+            raise ProviderFailed(self._out_of_reach)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
-        if self._on_signal and request.role != "person":
+        if self._on_signal and is_model(request.role):
             self._on_signal(
                 CallEnded(
                     request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from autoreason.code.examining import Examiner
 from autoreason.errors import (
     Interruption,
     InvalidInput,
@@ -25,13 +26,14 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal
+from autoreason.exchange import OnSignal, is_model
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import ACCEPTED, Asker
+from autoreason.run.examination import OnCall
 from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
@@ -60,9 +62,11 @@ async def start(
     switch: Switch | None = None,
     forked_from: str | None = None,
     on_started: Callable[[str], None] | None = None,
+    examiner: Examiner | None = None,
 ) -> Result:
     """Begin a run and drive it until it ends or pauses."""
-    prompts = (prompts or built_in()).only(prompts_of(kind_of(settings)))
+    kind = kind_of(settings)
+    prompts = (prompts or built_in(code=kind.over_programs)).only(prompts_of(kind))
     started = RunStarted(
         task=task,
         settings=settings,
@@ -78,7 +82,7 @@ async def start(
         if on_event:
             on_event(started)
         return await _Drive(run, journal, task, settings, prompts, [], on_event).go(
-            pool, on_signal, switch
+            pool, on_signal, switch, examiner
         )
 
 
@@ -91,6 +95,7 @@ async def resume(
     on_event: OnEvent | None = None,
     on_signal: OnSignal | None = None,
     switch: Switch | None = None,
+    examiner: Examiner | None = None,
 ) -> Result:
     """Take a run up where it was left; what is recorded is not asked again."""
     with journal.hold(run):
@@ -132,7 +137,7 @@ async def resume(
             on_event(recorded[0])
             on_event(resumed)
         drive = _Drive(run, journal, task, changed, prompts, told, on_event)
-        return await drive.go(pool, on_signal, switch)
+        return await drive.go(pool, on_signal, switch, examiner)
 
 
 def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
@@ -169,7 +174,11 @@ class _Drive:
         self._tell = Teller(recorded, lambda event: journal.append(run, event), on_event)
 
     async def go(
-        self, pool: ModelPool | None, on_signal: OnSignal | None, switch: Switch | None
+        self,
+        pool: ModelPool | None,
+        on_signal: OnSignal | None,
+        switch: Switch | None,
+        examiner: Examiner | None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
         purse = self._purse()
@@ -177,7 +186,12 @@ class _Drive:
             if pool is None:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
-            asker = Asker(self._run, self._journal, pool, purse, switch or Switch(), on_signal)
+            if examiner is None and self._task.assignments:
+                examiner = OnCall(self._settings)
+                exits.push_async_callback(examiner.close)
+            asker = Asker(
+                self._run, self._journal, pool, purse, switch or Switch(), on_signal, examiner
+            )
             venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
             strategy = made(kind_of(self._settings), venue)
             watcher = asyncio.create_task(asker.watch_for_commands())
@@ -192,7 +206,7 @@ class _Drive:
         """What may still be spent; everything paid before, by whomever, counts."""
         purse = Purse(self._settings.budget)
         for call in self._journal.calls(self._run):
-            if call.request.role != "person":
+            if is_model(call.request.role):
                 purse.carry(call.reply, purse.bound(call.request, rates(call.request.model)))
         return purse
 

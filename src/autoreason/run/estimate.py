@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
@@ -55,13 +55,17 @@ class _First(AutoreasonError):
 
 async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    requests = await first_requests(task, settings, prompts or built_in())
-    request = requests[0] if requests else None
     kind = kind_of(settings)
+    prompts = prompts or built_in(code=kind.over_programs)
+    requests = await first_requests(task, settings, prompts)
+    request = requests[0] if requests else None
     with theirs_to_mend(kind, settings.strategy):
         plans = kind.plans(settings)
     if request is None or plans is None:
         return Estimate(request)
+    if task.assignments:
+        # A plan is for one problem.
+        plans = _times(plans, sum(not each.remark for each in task.assignments))
     if task.draft is not None:
         low, likely, high = plans
         # A given draft is one text less to write.
@@ -79,6 +83,11 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
     )
 
 
+def _times(plans: tuple[Plan, Plan, Plan], problems: int) -> tuple[Plan, Plan, Plan]:
+    low, likely, high = ({role: calls * problems for role, calls in plan.items()} for plan in plans)
+    return low, likely, high
+
+
 def _without_draft(plan: Plan, calls: int) -> Plan:
     return {**plan, "author": plan.get("author", 0) - calls}
 
@@ -90,7 +99,8 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
             return Reply(outcome=Outcome.EMPTY, text="", model="person")
-        asked.append(request)
+        if is_model(request.role):
+            asked.append(request)
         raise _First(request.key)
 
     venue = Venue(task, settings, prompts, ask, lambda _: None)

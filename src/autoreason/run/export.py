@@ -9,7 +9,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueMade
-from autoreason.exchange import Message, for_readers
+from autoreason.exchange import Message, for_readers, is_model
 from autoreason.journal import Journal
 from autoreason.story import Pass, Story, tell_all
 
@@ -61,8 +61,21 @@ def _texts(story: Story) -> dict[str, str]:
     files |= _panels(story)
     for part, within in story.parts.items():
         files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
-    if story.text is not None:
-        files["final.md"] = story.text
+    files |= _programs(story)
+    if story.text:
+        files["final.py" if story.solved else "final.md"] = story.text
+    return files
+
+
+def _programs(story: Story) -> dict[str, str]:
+    """The problems as everybody saw them, what was handed in for them, and what came of it."""
+    assigned = story.task.assignments if story.task else ()
+    files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
+    files |= {
+        f"programs/{_folder(each.part)}.py": each.program for each in story.solved if each.program
+    }
+    if story.solved:
+        files["solved.json"] = _pretty(story.solved)
     return files
 
 
@@ -133,7 +146,7 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent and what came back."""
     files = {}
     for call in journal.calls(run):
-        if call.request.role == "person":
+        if not is_model(call.request.role):
             continue
         asked = "\n\n".join(_said(message) for message in call.request.messages)
         reply = call.reply

@@ -19,6 +19,8 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
         )
     if story.task.entries:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
+    if story.task.assignments:
+        raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(story.task, draft=_text(story, run, at_pass))
 
 

@@ -12,8 +12,9 @@ STUDIES = {
     "rejudge": "autoreason.panel.again:Rejudge",
     "compare": "autoreason.lab.comparison:Comparison",
     "certify": "autoreason.certify.certification:Certification",
+    "solve": "autoreason.code.solving:Solve",
 }
-"""Runs that judge texts instead of writing one."""
+"""Runs that judge texts, strategies or programs instead of writing one text."""
 
 
 def kind_of(settings: Settings) -> type[Strategy]:
@@ -22,5 +23,5 @@ def kind_of(settings: Settings) -> type[Strategy]:
 
 
 def is_study(settings: Settings | None) -> bool:
-    """Whether a run judges texts, or strategies, instead of writing one text."""
+    """Whether a run judges texts, strategies or programs instead of writing one text."""
     return settings is not None and settings.strategy in STUDIES

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.json import encode
+from msgspec.structs import replace
+
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
@@ -29,14 +32,22 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
             raise InvalidInput(checked.problem)
         room = pool.window(address)
         if room is not None and needed > room:
-            what = "text to be judged" if task.entries else "draft" if task.draft else "brief"
             raise InvalidInput(
-                f"the {what} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                f"the {_largest(task)} needs about {needed:,} tokens and {address} has room for {room:,}; "
                 "shorten it or choose a model with a larger window"
             )
 
 
+def _largest(task: Task) -> str:
+    if task.assignments:
+        return "longest problem"
+    return "text to be judged" if task.entries else "draft" if task.draft else "brief"
+
+
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
+    if task.assignments:
+        longest = max(task.assignments, key=lambda each: len(encode(each)))
+        task = replace(task, assignments=(longest,))
     requests = await first_requests(task, settings, prompts)
     said = max(
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0

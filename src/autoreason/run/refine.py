@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from autoreason.code.examining import Examiner
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal
@@ -16,6 +17,7 @@ from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import load
 from autoreason.run.driver import start
+from autoreason.run.kinds import kind_of
 from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
@@ -61,6 +63,7 @@ async def refine_async(
     pool: ModelPool | None = None,
     on_event: OnEvent | None = None,
     on_signal: OnSignal | None = None,
+    examiner: Examiner | None = None,
     **settings: Any,
 ) -> Result:
     """Refine a text.
@@ -68,7 +71,8 @@ async def refine_async(
     `brief` is what you want, in words; a `Task` says more. `model` plays every role that is not given its
     own; each is a `provider/model` address or a model object. `journal` is where the record goes.
     `on_event` follows the run step by step, `on_signal` sees calls and streaming text. Runs that share a
-    `pool` share connections and limits. Everything else is a field of `Settings`: `k`, `passes`, `judges`.
+    `pool` share connections and limits. An `examiner` runs programs, where programs are the task. Everything
+    else is a field of `Settings`: `k`, `passes`, `judges`.
     """
     cast = _Cast()
     models = Models(
@@ -83,7 +87,8 @@ async def refine_async(
     chosen_seed = secrets.randbits(32) if seed is None else seed
     chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
     small = models.author == DEFAULT_MODEL
-    prompt_set = load(Path(prompts) if prompts else None, small=small)
+    code = kind_of(chosen).over_programs
+    prompt_set = load(Path(prompts) if prompts else None, small=small, code=code)
     async with AsyncExitStack() as exits:
         if pool is None:
             pool = ModelPool(chosen.base_url)
@@ -102,6 +107,7 @@ async def refine_async(
             pool=pool,
             on_event=on_event,
             on_signal=on_signal,
+            examiner=examiner,
         )
 
 

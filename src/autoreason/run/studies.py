@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.exchange import Model, Spent
+from autoreason.exchange import Model, Spent, is_model
 from autoreason.journal import Journal
 from autoreason.lab.table import ComparisonReport, comparison_report
 from autoreason.panel.entries import cut_options, make_entries
@@ -99,6 +99,8 @@ def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
     """What each part of a comparison took: the first three steps of a key name the part."""
     spent: dict[str, Spent] = {}
     for call in journal.calls(run):
+        if not is_model(call.request.role):
+            continue
         part = "/".join(call.request.key.split("/")[:_PART])
         spent[part] = spent.get(part, Spent()).plus(call.reply)
     return spent

@@ -89,6 +89,23 @@ def detectable_gain(
     return Estimate(float(brentq(missing, 0.0, differ)), n=tasks)
 
 
+def least_gain(tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> Estimate:
+    """The smallest difference in shares solved that McNemar's test shows where every task that differs goes one way.
+
+    For ways of which nobody knows on how many tasks they differ: none smaller can be shown.
+    """
+    _check_levels(power, alpha)
+    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - power)
+
+    def missing(by: float) -> float:
+        return float(z_alpha + z_power * sqrt(1 - by) - sqrt(by * tasks))
+
+    if missing(1.0) > 0:
+        reason = f"{tasks} tasks are too few for any difference to show"
+        return Estimate(None, n=tasks, reason=reason)
+    return Estimate(float(brentq(missing, 0.0, 1.0)), n=tasks)
+
+
 def detectable_difference(
     n: int, sd: float, *, power: float = 0.8, alpha: float = 0.05
 ) -> Estimate:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import asin, comb, sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 from autoreason.stats.results import Estimate, Test
 
 
-def wilson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
+def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float] | None:
     """The score interval for a share (Wilson 1927); None where nothing was tried."""
     _check_counts(successes, trials - successes)
     if not trials:
@@ -31,6 +31,47 @@ def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
     if interval is None:
         return Estimate(None, reason="a share needs one trial or more, there is none")
     return Estimate(successes / trials, *interval, n=trials)
+
+
+def clustered_share(tasks: Iterable[Sequence[bool]], confidence: float = 0.95) -> Estimate:
+    """A share over tasks that were each tried a few times; `n` counts tasks.
+
+    Wilson's interval on as many trials as the tries are worth: tries of one task hang together, and the
+    variance between tasks says how much (Kish 1965; Dean and Pagano 2015). Never fewer than the tasks, never
+    more than the tries; with one try a task it is `share`.
+    """
+    tried = [tries for tries in tasks if tries]
+    trials = sum(map(len, tried))
+    if not trials:
+        return Estimate(None, reason="a share needs one trial or more, there is none")
+    found = sum(map(sum, tried)) / trials
+    spread = sum((sum(tries) - len(tries) * found) ** 2 for tries in tried)
+    count = len(tried)
+    worth = float(count)
+    if count > 1 and spread:
+        variance = count / (count - 1) * spread / trials**2
+        worth = min(float(trials), max(worth, found * (1 - found) / variance))
+    interval = wilson(found * worth, worth, confidence)
+    assert interval is not None
+    return Estimate(found, *interval, n=count)
+
+
+def paired_gain(differences: Sequence[float], confidence: float = 0.95) -> Estimate:
+    """The mean difference of two shares over the same tasks, each between -1 and 1.
+
+    The interval is Bonett and Price's (2012): two tasks are added, one won and one lost, so that it does not
+    shrink to nothing where no task differs.
+    """
+    if not differences:
+        return Estimate(None, reason="needs one pair or more, there is none")
+    if not all(-1 <= each <= 1 for each in differences):
+        raise ValueError("differences of shares lie between -1 and 1")
+    padded = [*differences, 1.0, -1.0]
+    middle = fmean(padded)
+    variance = fmean((each - middle) ** 2 for each in padded)
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(variance / len(padded))
+    low, high = max(-1.0, middle - reach), min(1.0, middle + reach)
+    return Estimate(fmean(differences), low, high, n=len(differences))
 
 
 def cohens_h(one: float, other: float) -> float:

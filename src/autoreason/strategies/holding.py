@@ -22,6 +22,14 @@ def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None
         raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
     if kind.over_texts and not task.entries:
         raise InvalidInput(f"{settings.strategy} has no texts to judge; give the task its entries")
+    if task.assignments and not kind.over_programs:
+        raise InvalidInput(
+            f"{settings.strategy} writes texts, not programs; leave the problems out"
+        )
+    if kind.over_programs and not task.assignments:
+        raise InvalidInput(
+            f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
+        )
     with theirs_to_mend(kind, settings.strategy):
         kind.check(settings)
 

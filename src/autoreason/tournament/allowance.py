@@ -40,6 +40,11 @@ class Allowance:
         return Decimal(getattr(self.total, self.unit) or 0)
 
     @property
+    def left(self) -> Decimal | None:
+        """What may still be spent; None where there is no limit."""
+        return None if self.amount is None else self.amount - self.spent
+
+    @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self.amount is not None

@@ -24,6 +24,8 @@ LENSES = (
 
 _MOST_SPELT_OUT = 120
 JUDGES_A_SEAT = 2
+MOST_ASKED = 2 * JUDGES_A_SEAT
+"""Requests a seat takes at most: every judge is asked once more if need be."""
 
 
 async def take_seat(
@@ -34,10 +36,12 @@ async def take_seat(
     texts: Mapping[str, str],
     *,
     judge: int | None = None,
+    most: int = MOST_ASKED,
 ) -> BallotCast:
     """The ballot of one seat; its ranking is None where two judges in turn gave none.
 
     Seats with the same `judge` are asked of the same model; without it every seat has its own.
+    `most` is how many requests the seat may take.
     """
     member = seat if judge is None else judge
     lens = LENSES[member % len(LENSES)] if venue.settings.style == "specialists" else ""
@@ -55,11 +59,11 @@ async def take_seat(
         reply = await venue.ask(request)
         ranking = _read(reply, labels)
         asked += 1
-        if ranking is None:
+        if ranking is None and asked < most:
             reply = await venue.ask(_once_more(venue, request, f"{key}/try/1", reply, labels))
             ranking = _read(reply, labels)
             asked += 1
-        if ranking is not None:
+        if ranking is not None or asked >= most:
             break
     named = dict(zip(labels, order, strict=True))
     return BallotCast(

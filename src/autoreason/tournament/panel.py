@@ -11,7 +11,7 @@ from autoreason.events import BallotCast, Verdict
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.chance import draw
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import take_seat
+from autoreason.tournament.judging import MOST_ASKED, take_seat
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.voting import RULES, next_wave
@@ -28,6 +28,15 @@ class Size:
     most: int = 0
     close: int = 0
     spare: bool = False
+    calls: int | None = None
+    """Requests all seats may take together, second tries included; None is no limit."""
+
+    def requests(self, seat: int) -> int:
+        """Requests a seat may take: an equal share, whatever the other seats need, so that a record repeats."""
+        if self.calls is None:
+            return MOST_ASKED
+        share, over = divmod(self.calls, self.limit)
+        return min(MOST_ASKED, share + (seat < over))
 
     @property
     def limit(self) -> int:
@@ -56,7 +65,15 @@ class Panel:
         while wave := self._wave():
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
-                take_seat(self.venue, self.stage, seat, orders[seat], self.texts) for seat in seats
+                take_seat(
+                    self.venue,
+                    self.stage,
+                    seat,
+                    orders[seat],
+                    self.texts,
+                    most=self.size.requests(seat),
+                )
+                for seat in seats
             ]
             async for ballot in in_order(voting):
                 self.ballots.append(ballot)

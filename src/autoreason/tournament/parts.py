@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from msgspec.structs import replace as changed
 
 from autoreason.events import AnyEvent, PartTold
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.allowance import Allowance
@@ -57,6 +59,43 @@ async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
     return results
 
 
+async def in_windows(tell: Tell, works: Iterable[Work[None]], width: int, ahead: int) -> None:
+    """Like `side_by_side` for as many as there may be: `width` are at work, `ahead` may wait to be told.
+
+    After a failure nothing new is begun beyond those, and all of them end before it is raised: a run that is
+    taken up again begins the same ones, so that nothing they recorded is forgotten.
+    """
+    coming = iter(works)
+    room = asyncio.Semaphore(width)
+    begun: deque[tuple[_Lane, asyncio.Task[None]]] = deque()
+    failure: Exception | None = None
+
+    async def at_work(work: Work[None], lane: _Lane) -> None:
+        async with room:
+            await work(lane.tell)
+
+    try:
+        while True:
+            while failure is None and len(begun) < ahead and (work := next(coming, None)):
+                lane = _Lane(tell)
+                begun.append((lane, asyncio.create_task(at_work(work, lane))))
+            if not begun:
+                break
+            lane, task = begun[0]
+            if failure is None:
+                lane.open()
+            try:
+                await task
+            except Exception as raised:
+                failure = failure or raised
+            begun.popleft()
+        if failure:
+            raise failure
+    finally:
+        for _, task in begun:
+            task.cancel()
+
+
 def part_of(
     venue: Venue,
     part: str,
@@ -72,7 +111,7 @@ def part_of(
             # Guidance is for a run that a person follows, not for one of many.
             return _NOBODY
         reply = await venue.ask(changed(request, key=f"{part}/{request.key}"))
-        if allowance:
+        if allowance and is_model(request.role):
             allowance.take(reply)
         return reply
 

@@ -50,6 +50,8 @@ class Strategy:
     """The prompts it uses beside the common ones; None is all of them."""
     over_texts: ClassVar[bool] = False
     """Whether finished texts are what it is held over."""
+    over_programs: ClassVar[bool] = False
+    """Whether programs are what it writes, with prompts of their own."""
 
     def __init__(self, venue: Venue) -> None:
         self.story = Story(task=venue.task, settings=venue.settings)

@@ -47,7 +47,7 @@ class Venue:
             role=role,
             key=key,
             model=model,
-            messages=(*self._opening, Message("user", prompt)),
+            messages=(*self.opening, Message("user", prompt)),
             max_tokens=self.settings.output_limit,
             temperature=temperature,
             schema=schema,
@@ -59,7 +59,8 @@ class Venue:
         return self.prompts.render(name, boundary=mark, **variables)
 
     @cached_property
-    def _opening(self) -> tuple[Message, ...]:
+    def opening(self) -> tuple[Message, ...]:
+        """What every conversation begins with: the same for all, so that a provider may cache it."""
         task = self.task
         text = self.prompt(
             "task",

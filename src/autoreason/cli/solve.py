@@ -1,0 +1,302 @@
+"""`autoreason solve`: write programs for problems with tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.assignment import Assignment
+    from autoreason.cli.drive import View
+    from autoreason.examiner.client import ExaminerClient
+    from autoreason.problems.sets import Broken
+    from autoreason.prompts import PromptSet
+    from autoreason.run import Result, Switch
+    from autoreason.settings import Settings
+    from autoreason.task import Task
+
+_SHOWN_LINES = 10
+_EPILOG = """\
+\b
+Strategies, all with the same number of calls a problem:
+  single           independent attempts, the first that passes the public tests
+  best_of_n        independent attempts, the one that passes most of them
+  critique_revise  critique and revision in turn
+  analyse_revise   an analysis of the failure, then revisions; the best is kept
+  tournament       program, revision and synthesis; public tests gate the ballot and blind
+                   judges decide among equals
+  file.py:Class    one of your own
+
+\b
+Examples:
+  autoreason solve problem.json -m anthropic/claude-sonnet-4-5 > solution.py
+  autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
+  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --max-cost 20
+
+\b
+Exit status:
+  0    every problem was worked on; whether they are solved is in the table
+  2    something given cannot be used; nothing was written
+  3    the budget is reached
+  4    the provider failed
+  130  stopped
+After 3, 4 and 130 `autoreason resume` goes on; nothing is paid for twice.
+"""
+
+
+@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.argument("problems", type=options.FILE)
+@options.group(
+    "Which problems",
+    options.option(
+        "--problem", "ids", metavar="ID", multiple=True, help="Only this one. Repeatable."
+    ),
+    options.option("--difficulty", metavar="NAME", help="Only those of this difficulty."),
+    options.option("--limit", type=int, metavar="N", help="Only the first N of them."),
+)
+@options.group(
+    "How they are solved",
+    options.option(
+        "--strategy",
+        metavar="NAMES",
+        help="One or several with commas between, or all. [default: tournament]",
+    ),
+    options.option("--repeats", type=int, metavar="N", help="How often each. [default: 1]"),
+    options.option(
+        "--calls",
+        type=int,
+        metavar="N",
+        help="Calls a strategy may make for one problem. [default: 6]",
+    ),
+)
+@options.group(
+    "How programs are run",
+    options.option(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="Processor time of a test, instead of the problem's own.",
+    ),
+    options.option(
+        "--memory-limit",
+        type=int,
+        metavar="MB",
+        help="Memory of a test, instead of the problem's own.",
+    ),
+    options.option(
+        "--unsafe",
+        is_flag=True,
+        help="Without a sandbox: what the model writes can do whatever you can.",
+    ),
+)
+@options.solving_options
+@options.group(
+    "Output",
+    options.option(
+        "--report",
+        type=options.FILE,
+        metavar="DIR",
+        help="Write page, numbers, a line a part, picture and programs there.",
+    ),
+    options.option(
+        "-o",
+        "--output",
+        type=options.FILE,
+        metavar="FILE",
+        help="Write the program there instead of to standard output.",
+    ),
+)
+@options.table_options
+def solve(problems: Path, **values: Any) -> int:
+    """Write Python programs for problems with tests, and score them.
+
+    PROBLEMS is one problem as JSON, a set with a problem a line, or - for standard input. Public
+    tests steer: models see them, and how their programs fail. Private tests only score: nobody sees
+    them, and they are run once, at the end. Programs run in a sandbox, or not at all.
+
+    Of one problem the program goes to standard output; a set ends with a table of pass rates
+    with intervals, paired tests between strategies, and what was left out.
+    """
+    from autoreason.cli import chosen
+    from autoreason.cli.ending import check_output
+    from autoreason.cli.solved import check_folder
+    from autoreason.prompts import load
+
+    settings = _settings(values)
+    prompts = load(values["prompts"], code=True)
+    check_output(values["output"])
+    check_folder(values["report"])
+    chosen.require_positive(values, ("limit", "time_limit", "memory_limit"))
+    with _on_disk(problems) as path:
+        work = _dry_run if values["dry_run"] else _begin
+        return work(path, settings, prompts, values)
+
+
+@contextmanager
+def _on_disk(problems: Path) -> Iterator[Path]:
+    """The file that is meant; what comes in on standard input is one for as long as this lasts."""
+    if str(problems) != "-":
+        yield problems
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    """Settings of the run, but for the set, which is opened later."""
+    from autoreason.cli import chosen
+    from autoreason.run.solving import solving_terms
+    from autoreason.settings import DEFAULT_MODEL, Models, make_settings
+
+    own = {name: values[name] for name in ("repeats", "calls") if values[name] is not None}
+    terms = solving_terms("", values["strategy"] or "tournament", **own)
+    if len(terms["strategies"]) > 1:
+        from autoreason.panel.report import require_statistics
+
+        require_statistics()
+    everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
+    return make_settings(
+        chosen.models_of(everywhere, values),
+        chosen.seed_of(values),
+        strategy="solve",
+        strategy_options=terms,
+        budget=chosen.budget_in(values),
+        **{name: values[name] for name in options.ASKED if values[name] is not None},
+    )
+
+
+def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
+    import asyncio
+
+    from autoreason.cli.dry import dry_run
+
+    async def look() -> tuple[Task, Settings]:
+        examiner = await _open(problems, values)
+        try:
+            for each in examiner.broken[:_SHOWN_LINES]:
+                click.echo(_left_out(each), err=True)
+            return _assigned(problems, examiner, settings, values)
+        finally:
+            await examiner.close()
+
+    task, settings = asyncio.run(look())
+    return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+
+
+def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
+    """Open the set, check everything, then open the journal and drive the run."""
+    from autoreason.models.opening import warm_up
+
+    warm_up(settings.models.all())
+    from autoreason.cli.certificates import warn_of_failed_judges
+    from autoreason.cli.drive import Manner, closing, hold
+    from autoreason.cli.small import NOTE, require_weights
+    from autoreason.journal import Journal
+    from autoreason.models.pool import ModelPool
+    from autoreason.run import check, start
+    from autoreason.settings import DEFAULT_MODEL
+
+    require_weights(settings)
+    warn_of_failed_judges(settings)
+
+    async def go(view: View, switch: Switch) -> Result:
+        def name(run: str) -> None:
+            view.live.run = run
+
+        async with (
+            closing(await _open(problems, values)) as examiner,
+            closing(ModelPool(settings.base_url)) as pool,
+        ):
+            task, whole = _assigned(problems, examiner, settings, values)
+            await check(task, whole, pool, prompts)
+            if switch.stopped:
+                raise KeyboardInterrupt
+            for each in examiner.broken[:_SHOWN_LINES]:
+                view.note(_left_out(each))
+            if examiner.level == "none":
+                view.note("no sandbox: what the model writes can do whatever you can")
+            if DEFAULT_MODEL in settings.models.all():
+                view.note(NOTE)
+            with Journal.open(values["journal"], create=True) as journal:
+                return await start(
+                    task,
+                    whole,
+                    journal=journal,
+                    prompts=prompts,
+                    pool=pool,
+                    on_event=view.tell,
+                    on_signal=view.hear,
+                    switch=switch,
+                    on_started=name,
+                    examiner=examiner,
+                )
+
+    return hold(go, Manner.of(values))
+
+
+async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
+    """The process that reads the set; only it ever sees the private tests."""
+    from autoreason.examiner.client import ExaminerClient
+
+    return await ExaminerClient.open(
+        problems,
+        only=values["ids"],
+        unsafe=values["unsafe"],
+        seconds=values["time_limit"],
+        memory_mb=values["memory_limit"],
+    )
+
+
+def _assigned(
+    problems: Path, examiner: ExaminerClient, settings: Settings, values: dict[str, Any]
+) -> tuple[Task, Settings]:
+    """What is to be programmed, and the settings that name the set."""
+    from msgspec.structs import replace
+
+    from autoreason.run.solving import solving_task
+
+    found = _meant(problems, examiner.assignments, values)
+    if values["output"] and len(found) > 1:
+        raise InvalidInput("--output is for one program; use --report DIR for a set")
+    about = {
+        "set": examiner.digest,
+        "unsafe": values["unsafe"],
+        "broken": [str(each) for each in examiner.broken],
+    }
+    changed = replace(settings, strategy_options=settings.strategy_options | about)
+    return solving_task(found), changed
+
+
+def _meant(
+    problems: Path, assignments: tuple[Assignment, ...], values: dict[str, Any]
+) -> tuple[Assignment, ...]:
+    """Those of the difficulty and number that were asked for."""
+    found = list(assignments)
+    wanted = values["difficulty"]
+    if wanted is not None:
+        tiers = sorted({each.difficulty for each in found if each.difficulty})
+        found = [each for each in found if each.difficulty.lower() == wanted.lower()]
+        if not found:
+            there = f"there are {', '.join(tiers)}" if tiers else "its problems have none"
+            raise InvalidInput(f"{problems} has no problem of difficulty {wanted!r}; {there}")
+    found = found[: values["limit"]]
+    if found and all(each.remark for each in found):
+        first = found[0]
+        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
+    return tuple(found)
+
+
+def _left_out(broken: Broken) -> str:
+    return f"left out, {broken}"

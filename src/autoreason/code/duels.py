@@ -1,0 +1,113 @@
+"""Two strategies on the same problems: is one better, by how much, and what could have been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import fmean, stdev
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.stats.results import Estimate, Test
+from autoreason.stats.shares import cohens_h, holm, mcnemar, paired_gain
+
+Outcomes = Mapping[str, Sequence[bool]]
+"""What came of each problem, a truth value a repeat."""
+_ALPHA = 0.05
+
+
+class Duel(Struct, frozen=True, kw_only=True):
+    """One strategy against another, on the problems that say something of both."""
+
+    one: str
+    other: str
+    problems: int
+    share: float | None
+    """What `one` solved of them."""
+    other_share: float | None
+    gained: int
+    """Problems that `one` solved more often."""
+    lost: int
+    """Problems that `other` solved more often."""
+    difference: Estimate
+    """Of the shares, `one` less `other`."""
+    test: Test
+    holm: float | None = None
+    """The test's p, corrected for how many pairs were tested."""
+    h: float | None
+    """Cohen's h between the shares."""
+    detectable: Estimate
+    """The smallest difference that so many problems would show four times out of five."""
+
+    @property
+    def ahead(self) -> str | None:
+        """Whoever solved more; None where neither did."""
+        by = self.difference.value
+        return (self.one if by > 0 else self.other) if by else None
+
+    @property
+    def behind(self) -> str | None:
+        """Whoever solved less; None where neither did."""
+        return {self.one: self.other, self.other: self.one}.get(self.ahead or "")
+
+
+def duels(names: Sequence[str], found: Mapping[str, Outcomes]) -> tuple[Duel, ...]:
+    """Every two of them, tests corrected for being several (Holm)."""
+    pairs = list(combinations(names, 2))
+    alone = [_duel(one, other, found[one], found[other], len(pairs)) for one, other in pairs]
+    corrected = holm([duel.test.p for duel in alone])
+    return tuple(replace(duel, holm=p) for duel, p in zip(alone, corrected, strict=True))
+
+
+def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -> Duel:
+    both = [problem for problem in first if problem in second]
+    ours, theirs = ([fmean(each[p]) for p in both] for each in (first, second))
+    by = [a - b for a, b in zip(ours, theirs, strict=True)]
+    repeated = any(len(each[problem]) > 1 for each in (first, second) for problem in both)
+    share, other_share = (fmean(each) if each else None for each in (ours, theirs))
+    gained, lost = sum(each > 0 for each in by), sum(each < 0 for each in by)
+    return Duel(
+        one=one,
+        other=other,
+        problems=len(both),
+        share=share,
+        other_share=other_share,
+        gained=gained,
+        lost=lost,
+        difference=paired_gain(by),
+        test=_tested(by) if repeated else mcnemar(gained, lost),
+        h=None if share is None or other_share is None else cohens_h(share, other_share),
+        detectable=_detectable(by, repeated, _ALPHA / pairs),
+    )
+
+
+def _tested(by: Sequence[float]) -> Test:
+    """Signs flipped problem by problem, where problems were tried several times."""
+    if not any(by):
+        return Test(
+            None, reason="needs a problem that one of the two solved more often, there is none"
+        )
+    from autoreason.stats.paired import permutation_test
+
+    return permutation_test(by)
+
+
+def _detectable(by: Sequence[float], repeated: bool, alpha: float) -> Estimate:
+    """At the level that the strictest of so many tests has to pass, for strategies that differ as these do."""
+    n = len(by)
+    if not n:
+        return Estimate(None, reason="no problem has a verdict for both")
+    if 2.0 ** (1 - n) > alpha:
+        few = "1 problem is" if n == 1 else f"{n} problems are"
+        return Estimate(None, n=n, reason=f"{few} too few for any difference to show")
+    from autoreason.stats.power import detectable_difference, detectable_gain, least_gain
+
+    spread = stdev(by) if repeated else fmean(abs(each) for each in by)
+    found = Estimate(None)
+    if spread:
+        shows = detectable_difference if repeated else detectable_gain
+        found = shows(n, spread, alpha=alpha)
+    # Strategies that hardly differ say little about what a difference would take.
+    possible = found.value is not None and found.value <= 1
+    return found if possible else least_gain(n, alpha=alpha)

@@ -1,0 +1,43 @@
+"""Where programs are written: every conversation begins with a problem and its public tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from autoreason.code.feedback import unstated
+from autoreason.exchange import Message
+from autoreason.tournament.venue import Venue
+
+
+@dataclass(frozen=True)
+class ProgramVenue(Venue):
+    """Where a program is written: the task everybody sees is a problem with its public tests."""
+
+    @cached_property
+    def opening(self) -> tuple[Message, ...]:
+        """What every conversation begins with."""
+        asked = self.task.assignments[0]
+        examples = unstated(asked)
+        shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
+        text = self.prompt(
+            "task",
+            "task",
+            (asked.statement, asked.starter, *shown),
+            title=asked.title,
+            statement=asked.statement,
+            entry_point=asked.entry_point,
+            starter=asked.starter,
+            seconds=f"{asked.seconds:g}",
+            memory=asked.memory_mb,
+            examples=examples,
+        )
+        return (
+            Message("system", self.prompts.render("system"), stable=True),
+            Message("user", text, stable=True),
+        )
+
+
+def over_program(venue: Venue) -> ProgramVenue:
+    """The same venue for the problem that is its task."""
+    return ProgramVenue(**{each.name: getattr(venue, each.name) for each in fields(Venue)})

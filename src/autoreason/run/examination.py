@@ -1,0 +1,44 @@
+"""The examiner of a run: opened for the first program the record does not know, and closed with the run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from autoreason.assignment import Examination, Examined
+from autoreason.code.solving import Terms
+from autoreason.errors import AutoreasonError
+from autoreason.settings import Settings
+from autoreason.tournament.strategy import read_options
+
+if TYPE_CHECKING:
+    from autoreason.examiner.client import ExaminerClient
+
+
+class OnCall:
+    """An examiner for the set of problems that a run's settings name."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._terms = read_options(settings, Terms)
+        self._opening: asyncio.Task[ExaminerClient] | None = None
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Run one program on tests."""
+        if self._opening is None:
+            # Opened once for all who ask; where that fails, all of them are told.
+            self._opening = asyncio.create_task(self._open())
+        client = await asyncio.shield(self._opening)
+        return await client.examine(examination)
+
+    async def close(self) -> None:
+        """End whatever was opened."""
+        if self._opening is None:
+            return
+        with suppress(AutoreasonError):
+            await (await self._opening).close()
+
+    async def _open(self) -> ExaminerClient:
+        from autoreason.examiner.client import ExaminerClient
+
+        return await ExaminerClient.open(self._terms.set, unsafe=self._terms.unsafe)

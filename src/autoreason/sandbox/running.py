@@ -1,0 +1,169 @@
+"""A program run as the interpreter would run a script, in a process that was forked. Standard library only."""
+
+from __future__ import annotations
+
+import _sitebuiltins
+import atexit
+import builtins
+import contextlib
+import gc
+import io
+import linecache
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from types import CodeType, ModuleType
+from typing import NoReturn, TextIO
+
+Way = Callable[[CodeType], None]
+
+DEEP = 2000
+"""Frames beyond which a traceback is cut; a recursion may have a million."""
+FRAMES = 60
+"""Frames of a cut traceback that are shown: the last ones."""
+
+_OURS = __file__.removesuffix("running.py")
+
+CHANNEL = 3
+"""The descriptor of the socket between a candidate and its tests."""
+
+
+def remember(name: str, source: str) -> None:
+    """Let tracebacks show a program's lines, although there is no such file."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+
+
+def add_site_builtins() -> None:
+    """The names that the `site` module adds to the built-in ones: `exit`, `quit`, `help`."""
+    vars(builtins).update(
+        exit=_sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)"),
+        quit=_sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)"),
+        help=_sitebuiltins._Helper(),
+    )
+
+
+def open_streams() -> None:
+    """Standard streams over descriptors 0, 1 and 2, as the interpreter makes them."""
+    for descriptor, mode, name in ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr")):
+        stream = _stream(descriptor, mode, f"<{name}>")
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def way_of(part: str) -> Way:
+    """How a part is run; called while files can still be read."""
+    if part == "candidate":
+        from autoreason.sandbox.serving import serve
+
+        return partial(_over_channel, serve)
+    if part == "tests":
+        from autoreason.sandbox.driving import drive
+
+        return partial(_over_channel, drive)
+    return _as_main
+
+
+def run(code: CodeType, way: Way) -> NoReturn:
+    """Run a program and end this process as the interpreter would."""
+    status = 0
+    try:
+        way(code)
+    except SystemExit as stop:
+        status = _status(stop)
+    except BaseException as error:
+        status = 1
+        _report(error)
+    os._exit(_finish(status))
+
+
+def _as_main(code: CodeType) -> None:
+    main = ModuleType("__main__")
+    main.__file__ = code.co_filename
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    sys.argv = [code.co_filename]
+    exec(code, main.__dict__)
+
+
+def _over_channel(hold: Callable[[CodeType, int], None], code: CodeType) -> None:
+    hold(code, CHANNEL)
+
+
+def _stream(descriptor: int, mode: str, name: str) -> TextIO:
+    errors = "backslashreplace" if descriptor == 2 else "strict"
+    newline = None if mode == "r" else "\n"
+    raw = io.FileIO(descriptor, mode, closefd=False)
+    raw.name = name
+    buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+    stream = io.TextIOWrapper(buffer, "utf-8", errors, newline, line_buffering=descriptor == 2)
+    # The usual template for fast reading looks at it.
+    vars(stream)["mode"] = mode
+    return stream
+
+
+def _status(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code & 0xFF
+    with contextlib.suppress(Exception):
+        print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _report(error: BaseException) -> None:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        trace = trace.tb_next
+    with contextlib.suppress(BaseException):
+        if sys.excepthook is not sys.__excepthook__:
+            sys.excepthook(type(error), error, trace)
+            return
+        # The built-in hook would look for the source in a file.
+        deep = next(islice(traceback.walk_tb(trace), DEEP, None), None) is not None
+        traceback.print_exception(type(error), error, trace, limit=-FRAMES if deep else None)
+        return
+    with contextlib.suppress(BaseException):
+        os.write(2, f"{type(error).__name__}\n".encode())
+
+
+def _finish(status: int) -> int:
+    """What the interpreter does at the end, less the parts that nobody can see."""
+    with contextlib.suppress(BaseException):
+        threading._shutdown()  # type: ignore[attr-defined]
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()
+    flushed = _flush()
+    if len(sys._current_frames()) == 1:
+        _let_go()
+        flushed = _flush() and flushed
+    return status if flushed else 120
+
+
+def _let_go() -> None:
+    """Drop a program's globals: files it opened over a descriptor write what they still hold."""
+    with contextlib.suppress(BaseException):
+        # What a program put in their place may no longer work without its globals.
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+        names = vars(sys.modules.get("__main__"))
+        for name in list(names):
+            if name != "__builtins__":
+                names[name] = None
+        gc.collect()
+    # A stream of the program's own has nothing left to work with; it was flushed before.
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+
+
+def _flush() -> bool:
+    flushed = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException:
+            flushed = flushed and stream is sys.stderr
+    return flushed

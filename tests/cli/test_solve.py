@@ -1,0 +1,348 @@
+"""`solve`: programs for problems with tests, one or a whole set."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+from tests.cli.solving import MadeUpClient, Written, examiner, writes
+from tests.cli.test_terminal import terminal
+from tests.code.stage import program
+
+__all__ = ["examiner", "writes"]
+
+MODEL = ("-m", "echo/echo", "--seed", "7")
+Script = Callable[[Written], None]
+
+
+@pytest.fixture(autouse=True)
+def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
+    """No program is run, and the model is no model."""
+
+
+def some(inside: Inside, problems: int = 3, *broken: str) -> str:
+    """A set of so many problems."""
+    return inside.write("set.jsonl", "\n".join([str(problems), *broken]))
+
+
+# ---- one problem -------------------------------------------------------------------------------
+
+
+def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 0
+    assert said.out == program(3, "1/tournament/1/draft/try/0") + "\n"
+    assert "accepted, 3 of 3 public tests" in said.err
+    assert "accepted, 4 of 4 private tests" in said.err
+    assert "Landlock" in said.err
+    assert "it passes all 3 public tests" in said.err
+    assert "1 call, " in said.err
+
+
+def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
+    said = inside("solve", some(inside, 1), *MODEL)
+    lines = [line[8:] for line in said.err.splitlines()]
+    assert "draft: wrong answer, 1 of 3 public tests" in lines
+    assert "pass 1 B: accepted, 3 of 3 public tests" in lines
+
+
+def test_a_program_can_be_written_to_a_file(inside: Inside) -> None:
+    said = inside("solve", some(inside, 1), *MODEL, "-o", "solution.py", "-q")
+    assert (said.status, said.out, said.err) == (0, "", "")
+    assert (inside.folder / "solution.py").read_text().startswith("passes = 3")
+
+
+def test_programs_get_the_verdicts_of_one_problem_as_json(inside: Inside) -> None:
+    found = inside("solve", some(inside, 1), *MODEL, "--json", "-q").json
+    assert found["program"].startswith("passes = 3")
+    assert found["public"]["verdict"] == found["private"]["verdict"] == "accepted"
+    assert found["sandbox"] == ["landlock"]
+    assert found["report"]["scores"][0]["solved"]["value"] == 1
+    assert inside("show", "--json").json == found
+    assert inside("show", "--text").out.startswith("passes = 3")
+
+
+def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, writes: Script) -> None:
+    writes(lambda _: "")
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert (said.status, said.out) == (0, "")
+    assert "no code, 0 of 3 public tests" in said.err
+    assert "no program came of" in said.err
+    assert "came to no program" in inside("show", "--text").sentence
+
+
+# ---- a set -------------------------------------------------------------------------------------
+
+
+def test_a_set_ends_with_the_table(inside: Inside, writes: Script) -> None:
+    writes(_tournament_is_best)
+    said = inside("solve", some(inside, 12), *MODEL, "--strategy", "single,tournament")
+    assert said.status == 0
+    for title in ("Pass rates", "By difficulty", "Paired tests", "What it took", "Verdicts"):
+        assert title in said.out
+    assert "tournament        12  100 % (76 to 100)  100 % (76 to 100)" in said.out
+    assert "single    tournament        12     0    12  -100.0 (" in said.out
+    assert "Tournament wins: tournament solved 100 % and single 0 %" in said.err
+    assert "24 of 24: p12, tournament: accepted, 3 of 3 public tests" in said.err
+    assert "pass 1" not in said.err, "a set is told a line a problem"
+
+
+def _tournament_is_best(request: object) -> str:
+    key = request.key  # type: ignore[attr-defined]
+    right = "tournament" in key
+    return program(3, key, "accepted" if right else "wrong_answer")
+
+
+def test_the_five_strategies_are_all(inside: Inside) -> None:
+    found = inside("solve", some(inside, 2), *MODEL, "--strategy", "all", "--json", "-q").json
+    assert [each["strategy"] for each in found["report"]["scores"]] == [
+        *("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+    ]
+    assert found["conclusion"].startswith("nobody wins: all solved the same problems")
+    assert "program" not in found
+
+
+def test_repeats_are_held_and_counted(inside: Inside) -> None:
+    found = inside("solve", some(inside, 2), *MODEL, "--repeats", "3", "--json", "-q").json
+    assert found["report"]["repeats"] == 3
+    assert found["report"]["scores"][0]["units"] == 6
+    assert found["report"]["scores"][0]["problems"] == 2
+    assert found["calls"] == 6
+
+
+@pytest.mark.parametrize(
+    ("chosen", "problems"),
+    [
+        (("--problem", "p2"), 1),
+        (("--problem", "p1", "--problem", "p3"), 2),
+        (("--difficulty", "HARD"), 3),
+        (("--difficulty", "hard", "--limit", "2"), 2),
+        (("--limit", "99"), 5),
+    ],
+)
+def test_some_of_a_set_can_be_chosen(
+    inside: Inside, chosen: tuple[str, ...], problems: int
+) -> None:
+    found = inside("solve", some(inside, 5), *MODEL, *chosen, "--json", "-q").json
+    assert found["report"]["problems"] == problems
+
+
+def test_broken_lines_are_named_and_the_rest_is_solved(inside: Inside) -> None:
+    said = inside("solve", some(inside, 2, "line 17: no statement"), *MODEL)
+    assert said.status == 0
+    assert "left out, line 17: no statement" in said.err
+    assert "1 line: no statement (line 17)" in said.err
+    assert "1 line: no statement (line 17)" in inside("show").out
+
+
+def test_the_report_is_a_folder_of_files(inside: Inside) -> None:
+    said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--report", "out/deep")
+    assert "written to out/deep" in said.err
+    folder = inside.folder / "out" / "deep"
+    made = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert {"report.md", "report.json", "units.csv", "rates.svg"} <= made
+    assert "programs/2_p2/tournament-1.py" in made
+    assert len((folder / "units.csv").read_text().splitlines()) == 16
+    assert "Landlock" in (folder / "report.md").read_text()
+    again = inside("show", "--report", "again")
+    assert again.status == 0
+    for name in made:
+        assert (inside.folder / "again" / name).read_text() == (folder / name).read_text()
+
+
+def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Inside) -> None:
+    asked = ("solve", some(inside, 4), *MODEL, "--max-calls", "2", "--report", "out")
+    paused = inside(*asked)
+    assert paused.status == 3
+    assert "2 parts: the run has not come to them" in paused.err
+    assert "Pass rates" in paused.out
+    assert "autoreason show" in paused.err
+    assert not (inside.folder / "out").exists()
+    assert "the run has not come to them" in inside("show").out
+    resumed = inside("resume", "--max-calls", "9")
+    assert resumed.status == 0
+    assert "tournament         4  100 % (51 to 100)" in resumed.out
+    assert "has not come" not in resumed.err
+    assert inside("show", "--report", "out").status == 0
+    assert (
+        json.loads((inside.folder / "out" / "report.json").read_text())["report"]["problems"] == 4
+    )
+
+
+def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None:
+    said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--dry-run")
+    assert said.status == 0
+    assert said.out.lstrip().startswith("Estimate\ncalls      15 to 90,")
+    assert "3 problems; single and best_of_n and " in said.out
+    assert "strategy_options" not in said.out
+    assert "Nothing was called" in said.out
+    assert not inside.journal_exists
+
+
+def test_limits_and_unsafe_reach_the_examiner(
+    inside: Inside,
+    examiner: type[MadeUpClient],
+) -> None:
+    given = ("--time-limit", "2.5", "--memory-limit", "128", "--unsafe")
+    said = inside("solve", some(inside, 1), *MODEL, *given)
+    assert examiner.opened == [{"only": (), "unsafe": True, "seconds": 2.5, "memory_mb": 128}]
+    assert "no sandbox: what the model writes can do whatever you can" in said.err
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--difficulty", "odd"), "there are easy, hard"),
+        (("--limit", "0"), "--limit is 0; give more than 0"),
+        (("--time-limit", "-1"), "--time-limit is -1; give more than 0"),
+        (("--memory-limit", "0"), "--memory-limit is 0"),
+        (("--repeats", "0"), "repeats is 0"),
+        (("--calls", "0"), "calls is 0"),
+        (("--strategy", "nobody"), "no strategy 'nobody'"),
+        (("--strategy", "harsh"), "harsh writes texts, not programs"),
+        (("--strategy", "single,single"), "several different ones"),
+        (("-o", "x.py"), "--output is for one program"),
+        (("--report", "full"), "full is not empty"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_writes_nothing(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    (inside.folder / "full").mkdir()
+    inside.write("full/file", "in the way")
+    refused = inside("solve", some(inside, 3), *MODEL, *arguments)
+    assert refused.status == 2, refused
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Inside) -> None:
+    problems = inside.write("set.jsonl", "no sandbox")
+    refused = inside("solve", problems, *MODEL)
+    assert refused.status == 2
+    assert "--unsafe" in refused.sentence
+    assert not inside.journal_exists
+    assert inside("solve", problems, *MODEL, "--unsafe").status == 0
+
+
+# ---- with a real sandbox -----------------------------------------------------------------------
+
+SUM = {
+    "id": "sum",
+    "statement": "Read two numbers and print their sum.",
+    "difficulty": "easy",
+    "public_tests": [{"input": "1 2\n", "output": "3\n"}],
+    "private_tests": [{"input": "3 9\n", "output": "12\n"}, {"input": "0 0\n", "output": "0\n"}],
+}
+WRONG = "print(3)"
+CRASH = "print(int(input()))"
+SLOW = "while True: pass"
+RIGHT = "print(sum(map(int, input().split())))"
+
+
+@pytest.fixture
+def _real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs the sandbox of Linux")
+    monkeypatch.delitem(sys.modules, "autoreason.examiner.client")
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_program_is_mended_in_a_real_sandbox(inside: Inside, writes: Script) -> None:
+    writes(lambda request: CRASH if "draft" in request.key else RIGHT)
+    said = inside("solve", inside.write("sum.json", json.dumps(SUM)), *MODEL)
+    assert said.status == 0
+    assert said.out == RIGHT + "\n"
+    assert "draft: runtime error, 0 of 1 public test" in said.err
+    assert "accepted, 2 of 2 private tests" in said.err
+    assert "Sandbox" in said.err
+    assert "unprotected" not in said.err
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
+    inside: Inside, writes: Script
+) -> None:
+    programs = {"1": RIGHT, "2": WRONG, "3": SLOW}
+    writes(lambda request: programs[request.key.partition("/")[0]])
+    lines = [json.dumps(SUM | {"id": f"sum {n}"}) for n in (1, 2, 3)]
+    path = inside.write("set.jsonl", "\n".join([lines[0], "{", *lines[1:]]))
+    limits = ("--time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
+    found = inside("solve", path, *MODEL, *limits, "--json").json
+    report = found["report"]
+    for score in report["scores"]:
+        assert score["verdicts"] == {"accepted": 1, "wrong_answer": 1, "time_limit": 1}
+        assert score["fooled"]["value"] == 0.5
+    assert [each["noun"] for each in report["left_out"]] == ["line"]
+    assert report["left_out"][0]["what"] == ["line 2"]
+    everything = (inside.folder / "journal.db").read_bytes()
+    wal = inside.folder / "journal.db-wal"
+    everything += wal.read_bytes() if wal.exists() else b""
+    assert b"1 2" in everything
+    assert b"3 9" not in everything
+
+
+@pytest.mark.usefixtures("_real")
+@pytest.mark.parametrize(
+    ("problem", "arguments", "said"),
+    [
+        ("{", (), "set.json"),
+        (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
+        (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
+        (json.dumps(SUM), ("--time-limit", "1000"), "time_limit_s"),
+        (json.dumps(SUM), ("--memory-limit", "1"), "memory_limit_mb"),
+    ],
+)
+def test_a_set_that_cannot_be_used_is_one_sentence(
+    inside: Inside, problem: str, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = inside("solve", inside.write("set.json", problem), *MODEL, *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_problems_come_in_on_standard_input_too(shell: Shell) -> None:
+    said = shell("solve", "-", *MODEL, "--dry-run", stdin=json.dumps(SUM))
+    assert said.returncode == 0, said.stderr
+    assert "Read two numbers and print their sum." in said.stdout
+    assert "3 9" not in said.stdout
+    empty = shell("solve", "-", *MODEL, stdin="")
+    assert empty.returncode == 2
+    assert len(empty.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
+    shell: Shell, server: Server
+) -> None:
+    path = shell.home / "set.jsonl"
+    path.write_text("\n".join(json.dumps(SUM | {"id": f"sum {n}"}) for n in range(3)))
+    server.held_from = 8
+    model = ("-m", "test/slow", "--base-url", server.url)
+    with terminal(shell, "solve", str(path), *model, "--calls", "4", "--seed", "7") as screen:
+        screen.wait_for("under way")
+        while server.asked < 8:
+            time.sleep(0.02)
+        screen.process.send_signal(signal.SIGINT)
+        screen.wait_for("already paid for")
+        server.gate.set()
+        assert screen.end() == 130
+        assert "has not come to them" in screen.text
+    resumed = shell("resume", "--json", "-q")
+    assert resumed.returncode == 0, resumed.stderr
+    found = json.loads(resumed.stdout)
+    assert found["report"]["scores"][0]["units"] == 3
+    assert found["report"]["left_out"] == []
+    assert found["calls"] == server.asked

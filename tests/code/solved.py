@@ -1,0 +1,94 @@
+"""What a set of problems may come to, made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autoreason.assignment import Assignment, CodeVerdict, Examined, Trial, Which
+from autoreason.events import Solved, Status
+from autoreason.exchange import Spent
+
+Verdicts = CodeVerdict
+PASSED, WRONG = Verdicts.ACCEPTED, Verdicts.WRONG_ANSWER
+
+
+def examined(
+    verdict: CodeVerdict | None, which: Which = "public", total: int = 3, detail: str = ""
+) -> Examined | None:
+    """A program under tests; None where it was not examined."""
+    if verdict is None:
+        return None
+    passed = total if verdict is PASSED else 0
+    trials = (Trial(number=1, verdict=verdict, detail=detail),)
+    return Examined(
+        which=which,
+        verdict=verdict,
+        passed=passed,
+        run=1,
+        total=total,
+        trials=trials,
+        level="bubblewrap",
+    )
+
+
+def solved(
+    problem: str,
+    strategy: str = "tournament",
+    *,
+    repeat: int = 1,
+    first: CodeVerdict | None = WRONG,
+    public: CodeVerdict | None = PASSED,
+    private: CodeVerdict | None = PASSED,
+    program: str | None = "print(1)\n",
+    difficulty: str = "easy",
+    calls: int = 6,
+    status: Status = "converged",
+    reason: str = "it passes every public test",
+    detail: str = "",
+) -> Solved:
+    """One problem worked on once."""
+    return Solved(
+        part=f"{problem.removeprefix('p')}/{strategy}/{repeat}",
+        problem=problem,
+        difficulty=difficulty,
+        strategy=strategy,
+        repeat=repeat,
+        program=program,
+        public=examined(public, detail=detail),
+        private=examined(private, "private", 10, detail),
+        first=examined(first),
+        attempts=2,
+        status=status,
+        reason=reason,
+        spent=Spent(calls=calls, input=100, output=50, unpriced=calls),
+    )
+
+
+def verdict(passed: bool) -> CodeVerdict:
+    """The usual two."""
+    return PASSED if passed else WRONG
+
+
+def set_of(outcomes: dict[str, Iterable[bool]], repeat: int = 1) -> list[Solved]:
+    """Strategies with what came of problem 1, 2, 3 ...; every first attempt failed."""
+    return [
+        solved(f"p{number}", name, private=verdict(passed), repeat=repeat)
+        for name, row in outcomes.items()
+        for number, passed in enumerate(row, start=1)
+    ]
+
+
+def assignments(
+    number: int, *, private: int = 10, remarks: dict[int, str] | None = None
+) -> list[Assignment]:
+    """Problems 1 to `number`."""
+    return [
+        Assignment(
+            id=f"p{each}",
+            statement="Add up.",
+            difficulty="easy",
+            private=private,
+            remark=(remarks or {}).get(each, ""),
+        )
+        for each in range(1, number + 1)
+    ]

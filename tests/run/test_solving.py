@@ -1,0 +1,434 @@
+"""Runs that write programs for a set: scored, left anywhere and taken up again, replayed without an examiner."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as changed
+from tests.code.stage import MadeUpExaminer, fenced, program
+from tests.run.leaving import Breaking, left_after_every_call, told
+from tests.run.runs import go_on, hold, lend
+from tests.run.solving import NAMES, SCRIPT, problems, task, terms
+from tests.tournament.stage import cut_off
+
+from autoreason.assignment import Examination, Examined
+from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.events import PartTold, ProgramExamined, Solved
+from autoreason.exchange import CallStarted, Signal, is_model
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.prompts import built_in
+from autoreason.run import check, estimate, export, fork, replay
+from autoreason.run.result import Switch
+from autoreason.run.solving import solution_of, solve_with, solving_task, solving_terms
+from autoreason.settings import Budget
+from autoreason.task import Task
+
+
+def solved(journal: Journal, run: str) -> list[Solved]:
+    """What came of each part of a run."""
+    return [event for event in told(journal, run) if isinstance(event, Solved)]
+
+
+async def test_every_problem_is_worked_on_by_every_strategy_in_order(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(3),
+        settings=terms(repeats=2, window=4),
+        examiner=MadeUpExaminer(),
+    )
+    assert result.status == "done"
+    assert result.reason == "3 problems, 5 strategies, 2 repeats"
+    assert result.text == ""
+    units = solved(journal, result.run)
+    expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in NAMES]
+    assert [unit.part for unit in units] == expected
+    assert result.story.parts == {}
+    assert result.story.solved == units
+    first = units[0]
+    assert (first.problem, first.difficulty, first.strategy, first.repeat) == (
+        "sum-1",
+        "easy",
+        "single",
+        1,
+    )
+    assert first.public
+    assert first.private
+    assert first.first
+    assert (first.first.passed, first.public.passed, first.private.verdict) == (0, 3, "accepted")
+    wrong = next(unit for unit in units if unit.problem == "sum-2")
+    assert wrong.private
+    assert wrong.private.verdict == "wrong_answer"
+
+
+async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal) -> None:
+    signals: list[Signal] = []
+    examiner = MadeUpExaminer()
+    budget = Budget(calls=4)
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single", {"budget": budget}),
+        examiner=examiner,
+        on_signal=signals.append,
+    )
+    assert result.status == "done"
+    (unit,) = solved(journal, result.run)
+    assert len(examiner.asked) == 5
+    assert result.calls == unit.spent.calls == unit.attempts == 4
+    assert journal.spent(result.run).calls == 4
+    assert journal.find(result.run).spent.calls == 4
+    keys = [call.request.key for call in journal.calls(result.run)]
+    assert keys == [
+        "1/single/1/draft/try/0",
+        "1/single/1/draft/examined",
+        "1/single/1/attempt/2/try/0",
+        "1/single/1/attempt/2/examined",
+        "1/single/1/attempt/3/try/0",
+        "1/single/1/attempt/3/examined",
+        "1/single/1/attempt/4/try/0",
+        "1/single/1/attempt/4/examined",
+        "1/single/1/private/examined",
+    ]
+    begun = [each for each in signals if isinstance(each, CallStarted) and is_model(each.role)]
+    assert len(begun) == 4
+
+
+async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:
+    settings = terms(("tournament", "analyse_revise"), window=3)
+    ended = await left_after_every_call(
+        journal, task(2), settings, SCRIPT, examiner=MadeUpExaminer()
+    )
+    assert ended.status == "done"
+
+
+class Failing(MadeUpExaminer):
+    """An examiner that dies after so many examinations."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self._left = left
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Answer while it lives."""
+        if self._left == 0:
+            raise ProviderFailed("the examiner died")
+        self._left -= 1
+        return await super().examine(examination)
+
+
+async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
+    journal: Journal,
+) -> None:
+    settings = terms(("single", "tournament"), window=2)
+    whole = MadeUpExaminer()
+    ended = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(2), settings=settings, examiner=whole
+    )
+    for left in range(len(whole.asked)):
+        model = Breaking(SCRIPT)
+        paused = await hold(journal, model, task=task(2), settings=settings, examiner=Failing(left))
+        assert paused.status == "provider_failed"
+        again, mended = MadeUpExaminer(), Breaking(SCRIPT)
+        result = await go_on(journal, paused.run, mended, examiner=again)
+        assert result.status == "done"
+        assert told(journal, result.run) == told(journal, ended.run)
+        assert not set(model.answered) & set(mended.answered)
+        assert left + len(again.asked) == len(whole.asked)
+
+
+async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
+    journal: Journal,
+) -> None:
+    settings = terms(("single", "tournament"), window=2)
+    ended = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(3), settings=settings, examiner=MadeUpExaminer()
+    )
+    for calls in range(1, ended.calls, 5):
+        poor = changed(settings, budget=Budget(calls=calls))
+        paused = await hold(
+            journal, ScriptedModel(SCRIPT), task=task(3), settings=poor, examiner=MadeUpExaminer()
+        )
+        assert (paused.status, paused.calls) == ("budget", calls)
+        result = await go_on(
+            journal,
+            paused.run,
+            ScriptedModel(SCRIPT),
+            changes={"budget": Budget()},
+            examiner=MadeUpExaminer(),
+        )
+        assert (result.status, result.calls) == ("done", ended.calls)
+        assert told(journal, result.run) == told(journal, ended.run)
+
+
+async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = 0
+
+    async def refuse(*_: object, **__: object) -> None:
+        nonlocal opened
+        opened += 1
+        raise InvalidInput("there is no sandbox here; install one, or use --unsafe")
+
+    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient.open", refuse)
+    with pytest.raises(InvalidInput, match="no sandbox here"):
+        await hold(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
+    assert opened == 1
+    assert journal.runs()[0].status == "stopped"
+
+
+async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
+        fork(result.run, None, journal=journal)
+
+
+async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
+    result = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(2), settings=terms(), examiner=MadeUpExaminer()
+    )
+    replayed = await replay(result.run, journal=journal)
+    assert replayed.same
+    assert replayed.events == len(told(journal, result.run))
+
+
+async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -> None:
+    class Slow(MadeUpExaminer):
+        async def examine(self, examination: Examination) -> Examined:
+            switch.stop()
+            await asyncio.sleep(60)
+            return await super().examine(examination)
+
+    switch = Switch()
+    async with asyncio.timeout(10):
+        paused = await hold(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=task(1),
+            settings=terms("single"),
+            examiner=Slow(),
+            switch=switch,
+        )
+    assert paused.status == "stopped"
+    result = await go_on(journal, paused.run, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())
+    assert result.status == "done"
+    assert result.calls == 4
+
+
+async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
+    journal: Journal,
+) -> None:
+    def author(request: object) -> str:
+        key = getattr(request, "key", "")
+        if key.startswith("1/"):
+            return fenced(program(99))
+        return fenced(program(3, hidden="sandbox_error" if key.startswith("2/") else "accepted"))
+
+    result = await hold(
+        journal,
+        ScriptedModel({"author": author}),
+        task=task(3),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    one, two, three = solved(journal, result.run)
+    assert (one.status, one.program, one.public, one.private) == (
+        "provider_failed",
+        program(99),
+        None,
+        None,
+    )
+    assert "the public tests could not be held" in one.reason
+    assert (two.status, two.private) == ("provider_failed", None)
+    assert two.public
+    assert "the private tests could not be held" in two.reason
+    assert three.status == "converged"
+    assert three.private
+
+
+async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
+    journal: Journal,
+) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel({"1/*": "I do not know.", "2/*": cut_off("```python\nprint(")}),
+        task=task(2),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    silent, cut = solved(journal, result.run)
+    assert silent.program is None
+    assert silent.private
+    assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
+    assert silent.first
+    assert silent.first.verdict == "no_code"
+    assert (cut.program, cut.public, cut.private, cut.status) == (
+        None,
+        None,
+        None,
+        "provider_failed",
+    )
+    assert "cut off" in cut.reason
+    assert (silent.spent.calls, cut.spent.calls) == (6, 6)
+
+
+async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> None:
+    one, two = problems(2)
+    left_out = changed(one, remark="several answers are right")
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=solving_task((left_out, two)),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    assert [unit.part for unit in solved(journal, result.run)] == ["2/single/1"]
+    assert result.reason == "1 problem, 1 strategy, 1 repeat; 1 problem left out"
+
+
+async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal: Journal) -> None:
+    examiner = MadeUpExaminer()
+    result = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(1), settings=terms(), examiner=examiner
+    )
+    private = [each for each in examiner.asked if each.which == "private"]
+    assert len(private) == len(NAMES)
+    examined = [
+        event.event
+        for event in told(journal, result.run)
+        if isinstance(event, PartTold) and isinstance(event.event, ProgramExamined)
+    ]
+    assert {event.examined.which for event in examined} == {"public"}
+
+
+async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) -> None:
+    most = 0
+
+    def watch(event: object) -> None:
+        nonlocal most
+        if isinstance(event, PartTold):
+            open_parts.add(event.part)
+        if isinstance(event, Solved):
+            open_parts.discard(event.part)
+        most = max(most, len(open_parts))
+
+    open_parts: set[str] = set()
+    await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(10),
+        settings=terms(window=3),
+        examiner=MadeUpExaminer(),
+        on_event=watch,
+    )
+    assert most == 1
+
+
+async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -> None:
+    settings = terms(("single", "tournament"), repeats=2)
+    expected = await estimate(task(3), settings)
+    assert expected.request
+    assert expected.request.key == "1/single/1/draft/try/0"
+    assert expected.calls
+    assert expected.calls.low == 2 * 2 * 3
+    assert expected.calls.high == 2 * 6 * 2 * 3
+    assert expected.calls.low < expected.calls.likely < expected.calls.high
+
+
+@pytest.mark.parametrize(
+    ("names", "own", "said"),
+    [
+        (("autoreason",), {}, "autoreason writes texts, not programs"),
+        (("nonsense",), {}, "no strategy 'nonsense' for programs; there are single, best_of_n"),
+        (("single", "single"), {}, "several different ones"),
+        (("single",), {"repeats": 0}, "repeats is 0; give a number from 1 to 100"),
+        (("single",), {"calls": 0}, "calls is 0"),
+        (("single",), {"cals": 2}, "solve has no option `cals`"),
+    ],
+)
+async def test_terms_that_cannot_be_kept_are_refused(
+    names: tuple[str, ...], own: dict[str, Any], said: str
+) -> None:
+    pool = lend(ScriptedModel(SCRIPT))
+    with pytest.raises(InvalidInput, match=said):
+        await check(task(1), terms(names, **own), pool, built_in(code=True))
+
+
+async def test_problems_and_texts_are_not_mixed() -> None:
+    pool = lend(ScriptedModel(SCRIPT))
+    with pytest.raises(InvalidInput, match="writes texts, not programs"):
+        await check(task(1), changed(terms(), strategy="single"), pool, built_in())
+    with pytest.raises(InvalidInput, match="use `autoreason solve`"):
+        await check(Task(brief="Write."), terms(), pool, built_in(code=True))
+    with pytest.raises(InvalidInput, match="no problem to solve"):
+        solving_task(())
+
+
+async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Journal) -> None:
+    own_prompts = journal.path.parent / "prompts"
+    own_prompts.mkdir()
+    (own_prompts / "author.md").write_text("Answer with Python.")
+    model = ScriptedModel(SCRIPT)
+    found = await solve_with(
+        MadeUpExaminer(),
+        problems(1),
+        model,
+        solving_terms("0" * 64, "best_of_n"),
+        journal=journal,
+        prompts=own_prompts,
+    )
+    assert found.program
+    assert found.public
+    assert found.private
+    assert found.private.verdict == "accepted"
+    assert (found.calls, found.cost, found.level) == (4, Decimal(0), "none")
+    assert model.requests[0].messages[-1].text == "Answer with Python."
+
+
+async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    folder = journal.path.parent / "out"
+    names = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    assert "programs/1/single/1.py" in names
+    assert "problems/sum_1.md" in names
+    assert "final.md" not in names
+    assert solution_of(result).program == (folder / "final.py").read_text().rstrip("\n")
+
+
+async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> None:
+    file = journal.path.parent / "own.py"
+    file.write_text(
+        "from autoreason import ProgramStrategy\n"
+        "class Twice(ProgramStrategy):\n"
+        "    async def run(self):\n"
+        "        await self.author()\n"
+        "        return self.hand_in(await self.author())\n"
+    )
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms(f"{file}:Twice"),
+        examiner=MadeUpExaminer(),
+    )
+    (unit,) = solved(journal, result.run)
+    assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
+    assert (await replay(result.run, journal=journal)).same

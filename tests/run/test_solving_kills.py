@@ -1,0 +1,105 @@
+"""`kill -9` while programs are written and run: the same programs and verdicts, and nothing asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from tests.code.stage import MadeUpExaminer
+from tests.run.leaving import told
+from tests.run.runs import go_on, hold, open_journal
+from tests.run.solving import SCRIPT, task, terms
+
+from autoreason.assignment import Examination, Examined
+from autoreason.events import AnyEvent
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+
+_LATENCY = 0.002
+_ASKED_TWICE = 70
+_FAILED = 71
+
+
+class Careful(ScriptedModel):
+    """A scripted model that refuses to be asked what is already on record."""
+
+    def __init__(self, recorded: frozenset[str]) -> None:
+        super().__init__(SCRIPT)
+        self._recorded = recorded
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer at leisure, unless this was answered before."""
+        if request.key in self._recorded:
+            os._exit(_ASKED_TWICE)
+        await asyncio.sleep(_LATENCY)
+        return await super().ask(request, on_signal)
+
+
+class Leisurely(MadeUpExaminer):
+    """Takes its time over every program."""
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Answer at leisure."""
+        await asyncio.sleep(_LATENCY)
+        return await super().examine(examination)
+
+
+def solve_or_go_on(path: Path) -> None:
+    """Begin the one run of a journal, or go on with it."""
+    path.mkdir(exist_ok=True)
+    with open_journal(path) as journal:
+        rows = journal.runs()
+        run = rows[0].id if rows else ""
+        if not rows or not journal.events(run):
+            model = Careful(frozenset())
+            settings = terms(("tournament", "critique_revise", "single"), window=3)
+            asyncio.run(hold(journal, model, task=task(3), settings=settings, examiner=Leisurely()))
+        elif rows[0].status == "running":
+            model = Careful(frozenset(journal.replies(run)))
+            asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
+
+
+def killed_after(path: Path, patience: float) -> int | None:
+    """Let a child work on a run and kill it when patience ends; its exit code, None where it was killed."""
+    child = os.fork()
+    if child == 0:
+        code = _FAILED
+        try:
+            solve_or_go_on(path)
+            code = 0
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return None if code == -signal.SIGKILL else code
+
+
+def story(path: Path) -> list[AnyEvent]:
+    """What the one run in a folder told."""
+    with Journal.open(str(path / "journal.db"), create=False) as journal:
+        return told(journal, journal.runs()[0].id)
+
+
+def test_sets_killed_at_any_moment_end_like_the_unbroken_one(tmp_path: Path) -> None:
+    solve_or_go_on(tmp_path / "unbroken")
+    whole = story(tmp_path / "unbroken")
+    chance = random.Random(5)
+    kills = 0
+    for number in range(3):
+        path = tmp_path / str(number)
+        while (code := killed_after(path, chance.uniform(0.02, 0.25))) is None:
+            kills += 1
+        assert code == 0
+        assert story(path) == whole
+    assert kills >= 3
