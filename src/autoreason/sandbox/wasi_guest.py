@@ -101,6 +101,7 @@ _START: dict[str, Callable[[CodeType], None]] = {
     "program": _run_script,
     "candidate": _serve,
     "tests": _drive,
+    "checker": _run_script,
 }
 
 

@@ -12,15 +12,19 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Annotated, Any, BinaryIO, NoReturn
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autoreason.sandbox.base import Ended, Part, Ran
 
 BARE = 48 << 20
 """Bytes of memory that an interpreter takes before a program has any."""
+LARGEST = 64 << 20
+"""Bytes of a message: what two streams may hold, and more."""
+READ_AT_ONCE = 1 << 20
+_WRITTEN_AT_ONCE = 32 << 20
 _MOST_MEMORY = (1 << 32) - (1 << 16)
 _STDERR_KEPT = 16 * 1024
 _LOOK_EVERY = 0.02
@@ -58,7 +62,7 @@ class Write(Struct, frozen=True, tag=True):
 class Read(Struct, frozen=True, tag=True):
     """A guest waits for at most so many bytes of its channel."""
 
-    size: int
+    size: Annotated[int, Meta(ge=1, le=READ_AT_ONCE)]
 
 
 class Ready(Struct, frozen=True, tag=True):
@@ -141,11 +145,13 @@ class Door:
         return b""
 
     def _write(self, data: bytes) -> bytes:
+        if len(data) > _WRITTEN_AT_ONCE:
+            raise ValueError("too much at once")
         self._pipe.tell(Write(data))
         return self._pipe.take()
 
     def _read(self, size: bytes) -> bytes:
-        self._pipe.tell(Read(int(size)))
+        self._pipe.tell(Read(min(max(int(size), 1), READ_AT_ONCE)))
         return self._pipe.take()
 
 
