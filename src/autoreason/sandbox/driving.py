@@ -1,7 +1,8 @@
 """The tests' side of function tests: they run here, and what they call is in another process.
 
-Standard library only: this runs inside a jail of its own. How the process ends is the verdict, and only the tests decide that: the
-program is heard as values and as raised exceptions, never as anything that could end the tests or equal what it is not.
+Standard library only: this runs inside a jail of its own. How the process ends is the verdict, and only the tests
+decide that: the program is heard as values and as raised exceptions, never as anything that could end the tests or
+equal what it is not.
 """
 
 from __future__ import annotations
@@ -234,12 +235,12 @@ class Driver:
         return Ended()
 
 
-def _update(old: object, new: Any) -> None:
+def _update(old: Any, new: Any) -> None:
     if type(old) is not type(new):
         return
-    if isinstance(old, list | bytearray):
+    if type(old) in (list, bytearray):
         old[:] = new
-    elif isinstance(old, dict | set):
+    elif type(old) in (dict, set):
         old.clear()
         old.update(new)
 
@@ -262,7 +263,7 @@ def made(name: str, message: str) -> Exception:
 
 
 def drive(code: CodeType, channel: int) -> NoReturn:
-    """Run the tests against the program at the other end, tell on standard output what failed, and leave with the verdict."""
+    """Run the tests against the program at the other end, tell what failed, and leave with the verdict."""
     driver = Driver(channel)
     always = json.loads(sys.stdin.read() or "[]")
     sys.stdout = sys.stderr

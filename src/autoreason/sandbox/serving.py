@@ -1,7 +1,7 @@
 """The program's side of function tests: it is run as a module, and then answers calls until the tests are over.
 
-Standard library only: this runs inside the jail, beside a program that can do to it whatever it likes. Nothing here is trusted
-by the other side.
+Standard library only: this runs inside the jail, beside a program that can do to it whatever it likes. Nothing here is
+trusted by the other side.
 """
 
 from __future__ import annotations

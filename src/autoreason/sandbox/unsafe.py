@@ -73,40 +73,44 @@ class UnsafeSession:
 
     async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
         """Run it in a process of its own and read what it wrote."""
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
-            with tempfile.TemporaryFile() as err:
-                given.write(stdin)
-                given.seek(0)
-                begun = time.monotonic()
-                started = partial(
-                    subprocess.Popen,
-                    self._command(channel),
-                    stdin=given,
-                    stdout=out,
-                    stderr=err,
-                    cwd=self._folder,
-                    env=_environment(),
-                    start_new_session=True,
-                    pass_fds=() if channel is None else (channel,),
-                    preexec_fn=partial(_limit, self._limits) if os.name == "posix" else None,
-                )
-                try:
-                    process = started()
-                except (OSError, subprocess.SubprocessError) as error:
-                    return Ran(ended="broken", detail=f"cannot start Python: {error}")
-                over = await self._wait(process)
-                wall = time.monotonic() - begun
-                errors = _read(err.fileno(), _TAIL, from_the_end=True)
-                wrote = os.fstat(out.fileno()).st_size
-                return Ran(
-                    ended=_ended(over, wrote, errors, self._limits),
-                    status=abs(over.status),
-                    seconds=over.seconds,
-                    wall=wall,
-                    memory=over.memory,
-                    stdout=_read(out.fileno(), self._limits.output),
-                    stderr=errors,
-                )
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin)
+            given.seek(0)
+            begun = time.monotonic()
+            try:
+                process = self._start((given.fileno(), out.fileno(), err.fileno()), channel)
+            except (OSError, subprocess.SubprocessError) as error:
+                return Ran(ended="broken", detail=f"cannot start Python: {error}")
+            over = await self._wait(process)
+            wall = time.monotonic() - begun
+            errors = _read(err.fileno(), _TAIL, from_the_end=True)
+            wrote = os.fstat(out.fileno()).st_size
+            return Ran(
+                ended=_ended(over, wrote, errors, self._limits),
+                status=abs(over.status),
+                seconds=over.seconds,
+                wall=wall,
+                memory=over.memory,
+                stdout=_read(out.fileno(), self._limits.output),
+                stderr=errors,
+            )
+
+    def _start(self, streams: tuple[int, int, int], channel: int | None) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command(channel),
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            cwd=self._folder,
+            env=_environment(),
+            start_new_session=True,
+            pass_fds=() if channel is None else (channel,),
+            preexec_fn=partial(_limit, self._limits) if os.name == "posix" else None,
+        )
 
     def _command(self, channel: int | None) -> list[str]:
         python = [getattr(sys, "_base_executable", sys.executable), "-P", "-s", "-S"]

@@ -1,7 +1,7 @@
 """Values between a program and its tests: plain built-in types cross, everything else stays and sends a ticket.
 
-Standard library only: this runs inside the jail. What arrives is JSON and nothing is ever looked up by a name that came with
-it, so whoever writes it can choose a value and no more.
+Standard library only: this runs inside the jail. What arrives is JSON and nothing is ever looked up by a name that
+came with it, so whoever writes it can choose a value and no more.
 """
 
 from __future__ import annotations
