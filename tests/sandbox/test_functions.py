@@ -40,7 +40,7 @@ async def hold(program: str, tests: str, always: list[str] | None = None) -> Hel
         with ours, theirs:
             running = asyncio.create_task(candidate.run(b"", channel=theirs.fileno()))
             calling = asyncio.create_task(
-                caller.run(json.dumps(always or []).encode(), channel=ours.fileno())
+                caller.run(json.dumps([always or [], ""]).encode(), channel=ours.fileno())
             )
             await asyncio.sleep(0.05)
         tested = await calling

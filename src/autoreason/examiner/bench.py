@@ -14,7 +14,7 @@ from autoreason.examiner.checking import LIMITS as CHECKER_LIMITS
 from autoreason.examiner.checking import check_answer, checker_source
 from autoreason.examiner.verdicts import judge_answer, judge_calls, judge_run, room_for
 from autoreason.problems.problem import Problem, comparison
-from autoreason.sandbox.base import Limits, Part, Sandbox, Session
+from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
 
 
 def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
@@ -66,8 +66,10 @@ class Bench:
     async def _call(self, test: Example) -> Trial:
         """A function's test: it calls, from a jail of its own, a program in another."""
         candidate = await self._session("candidate", self._program, self._limits)
-        source = f"{self._problem.setup}\n{test.code}\n"
-        wanted = json.dumps([self._problem.entry_point.partition(".")[0]]).encode()
+        source, more = f"{self._problem.setup}\n{test.code}\n", ""
+        if len(source.encode()) > SOURCE_LIMIT:
+            source, more = self._problem.setup, test.code
+        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
         ours, theirs = socket.socketpair()
         with ours, theirs:
             async with (

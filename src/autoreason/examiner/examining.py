@@ -13,7 +13,7 @@ from autoreason.examiner.bench import Bench, limits_of
 from autoreason.examiner.cache import VerdictCache, digest_of, key_of, manner_of
 from autoreason.examiner.verdicts import BROKEN, REASONS
 from autoreason.problems.problem import Problem
-from autoreason.sandbox.base import Level, Limits, Sandbox
+from autoreason.sandbox.base import Level, Sandbox
 
 
 class Examiner:

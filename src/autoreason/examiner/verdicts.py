@@ -125,6 +125,8 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         return accepted(program)
     fallen = program if _verdict(program) else tests
     why = str(report.get("reason", "")) or _detail(fallen, verdict, limits)
+    if verdict is CodeVerdict.SANDBOX_ERROR:
+        why = why if why.startswith(BROKEN) else f"{UNFIT}: {why or _last_line(tests)}"
     return Trial(
         number=0,
         verdict=verdict,
@@ -136,7 +138,7 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         got=excerpt(_returned(report)),
         difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
         trace=ending(str(report.get("trace", ""))) or _trace(fallen),
-        detail=f"{UNFIT}: {why}" if verdict is CodeVerdict.SANDBOX_ERROR else why,
+        detail=why,
     )
 
 
@@ -193,6 +195,10 @@ def _signal(number: int) -> str:
 
 def _trace(ran: Ran) -> str:
     return ending(ran.stderr.decode("utf-8", "replace"))
+
+
+def _last_line(ran: Ran) -> str:
+    return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _report(tests: Ran) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 ALWAYS = (
     "_strptime",
     "array",
+    "autoreason.sandbox.driving",
+    "autoreason.sandbox.serving",
     "bisect",
     "cmath",
     "collections.abc",
