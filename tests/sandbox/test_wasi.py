@@ -23,6 +23,8 @@ from autoreason.sandbox.wasi_engine import Engine
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LIMITS = Limits(seconds=2, memory=128 << 20, output=1 << 16)
+NO_MORE = b'[[], ""]'
+"""What tests read: names that are always wanted, and code that comes after them."""
 SHORT = Limits(seconds=0.1, memory=64 << 20, output=1000)
 
 
@@ -215,7 +217,7 @@ async def _hold(sandbox: WasiSandbox, program: str, tests: str) -> tuple[Ran, Ra
             asyncio.TaskGroup() as tasks,
         ):
             running = tasks.create_task(candidate.run(b"", channel=theirs.fileno()))
-            calling = tasks.create_task(caller.run(b"[]", channel=ours.fileno()))
+            calling = tasks.create_task(caller.run(NO_MORE, channel=ours.fileno()))
     return calling.result(), running.result()
 
 
@@ -249,7 +251,7 @@ async def test_a_function_that_never_returns_is_over_when_its_time_is(
         async with sandbox.open("def f():\n    while True: pass", limits, part="candidate") as one:
             asking = asyncio.create_task(one.run(b"", channel=theirs.fileno()))
             async with sandbox.open("f()", LIMITS, part="tests") as other:
-                called = await other.run(b"[]", channel=ours.fileno())
+                called = await other.run(NO_MORE, channel=ours.fileno())
             ran = await asking
     assert (ran.ended, called.status) == ("cpu", driving.LOST)
 
