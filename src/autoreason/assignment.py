@@ -75,8 +75,8 @@ class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     """Processor time."""
     wall: float = 0.0
-    memory: int = 0
-    """Peak, in bytes."""
+    memory: int | None = None
+    """Peak, in bytes, where it could be measured."""
     input: str = ""
     expected: str = ""
     got: str = ""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Shell
 from tests.cli.server import Server
 
 from autoreason.cli import small
+from autoreason.cli.doctor import sandbox_finding
+from autoreason.sandbox.levels import Found, find_level
 
 
 def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
@@ -62,6 +65,7 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
         "python",
         "dependencies",
         "statistics",
+        "sandbox",
         "journal",
         "keys",
         "local model",
@@ -69,6 +73,33 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
     ]
     assert done.returncode == 0
     assert list(shell.home.rglob("*")) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "words"),
+    [
+        (Found("bubblewrap", (), True), "ok", "namespaces for each test"),
+        (Found("landlock", ("bubblewrap is not installed: get it",)), "ok", "installed: get it"),
+        (Found("seccomp", ("no Landlock",)), "warn", "no better because no Landlock"),
+        (Found("wasi", ("this is darwin",)), "warn", "multiplied by 5, and the first use compiles"),
+        (Found("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
+    ],
+)
+def test_the_doctor_says_how_programs_are_held_and_why_not_better(
+    found: Found, level: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    finding = sandbox_finding(found)
+    assert (finding.about, finding.level) == ("sandbox", level)
+    assert finding.said.startswith(found.level)
+    assert words in finding.said
+    assert ("autoreason[wasi]" in finding.mend) == (found.level == "none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_doctor_tries_the_sandbox_of_this_machine(shell: Shell) -> None:
+    findings = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
+    assert findings["sandbox"]["said"].startswith(find_level().level)
 
 
 def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:

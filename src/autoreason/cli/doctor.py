@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
 from autoreason.cli import options
 from autoreason.errors import AutoreasonError
+
+if TYPE_CHECKING:
+    from autoreason.sandbox.levels import Found
 
 Level = Literal["ok", "warn", "fail"]
 _FOR_STUDIES = ("numpy", "scipy")
@@ -40,6 +43,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
         _python,
         _dependencies,
         _statistics,
+        _sandbox,
         lambda: _journal(journal),
         _keys,
         _local,
@@ -100,6 +104,42 @@ def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
         except PackageNotFoundError:
             missing.append(name)
     return found, missing
+
+
+def _sandbox() -> Iterator[Finding]:
+    from autoreason.sandbox.levels import find_level
+
+    yield sandbox_finding(find_level())
+
+
+def sandbox_finding(found: Found) -> Finding:
+    """How well programs are held here, why not better, and what would help."""
+    level: Level = "ok" if found.level in _HOLD_WELL else "warn"
+    said = f"{found.level}: {_sandboxes(found)}"
+    if found.reasons:
+        said += f"; no better because {' and '.join(found.reasons)}"
+    mend = 'pip install "autoreason[wasi]"' if found.level == "none" else ""
+    return Finding("sandbox", level, said, mend)
+
+
+_HOLD_WELL = ("bubblewrap", "landlock")
+
+
+def _sandboxes(found: Found) -> str:
+    match found.level:
+        case "bubblewrap":
+            whose = "each test" if found.namespaces else "each core"
+            return f"namespaces for {whose}, Landlock and a filter of system calls"
+        case "landlock":
+            return "Landlock and a filter of system calls"
+        case "seccomp":
+            return "a filter of system calls alone"
+        case "none":
+            return "programs are not run here without --unsafe"
+    from autoreason.sandbox.wasi import SLOWER, is_prepared
+
+    first = "" if is_prepared() else ", and the first use compiles for one or two minutes"
+    return f"WebAssembly, where time limits are multiplied by {SLOWER}{first}"
 
 
 def _journal(url: str | None) -> Iterator[Finding]:

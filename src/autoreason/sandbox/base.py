@@ -38,8 +38,8 @@ class Ran(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     """Processor time."""
     wall: float = 0.0
-    memory: int = 0
-    """Peak, in bytes."""
+    memory: int | None = None
+    """Peak, in bytes, where it could be measured."""
     stdout: bytes = b""
     stderr: bytes = b""
     """Its end: a traceback's last lines."""

@@ -32,7 +32,9 @@ class Found(Struct, frozen=True):
 
 @cache
 def find_level(only: Level | None = None, python: str | None = None) -> Found:
-    """The best level here, or whether one level holds; each is tried by running a program in it."""
+    """The best level here, or whether one level holds; each but the last is tried by running a program in it."""
+    if only == "wasi":
+        return _elsewhere("nothing else was asked for")
     if sys.platform != "linux":
         return _elsewhere(f"the sandbox is made of what only Linux has, and this is {sys.platform}")
     if platform.machine() not in _MACHINES:
@@ -52,7 +54,7 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
         if not trouble:
             return Found(walls.level, tuple(reasons), walls.namespaces)
         reasons.append(_reason(walls, trouble))
-    return Found("none", tuple(dict.fromkeys(reasons)))
+    return _elsewhere(*dict.fromkeys(reasons)) if only is None else Found("none", tuple(reasons))
 
 
 def open_sandbox(
@@ -73,14 +75,21 @@ def open_sandbox(
             f"no sandbox holds on this machine ({found.reasons[-1]}), so programs written by a model are not run: "
             'pip install "autoreason[wasi]", or say --unsafe to run them like any other program'
         )
+    if found.level == "wasi":
+        from autoreason.sandbox.wasi import WasiSandbox
+
+        return WasiSandbox(workers=workers)
     from autoreason.sandbox.launch import Walls
     from autoreason.sandbox.linux import LinuxSandbox
 
     return LinuxSandbox(Walls(found.level, found.namespaces), workers=workers, python=python)
 
 
-def _elsewhere(reason: str) -> Found:
-    return Found("none", (reason,))
+def _elsewhere(*reasons: str) -> Found:
+    """What there is where nothing of Linux holds."""
+    from autoreason.sandbox.wasi import is_installed
+
+    return Found("wasi" if is_installed() else "none", reasons)
 
 
 def _trouble(walls: Walls, python: str | None) -> str:
