@@ -15,7 +15,7 @@ from tests.run.solving import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
 from autoreason.assignment import Examination, Examined
-from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.errors import InvalidInput, ProviderFailed, StrategyRaised
 from autoreason.events import PartTold, ProgramExamined, Solved
 from autoreason.exchange import CallStarted, Signal, is_model
 from autoreason.journal import Journal
@@ -193,6 +193,17 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
     )
     with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
         fork(result.run, None, journal=journal)
+
+
+async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
+    journal: Journal,
+) -> None:
+    model = Breaking(SCRIPT, 0)
+    paused = await hold(
+        journal, model, task=task(20), settings=terms(window=2), examiner=MadeUpExaminer()
+    )
+    assert (paused.status, paused.reason) == ("provider_failed", "out of reach")
+    assert len(model.asked) <= 2
 
 
 async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
@@ -432,3 +443,23 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
     (unit,) = solved(journal, result.run)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
     assert (await replay(result.run, journal=journal)).same
+
+
+async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: Journal) -> None:
+    file = journal.path.parent / "greedy.py"
+    file.write_text(
+        "from autoreason import ProgramStrategy\n"
+        "class Greedy(ProgramStrategy):\n"
+        "    async def run(self):\n"
+        "        while True:\n"
+        "            await self.author()\n"
+    )
+    with pytest.raises(StrategyRaised, match="asks for more than its 2 calls"):
+        await hold(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=task(1),
+            settings=terms(f"{file}:Greedy", calls=2),
+            examiner=MadeUpExaminer(),
+        )
+    assert journal.spent(journal.runs()[0].id).calls == 2

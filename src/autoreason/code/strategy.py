@@ -64,7 +64,7 @@ class ProgramStrategy(Strategy):
             raise InvalidInput(
                 f"{venue.settings.strategy} writes programs; use it with `autoreason solve`"
             )
-        super().__init__(over_program(venue))
+        super().__init__(over_program(venue, venue.allowance))
         self.allowance: Allowance = venue.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from autoreason.code.feedback import unstated
-from autoreason.exchange import Message
+from autoreason.errors import StrategyRaised
+from autoreason.exchange import Message, Reply, Request, is_model
+from autoreason.tournament.allowance import Allowance
 from autoreason.tournament.venue import Venue
 
 
@@ -38,6 +40,19 @@ class ProgramVenue(Venue):
         )
 
 
-def over_program(venue: Venue) -> ProgramVenue:
-    """The same venue for the problem that is its task."""
-    return ProgramVenue(**{each.name: getattr(venue, each.name) for each in fields(Venue)})
+def over_program(venue: Venue, allowance: Allowance) -> ProgramVenue:
+    """The same venue for the problem that is its task, where nobody can be asked beyond the allowance."""
+    asked = 0
+
+    async def ask(request: Request) -> Reply:
+        nonlocal asked
+        asked += is_model(request.role)
+        if allowance.amount is not None and asked > allowance.amount:
+            raise StrategyRaised(
+                f"the strategy {venue.settings.strategy} asks for more than its {allowance.amount} calls; "
+                "let it ask only while may_ask() is true"
+            )
+        return await venue.ask(request)
+
+    same = {each.name: getattr(venue, each.name) for each in fields(Venue)}
+    return ProgramVenue(**same | {"ask": ask})
