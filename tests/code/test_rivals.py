@@ -6,6 +6,7 @@ import json
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
 from tests.code.stage import PROBLEM, fenced, program, work
 
 from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, ProgramExamined
@@ -126,3 +127,12 @@ async def test_every_program_run_is_told_with_its_stage() -> None:
     assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
     asked = [each.key for each in worked.requests if each.role == "examiner"]
     assert asked == ["draft/examined", "pass/1/B/examined"]
+
+
+async def test_a_starter_is_shown_once_though_the_statement_holds_it_too() -> None:
+    starter = "def add(a, b):"
+    for statement in (f"Finish this:\n\n{starter}\n", "Add two numbers."):
+        problem = replace(PROBLEM, statement=statement, starter=f"{starter}\n", entry_point="add")
+        worked = await work("single", {"author": one_after_another(3)}, problem=problem)
+        said = "".join(message.text for message in worked.requests[0].messages)
+        assert said.count(starter) == 1

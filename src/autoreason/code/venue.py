@@ -29,7 +29,7 @@ class ProgramVenue(Venue):
             title=asked.title,
             statement=asked.statement,
             entry_point=asked.entry_point,
-            starter=asked.starter,
+            starter="" if asked.starter.strip() in asked.statement else asked.starter,
             seconds=f"{asked.seconds:g}",
             memory=asked.memory_mb,
             examples=examples,
