@@ -54,12 +54,15 @@ class Session(Protocol):
         ...
 
 
-Part = Literal["program", "candidate", "tests"]
-"""A whole program; or, for functions, the one that is called and the one that calls, over a channel."""
+Part = Literal["program", "candidate", "tests", "checker"]
+"""A whole program; for functions, the one that is called and the one that calls, over a channel; a problem's own program."""
 
 
 class Sandbox(Protocol):
-    """A place to run programs. One slot a core: opening waits for a free one."""
+    """A place to run programs. One slot a core: opening a program or a candidate waits for a free one.
+
+    Tests and checkers belong to a program that has its slot, and never wait.
+    """
 
     @property
     def level(self) -> Level:

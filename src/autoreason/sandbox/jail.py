@@ -1,0 +1,100 @@
+"""How a process gives up what it has: user, namespaces, files, descriptors, limits, system calls. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from typing import NamedTuple
+
+from autoreason.sandbox import kernel, landlock, seccomp
+
+COMPILE_SECONDS = 5
+"""Processor time that compiling may take, however much the runs have."""
+
+ERRORS = 16 << 20
+"""Bytes that may always be written to standard error, or past the limit on output."""
+
+_DESCRIPTORS = 64
+_OWN_TASKS = 64
+"""Threads where nobody else has this user."""
+_SHARED_TASKS = 4096
+"""Threads and processes of an ordinary user in all, beyond which a program starts no more threads."""
+_STACK = 256 << 20
+
+
+class Jail(NamedTuple):
+    """What this machine offers to keep a program in."""
+
+    uid: int | None
+    """The unused user that root becomes."""
+    namespaces: bool
+    """Whether each test has a process namespace of its own."""
+    ruleset: int | None
+    """A Landlock ruleset that allows nothing."""
+    mapped: int
+    """Bytes of address space that a bare interpreter takes."""
+
+
+def settle(jail: Jail) -> None:
+    """What a solution process gives up before it looks at the program. With namespaces it goes on as a child of its own."""
+    if jail.uid is not None:
+        _become(jail.uid)
+    if jail.namespaces:
+        kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
+        _go_on_inside()
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    if jail.ruleset is not None:
+        landlock.restrict(jail.ruleset)
+
+
+def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
+    """What a test process gives up before it runs the program; system calls last."""
+    whole = int(seconds) + 2
+    tasks = _OWN_TASKS if jail.uid is not None or jail.namespaces else _SHARED_TASKS
+    for what, most in (
+        (resource.RLIMIT_CPU, whole),
+        (resource.RLIMIT_AS, jail.mapped + memory),
+        (resource.RLIMIT_FSIZE, max(output + 1, ERRORS)),
+        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
+        (resource.RLIMIT_NPROC, tasks),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_STACK, _STACK),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        _limit(what, most)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if jail.ruleset is not None:
+        landlock.restrict(jail.ruleset)
+        os.close(jail.ruleset)
+    seccomp.install(seccomp.program(os.getpid()))
+
+
+def _limit(what: int, most: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(what, (most, most))
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    if 0 in (*os.getresuid(), *os.getresgid()):
+        raise PermissionError("root could not be given up")
+
+
+def _go_on_inside() -> None:
+    """Go on as the first process of the new namespace; what was before only waits, and ends as that ends."""
+    inside = os.fork()
+    if inside == 0:
+        return
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kernel.close_from(3)
+    _, status = os.waitpid(inside, 0)
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)

@@ -1,0 +1,116 @@
+"""Calls to the kernel for which Python has no function of its own. Standard library only: it is loaded in the jail too."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import resource
+import signal
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_NO_NEW_PRIVS = 38
+
+CLONE_VM = 0x100
+CLONE_FS = 0x200
+CLONE_FILES = 0x400
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+
+_CLOSE_RANGE = 436  # the same on every machine
+_M_ARENA_MAX = -8
+_THREAD_STACK = 8 << 20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_keeper_stack = ctypes.create_string_buffer(32 * 1024)
+
+
+def checked(result: int, what: str) -> int:
+    """A call's result, or the error it came back with."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, what: str, *arguments: object) -> int:
+    """A system call by its number."""
+    return checked(_libc.syscall(ctypes.c_long(number), *arguments), what)
+
+
+def prctl(option: int, value: int) -> None:
+    """Change something about this process."""
+    zero = ctypes.c_ulong(0)
+    checked(_libc.prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl {option}")
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces; for process ids that holds for children only."""
+    checked(_libc.unshare(flags), "unshare")
+
+
+def enter(pidfd: int, flags: int) -> None:
+    """Enter the namespaces of a process."""
+    checked(_libc.setns(pidfd, flags), "setns")
+
+
+def close_from(first: int) -> None:
+    """Close every descriptor from this one on."""
+    unused = ctypes.c_uint(0xFFFFFFFF)
+    syscall(_CLOSE_RANGE, "close_range", ctypes.c_uint(first), unused, ctypes.c_uint(0))
+
+
+def keep_namespace() -> int:
+    """A process that does nothing but be the first of a new namespace; with its death everything inside ends.
+
+    It shares our memory and sleeps inside the C library, so it costs next to nothing. Without it the program would be
+    the first process, on which signals with default action, such as its own SIGKILL, have no effect.
+    """
+    top = ctypes.addressof(_keeper_stack) + len(_keeper_stack)
+    sleep = ctypes.cast(_libc.pause, ctypes.c_void_p)
+    flags = CLONE_VM | CLONE_FS | CLONE_FILES | signal.SIGCHLD
+    return checked(_libc.clone(sleep, ctypes.c_void_p(top & ~15), flags, None), "clone")
+
+
+def exit_on(number: signal.Signals) -> None:
+    """End on this signal with its number as status, even as the first process of a namespace."""
+    _libc.signal.restype = ctypes.c_void_p
+    _libc.signal(int(number), ctypes.cast(_libc._exit, ctypes.c_void_p))
+
+
+def tame_threads() -> None:
+    """Threads that share one heap and have stacks of the usual size, so that address space is left for the program."""
+    attributes = ctypes.create_string_buffer(256)
+    _libc.pthread_attr_init(attributes)
+    _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_THREAD_STACK))
+    if hasattr(_libc, "pthread_setattr_default_np"):
+        _libc.pthread_setattr_default_np(attributes)
+    if hasattr(_libc, "mallopt"):
+        _libc.mallopt(_M_ARENA_MAX, 1)
+
+
+def mapped() -> int:
+    """Bytes of address space in use, found by trying limits, since there is no /proc in the jail."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    low, high = 0, 1 << 40
+    try:
+        while high - low > 1 << 16:
+            middle = (low + high) // 2
+            resource.setrlimit(resource.RLIMIT_AS, (middle, hard))
+            if _can_map():
+                high = middle
+            else:
+                low = middle
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    return high
+
+
+def _can_map() -> bool:
+    try:
+        mmap.mmap(-1, mmap.PAGESIZE).close()
+    except (OSError, MemoryError):
+        return False
+    return True

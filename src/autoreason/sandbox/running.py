@@ -1,0 +1,150 @@
+"""A program run as the interpreter would run a script, in a process that was forked. Standard library only."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import io
+import linecache
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import NoReturn, TextIO
+
+FRAMES = 60
+"""Frames of a traceback that are shown; a recursion may have a million."""
+
+CHANNEL = 3
+"""The descriptor of the socket between a candidate and its tests."""
+
+
+def remember(name: str, source: str) -> None:
+    """Let tracebacks show a program's lines, although there is no such file."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+
+
+def open_streams() -> None:
+    """Standard streams over descriptors 0, 1 and 2, as the interpreter makes them."""
+    sys.stdin = sys.__stdin__ = _stream(0, "r", "<stdin>")  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _stream(1, "w", "<stdout>")  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _stream(2, "w", "<stderr>")  # type: ignore[misc]
+
+
+def run(code: CodeType, part: str) -> NoReturn:
+    """Run a program and end this process as the interpreter would."""
+    status = 0
+    try:
+        PARTS[part](code)
+    except SystemExit as stop:
+        status = _status(stop)
+    except BaseException as error:
+        status = 1
+        _report(error)
+    os._exit(_finish(status))
+
+
+def _main(code: CodeType) -> None:
+    main = ModuleType("__main__")
+    main.__file__ = code.co_filename
+    main.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def _candidate(code: CodeType) -> None:
+    from autoreason.sandbox.serving import serve
+
+    serve(code, CHANNEL)
+
+
+def _tests(code: CodeType) -> None:
+    from autoreason.sandbox.driving import drive
+
+    drive(code, CHANNEL)
+
+
+PARTS: dict[str, Callable[[CodeType], None]] = {
+    "program": _main,
+    "candidate": _candidate,
+    "tests": _tests,
+    "checker": _main,
+}
+
+
+def _stream(descriptor: int, mode: str, name: str) -> TextIO:
+    errors = "backslashreplace" if descriptor == 2 else "strict"
+    newline = None if mode == "r" else "\n"
+    raw = io.FileIO(descriptor, mode, closefd=False)
+    raw.name = name
+    buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+    stream = io.TextIOWrapper(buffer, "utf-8", errors, newline, line_buffering=descriptor == 2)
+    stream.mode = mode  # type: ignore[misc]
+    return stream
+
+
+def _status(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code & 0xFF
+    with contextlib.suppress(Exception):
+        print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _report(error: BaseException) -> None:
+    # The first frame is ours.
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename in OURS:
+        trace = trace.tb_next
+    with contextlib.suppress(BaseException):
+        if sys.excepthook is not sys.__excepthook__:
+            sys.excepthook(type(error), error, trace)
+            return
+        # The built-in hook would look for the source in a file.
+        traceback.print_exception(type(error), error, trace, limit=-FRAMES)
+        return
+    with contextlib.suppress(BaseException):
+        os.write(2, f"{type(error).__name__}\n".encode())
+
+
+OURS = {__file__}
+
+
+def _finish(status: int) -> int:
+    """What the interpreter does at the end, less the parts that nobody can see."""
+    with contextlib.suppress(BaseException):
+        threading._shutdown()  # type: ignore[attr-defined]
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()
+    flushed = _flush()
+    if len(sys._current_frames()) == 1:
+        _let_go()
+        flushed = _flush() and flushed
+    return status if flushed else 120
+
+
+def _let_go() -> None:
+    """Drop a program's globals: files it opened over a descriptor write what they still hold."""
+    main = sys.modules.get("__main__")
+    with contextlib.suppress(BaseException):
+        names = vars(main)
+        for name in list(names):
+            if name != "__builtins__":
+                names[name] = None
+        gc.collect()
+
+
+def _flush() -> bool:
+    flushed = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException:
+            flushed = flushed and stream is sys.stderr
+    return flushed

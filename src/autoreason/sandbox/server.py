@@ -1,0 +1,102 @@
+"""The fork server: it has the usual modules imported, runs no program itself, and starts a process for each solution.
+
+Standard library only. Started by `launch.py`, once a core, with a socket on which every message brings the socket of a new session.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import socket
+import sys
+from typing import NamedTuple, NoReturn
+
+from autoreason.sandbox import jail, kernel, landlock, solution, warm
+from autoreason.sandbox.wire import Reply
+
+READY = b"ready"
+
+
+class Solution(NamedTuple):
+    """A solution process under way."""
+
+    pid: int
+    session: socket.socket
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Warm up, say so, and serve until the client goes away."""
+    control_fd, uid, namespaces, files = arguments
+    control = socket.socket(fileno=int(control_fd))
+    os.environ.clear()
+    os.chdir("/")
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    kernel.tame_threads()
+    warm.warm()
+    walls = jail.Jail(
+        uid=int(uid) if uid else None,
+        namespaces=namespaces == "yes",
+        ruleset=landlock.allow_nothing() if files == "yes" else None,
+        mapped=kernel.mapped(),
+    )
+    gc.collect()
+    gc.freeze()
+    control.send(READY)
+    _serve(control, walls)
+
+
+def _serve(control: socket.socket, walls: jail.Jail) -> NoReturn:
+    events = select.poll()
+    events.register(control, select.POLLIN)
+    solutions: dict[int, Solution] = {}
+    while True:
+        for ready, _ in events.poll():
+            if ready == control.fileno():
+                message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
+                if not message:
+                    os._exit(0)
+                begun = _begin(socket.socket(fileno=descriptors[0]), walls)
+                pidfd = os.pidfd_open(begun.pid)
+                solutions[pidfd] = begun
+                events.register(pidfd, select.POLLIN)
+            else:
+                events.unregister(ready)
+                os.close(ready)
+                _end(solutions.pop(ready))
+
+
+def _begin(session: socket.socket, walls: jail.Jail) -> Solution:
+    pid = os.fork()
+    if pid:
+        return Solution(pid, session)
+    try:
+        _leave(session, walls)
+        if walls.ruleset is not None:
+            walls = walls._replace(ruleset=solution.RULESET)
+        solution.live(socket.socket(fileno=solution.SESSION), walls)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+def _leave(session: socket.socket, walls: jail.Jail) -> None:
+    """Keep the session, the ruleset and standard error of all that the server has open."""
+    kept = os.dup(session.fileno())
+    if walls.ruleset is not None:
+        os.dup2(walls.ruleset, solution.RULESET)
+    os.dup2(kept, solution.SESSION)
+    session.detach()
+    kernel.close_from(solution.RULESET + (walls.ruleset is not None))
+
+
+def _end(ended: Solution) -> None:
+    """Tell the client that a solution process is over, and how, unless it has gone."""
+    _, status = os.waitpid(ended.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    number = -code if code < 0 else code - 128 if code > 128 else code
+    try:
+        ended.session.send(Reply("died", number).pack(), socket.MSG_NOSIGNAL)
+    except OSError:
+        pass
+    ended.session.close()

@@ -1,0 +1,215 @@
+"""The process of one solution: it compiles a program, never runs it, and starts a process for each test. Standard library only."""
+
+from __future__ import annotations
+
+import gc
+import math
+import mmap
+import os
+import resource
+import select
+import signal
+import socket
+import time
+import traceback
+import warnings
+from types import CodeType
+from typing import NamedTuple, NoReturn
+
+from autoreason.sandbox import jail, kernel, running, warm
+from autoreason.sandbox.running import CHANNEL
+from autoreason.sandbox.wire import LARGEST, Opening, Reply
+
+NAME = "solution.py"
+"""What a program's file is called in tracebacks."""
+
+_PATIENCE = 1.0
+"""Seconds by the clock beyond three times the limit."""
+SESSION = 3
+"""The descriptor of the client's socket in a solution process; in a test process that of the channel, if there is one."""
+RULESET = 4
+"""The descriptor of the Landlock ruleset, if there is one."""
+_NEAR = 0.9
+"""The share of its memory beyond which a program that died is taken to have run out of it."""
+
+
+class Program(NamedTuple):
+    """A compiled program, or what the interpreter says of one that cannot be compiled."""
+
+    opening: Opening
+    begun: mmap.mmap
+    """A byte shared with the test process, which sets it and lets go of it when all is ready for the program."""
+    code: CodeType | None
+    complaint: bytes = b""
+
+
+class Test(NamedTuple):
+    """A test process under way."""
+
+    pid: int
+    pidfd: int
+    keeper: int | None
+
+
+def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
+    """The whole life of a solution process."""
+    opening = Opening.unpack(session.recv(LARGEST))
+    warm.preload(opening.source)
+    jail.settle(walls)
+    program = _compile(opening, walls)
+    gc.freeze()
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(session, 16, 4)
+        if not request:
+            os._exit(0)
+        reply = _run(program, walls, session, descriptors)
+        for each in descriptors:
+            os.close(each)
+        session.send(reply.pack())
+
+
+def _compile(opening: Opening, walls: jail.Jail) -> Program:
+    """Compile under limits: a program that takes the compiler too far ends this process."""
+    seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
+    kernel.exit_on(signal.SIGXCPU)
+    space = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (walls.mapped + opening.memory, space[1]))
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _allow_seconds(math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
+    source = opening.source.removeprefix("\ufeff")
+    begun = mmap.mmap(-1, mmap.PAGESIZE)
+    running.remember(NAME, source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(source, NAME, "exec", dont_inherit=True)
+    except Exception as error:
+        complaint = "".join(traceback.format_exception_only(type(error), error))
+        return Program(opening, begun, None, complaint.encode("utf-8", "backslashreplace"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, space)
+        _allow_seconds(None)
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    return Program(opening, begun, code)
+
+
+def _allow_seconds(seconds: int | None) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = hard if seconds is None else seconds
+    if hard != resource.RLIM_INFINITY:
+        soft = min(soft, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _run(
+    program: Program, walls: jail.Jail, session: socket.socket, descriptors: list[int]
+) -> Reply:
+    """One test: start it, watch it, tell how it ended."""
+    if program.code is None:
+        os.write(descriptors[2], program.complaint)
+        return Reply("exit", 1)
+    program.begun[0] = 0
+    begun = time.monotonic()
+    test = _start(program, program.code, walls, descriptors)
+    stopped = _watch(test, session, program.opening.seconds, begun)
+    _, status, usage = os.wait4(test.pid, 0)
+    wall = time.monotonic() - begun
+    os.close(test.pidfd)
+    if test.keeper is not None:
+        os.kill(test.keeper, signal.SIGKILL)
+        os.waitpid(test.keeper, 0)
+    took = Reply(
+        "exit",
+        os.waitstatus_to_exitcode(status),
+        usage.ru_utime + usage.ru_stime,
+        wall,
+        usage.ru_maxrss * 1024,
+    )
+    ended = stopped or _ending(took, program.opening, descriptors)
+    if not program.begun[0]:
+        ended = "broken"
+    return took._replace(ended=ended, status=abs(took.status))
+
+
+def _start(program: Program, code: CodeType, walls: jail.Jail, descriptors: list[int]) -> Test:
+    keeper = None
+    if walls.namespaces:
+        kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC)
+        keeper = kernel.keep_namespace()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become_test(program, code, walls, descriptors, parent)
+    if walls.namespaces:
+        here = os.pidfd_open(parent)
+        kernel.enter(here, kernel.CLONE_NEWPID)
+        os.close(here)
+    return Test(pid, os.pidfd_open(pid), keeper)
+
+
+def _become_test(
+    program: Program, code: CodeType, walls: jail.Jail, descriptors: list[int], parent: int
+) -> NoReturn:
+    opening = program.opening
+    try:
+        for number, each in enumerate(descriptors):
+            os.dup2(each, number)
+        if len(descriptors) == CHANNEL:
+            os.close(CHANNEL)
+        kernel.close_from(RULESET + 1)
+        running.open_streams()
+        jail.confine(walls, opening.seconds, opening.memory, opening.output)
+        if not walls.namespaces and os.getppid() != parent:
+            os._exit(1)
+        program.begun[0] = 1
+        program.begun.close()
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+        os._exit(1)
+    running.run(code, opening.part)
+
+
+def _watch(test: Test, session: socket.socket, seconds: float, begun: float) -> str | None:
+    """Wait for the end of a test, or make one; nobody waits longer than the client does."""
+    events = select.poll()
+    events.register(test.pidfd, select.POLLIN)
+    events.register(session, 0)
+    last = begun + 3 * seconds + _PATIENCE
+    used = 0.0
+    while True:
+        left = min(seconds - used, last - time.monotonic())
+        ready = dict(events.poll(max(1, math.ceil(left * 1000))))
+        if test.pidfd in ready:
+            return None
+        used = _used(test.pid)
+        if used >= seconds or time.monotonic() >= last or ready:
+            signal.pidfd_send_signal(test.pidfd, signal.SIGKILL)
+            return "cpu" if used >= seconds else "wall"
+
+
+def _used(pid: int) -> float:
+    """Processor time of another process; nothing more is known of one that has just ended."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
+
+
+def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
+    """Why a test that nobody stopped was over."""
+    wrote = [os.fstat(each).st_size for each in descriptors[1:3]]
+    most = max(opening.output + 1, jail.ERRORS)
+    if wrote[0] > opening.output or max(wrote) >= most or took.status == -signal.SIGXFSZ:
+        return "output"
+    if took.seconds > opening.seconds or took.status == -signal.SIGXCPU:
+        return "cpu"
+    if took.status and _ran_out_of_memory(took, opening, descriptors[2], wrote[1]):
+        return "memory"
+    return "signal" if took.status < 0 else "exit"
+
+
+def _ran_out_of_memory(took: Reply, opening: Opening, errors: int, size: int) -> bool:
+    last = os.pread(errors, 512, max(0, size - 512)).rstrip().rpartition(b"\n")[2]
+    return last.startswith(b"MemoryError") or (
+        took.status < 0 and took.memory >= _NEAR * opening.memory
+    )

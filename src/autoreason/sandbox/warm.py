@@ -1,0 +1,112 @@
+"""Which modules are there before a program runs; once jailed it can open no file, so it cannot import any other."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+
+ALWAYS = (
+    "_strptime",
+    "array",
+    "bisect",
+    "cmath",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "heapq",
+    "io",
+    "itertools",
+    "json",
+    "linecache",
+    "math",
+    "numbers",
+    "operator",
+    "queue",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "struct",
+    "textwrap",
+    "threading",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "warnings",
+    "weakref",
+)
+"""What programs use most, and what the interpreter itself imports on the way."""
+
+LATE = ("_pylong", "_pydatetime", "_colorize")
+"""What newer interpreters import only when it is needed."""
+
+ENCODINGS = (
+    *("ascii", "cp1251", "cp1252", "cp437", "hex_codec", "idna", "latin_1", "mbcs", "punycode"),
+    *("raw_unicode_escape", "rot_13", "unicode_escape", "utf_16", "utf_16_be", "utf_16_le"),
+    *("utf_32", "utf_32_be", "utf_32_le", "utf_7", "utf_8_sig", "base64_codec", "zlib_codec"),
+)
+
+REFUSED = frozenset(
+    {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo", "_tkinter"}
+    | {"ensurepip", "venv", "webbrowser", "pip", "site", "sitecustomize", "usercustomize", "test"}
+)
+"""Of the standard library, those that do something when imported, or are of no use without a screen."""
+
+KNOWN = (sys.stdlib_module_names | {"_pydecimal", "_pylong", "_pydatetime", "_colorize"}) - REFUSED
+
+_IMPORT = re.compile(
+    r"""\b(?:from\s+(?P<package>[\w.]+)\s+import\s+\(?(?P<names>[\w\s,.*]+)
+        |import\s+(?P<modules>[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*)
+        |(?:__import__|import_module)\s*\(\s*["'](?P<called>[\w.]+))""",
+    re.VERBOSE,
+)
+
+
+def named(source: str) -> Iterator[str]:
+    """Modules of the standard library that a program names in what looks like an import."""
+    for found in _IMPORT.finditer(source):
+        package = found["package"]
+        if package is not None:
+            yield package
+            yield from (f"{package}.{name}" for name in _first_words(found["names"]))
+        elif found["modules"] is not None:
+            yield from _first_words(found["modules"])
+        else:
+            yield found["called"]
+
+
+def preload(source: str) -> None:
+    """Import what a program is going to import, while files can still be read."""
+    for name in dict.fromkeys(named(source)):
+        top, _, rest = name.partition(".")
+        if top in KNOWN and (not rest or hasattr(sys.modules.get(top), "__path__")):
+            _try(name)
+
+
+def warm() -> None:
+    """Import the usual modules."""
+    for name in (*ALWAYS, *LATE, *(f"encodings.{each}" for each in ENCODINGS)):
+        _try(name)
+
+
+def _first_words(names: str) -> Iterator[str]:
+    for each in names.split(","):
+        words = each.split()
+        if words and words[0] != "*":
+            yield words[0]
+
+
+def _try(name: str) -> None:
+    # A module that is not there, or not for this system, is the program's to miss.
+    with contextlib.suppress(Exception, SystemExit):
+        importlib.import_module(name)
