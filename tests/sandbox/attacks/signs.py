@@ -69,7 +69,7 @@ def lingers(seen: Seen, _: Scene) -> str:
 
 def swells(seen: Seen, _: Scene) -> str:
     """It had far more memory than its limit."""
-    return f"it held {seen.memory >> 20} MiB" if seen.memory > 400 << 20 else ""
+    return f"it held {seen.memory >> 20} MiB" if seen.memory > 350 << 20 else ""
 
 
 def swarms(seen: Seen, _: Scene) -> str:

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.sandbox.base import Sandbox
+from autoreason.sandbox import launch, linux, server, wire  # noqa: F401 - as above
+from autoreason.sandbox.base import Level, Sandbox
+from autoreason.sandbox.levels import open_sandbox
 from tests.sandbox.attacks.attack import Attack
 from tests.sandbox.attacks.catalogue import ATTACKS
 from tests.sandbox.attacks.plain import PlainSandbox
 from tests.sandbox.attacks.processes import adopt_orphans
-from tests.sandbox.attacks.trying import Tried, try_all
+from tests.sandbox.attacks.trying import AT_ONCE, Tried, try_all
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
@@ -34,7 +36,7 @@ _APART = ("unshare", "--mount", "--ipc", "--pid", "--fork", "--mount-proc", "--k
 class Staging(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be tried, and as whom."""
 
-    level: str
+    level: Level
     """Of the sandbox; `none` for no sandbox."""
     ordinary: bool
     """As an ordinary user, even when started by root."""
@@ -78,17 +80,20 @@ def become_ordinary() -> None:
     ctypes.CDLL(None).prctl(_SET_DUMPABLE, 1, 0, 0, 0)
 
 
-def _sandbox(level: str, python: str) -> Sandbox:
-    return PlainSandbox(python)
+def _open(level: Level, python: str | None) -> Sandbox:
+    if level == "none":
+        return PlainSandbox(python or sys.executable)
+    opened = open_sandbox(level=level, python=python, workers=AT_ONCE)
+    assert opened.level == level
+    return opened
 
 
-async def hold(staging: Staging, python: str) -> list[Tried]:
+async def hold(staging: Staging, sandbox: Sandbox) -> list[Tried]:
     """All of it, in a folder that is gone afterwards."""
     adopt_orphans()
     root = Path(tempfile.mkdtemp(prefix="attacks-"))
     root.chmod(0o755)
     os.environ["HOME"] = str(root)
-    sandbox = _sandbox(staging.level, python)
     try:
         return await try_all(sandbox, staging.attacks, root)
     finally:
@@ -99,11 +104,11 @@ async def hold(staging: Staging, python: str) -> list[Tried]:
 def main() -> None:
     """Read what to try from the command line, print what came of it."""
     staging = msgspec.json.decode(sys.argv[1], type=Staging)
-    python = sys.executable
+    python = None
     if staging.ordinary and os.geteuid() == 0:
         become_ordinary()
         python = EVERYBODYS_PYTHON
-    tried = asyncio.run(hold(staging, python))
+    tried = asyncio.run(hold(staging, _open(staging.level, python)))
     sys.stdout.buffer.write(msgspec.json.encode(tried))
 
 

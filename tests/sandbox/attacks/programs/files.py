@@ -39,7 +39,7 @@ FILES = (
         appears,
         f"""
         for place in {_PLACES}:
-            for number in range(2000):
+            for number in range(400):
                 try:
                     open(place + '/@TOKEN@' + str(number), 'w').close()
                 except OSError as error:

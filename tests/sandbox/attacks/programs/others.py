@@ -37,7 +37,7 @@ OTHERS = (
         shows,
         """
         import os
-        for who in range(1, 70000):
+        for who in range(1, 33000):
             try:
                 print(open(f'/proc/{who}/environ', 'rb').read())
             except OSError:
@@ -74,7 +74,7 @@ OTHERS = (
         call(101, 117, 16, WHO, 0, 0)
         call(101, 117, 0x4206, WHO, 0, 0)
         call(101, 117, 0x4207, WHO, 0, 0)
-        time.sleep(1)
+        time.sleep(0.3)
         """,
     ),
     Attack(

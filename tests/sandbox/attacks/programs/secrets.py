@@ -202,7 +202,7 @@ SECRETS = (
         either(shows, accepted),
         """
         import glob, os
-        for place in ('@FOLDER@', '.', '..', '/tmp', os.path.expanduser('~')):
+        for place in ('@FOLDER@', os.path.expanduser('~')):
             for path in glob.glob(place + '/**/*.txt', recursive=True)[:50]:
                 try:
                     print(open(path).read(200))

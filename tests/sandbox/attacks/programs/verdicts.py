@@ -147,7 +147,6 @@ VERDICTS = (
         os.kill(os.getpid(), 11)
         """,
     ),
-    Attack("nothing but an encoding nobody has", accepted, "# coding: nonsense\nprint('@ANSWER@')"),
     Attack("a source that cannot be compiled", accepted, "print('@ANSWER@')\nreturn )"),
     Attack("a source with a null character", accepted, "print('@ANSWER@')\nx = '\0'"),
 )
