@@ -12,6 +12,9 @@ SECTIONS = {
         "resume": "Go on with a run that paused or was killed.",
         "fork": "Start a new run from a text of an old one.",
     },
+    "Write programs": {
+        "problems": "Look into sets of problems, and convert them.",
+    },
     "Look": {
         "runs": "List the runs in the journal.",
         "show": "Tell what happened in a run; --text for its text.",
