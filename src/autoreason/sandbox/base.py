@@ -55,7 +55,7 @@ class Session(Protocol):
 
 
 Part = Literal["program", "candidate", "tests", "checker"]
-"""A whole program; for functions, the one that is called and the one that calls, over a channel; a problem's own program."""
+"""A whole program; for functions, the one called and the one that calls; a problem's own program, that checks."""
 
 
 class Sandbox(Protocol):
