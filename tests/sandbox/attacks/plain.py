@@ -47,7 +47,7 @@ class PlainSandbox:
     """`subprocess.run`, which holds nothing."""
 
     def __init__(self, python: str) -> None:
-        self._python = python
+        self.python = python
 
     @property
     def level(self) -> Level:
@@ -63,7 +63,7 @@ class PlainSandbox:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "solution.py"
             file.write_text(source, encoding="utf-8")
-            yield PlainSession(self._python, file)
+            yield PlainSession(self.python, file)
 
     async def close(self) -> None:
         """Nothing was kept."""

@@ -23,6 +23,7 @@ from tests.sandbox.attacks.catalogue import ATTACKS
 from tests.sandbox.attacks.plain import PlainSandbox
 from tests.sandbox.attacks.processes import adopt_orphans
 from tests.sandbox.attacks.trying import AT_ONCE, Tried, try_all
+from tests.sandbox.attacks.trying_functions import try_functions
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
@@ -95,7 +96,8 @@ async def hold(staging: Staging, sandbox: Sandbox) -> list[Tried]:
     root.chmod(0o755)
     os.environ["HOME"] = str(root)
     try:
-        return await try_all(sandbox, staging.attacks, root)
+        tried = await try_all(sandbox, staging.attacks, root) if staging.attacks else []
+        return tried + await try_functions(sandbox, staging.names)
     finally:
         await sandbox.close()
         shutil.rmtree(root, ignore_errors=True)
