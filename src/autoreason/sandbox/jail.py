@@ -1,4 +1,4 @@
-"""How a process gives up what it has: user, namespaces, files, descriptors, limits, system calls. Standard library only."""
+"""How a process gives up what it has: user, namespaces, files, descriptors, limits, system calls. Standard library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Jail(NamedTuple):
 
 
 def settle(jail: Jail) -> None:
-    """What a solution process gives up before it looks at the program. With namespaces it goes on as a child of its own."""
+    """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
     if jail.uid is not None:
         _become(jail.uid)
     if jail.namespaces:
@@ -48,6 +48,7 @@ def settle(jail: Jail) -> None:
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
+    seccomp.hold_session()
 
 
 def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
@@ -70,7 +71,7 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
         os.close(jail.ruleset)
-    seccomp.install(seccomp.program(os.getpid()))
+    seccomp.hold_test(os.getpid())
 
 
 def _limit(what: int, most: int) -> None:
@@ -90,7 +91,7 @@ def _become(uid: int) -> None:
 
 def _go_on_inside() -> None:
     """Go on as the first process of the new namespace; what was before only waits, and ends as that ends."""
-    inside = os.fork()
+    inside = kernel.fork()
     if inside == 0:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Calls to the kernel for which Python has no function of its own. Standard library only: it is loaded in the jail too."""
+"""Calls to the kernel for which Python has no function of its own. Standard library only."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _M_ARENA_MAX = -8
 _THREAD_STACK = 8 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_locked = ctypes.PyDLL(None, use_errno=True)
 _keeper_stack = ctypes.create_string_buffer(32 * 1024)
 
 
@@ -40,10 +41,19 @@ def syscall(number: int, what: str, *arguments: object) -> int:
     return checked(_libc.syscall(ctypes.c_long(number), *arguments), what)
 
 
-def prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int, more: int = 0) -> None:
     """Change something about this process."""
     zero = ctypes.c_ulong(0)
-    checked(_libc.prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl {option}")
+    given = (ctypes.c_ulong(value), ctypes.c_ulong(more), zero, zero)
+    checked(_libc.prctl(option, *given), f"prctl {option}")
+
+
+def fork() -> int:
+    """Fork without what Python does for threads and chance: there is one thread, and chance is to repeat itself.
+
+    That alone touches, and so copies, half of the memory a short test needs.
+    """
+    return checked(_locked.fork(), "fork")
 
 
 def unshare(flags: int) -> None:

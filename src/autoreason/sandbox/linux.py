@@ -117,7 +117,7 @@ class LinuxSession:
                 reply = await self._ask([*files, *([] if channel is None else [channel])])
             except (OSError, TimeoutError) as error:
                 self.close()
-                return Ran(ended="broken", detail=f"the sandbox failed: {error or 'no reply'}")
+                return Ran(ended="broken", detail=f"the sandbox failed: {str(error) or 'no reply'}")
             except BaseException:
                 self.close()
                 raise

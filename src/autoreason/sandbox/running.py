@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import contextlib
 import gc
 import io
@@ -12,11 +13,19 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from types import CodeType, ModuleType
 from typing import NoReturn, TextIO
 
+Way = Callable[[CodeType], None]
+
+DEEP = 2000
+"""Frames beyond which a traceback is cut; a recursion may have a million."""
 FRAMES = 60
-"""Frames of a traceback that are shown; a recursion may have a million."""
+"""Frames of a cut traceback that are shown: the last ones."""
+
+_OURS = __file__.removesuffix("running.py")
 
 CHANNEL = 3
 """The descriptor of the socket between a candidate and its tests."""
@@ -29,16 +38,30 @@ def remember(name: str, source: str) -> None:
 
 def open_streams() -> None:
     """Standard streams over descriptors 0, 1 and 2, as the interpreter makes them."""
-    sys.stdin = sys.__stdin__ = _stream(0, "r", "<stdin>")  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = _stream(1, "w", "<stdout>")  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _stream(2, "w", "<stderr>")  # type: ignore[misc]
+    for descriptor, mode, name in ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr")):
+        stream = _stream(descriptor, mode, f"<{name}>")
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
-def run(code: CodeType, part: str) -> NoReturn:
+def way_of(part: str) -> Way:
+    """How a part is run; called while files can still be read."""
+    if part == "candidate":
+        from autoreason.sandbox.serving import serve
+
+        return partial(_over_channel, serve)
+    if part == "tests":
+        from autoreason.sandbox.driving import drive
+
+        return partial(_over_channel, drive)
+    return _as_main
+
+
+def run(code: CodeType, way: Way) -> NoReturn:
     """Run a program and end this process as the interpreter would."""
     status = 0
     try:
-        PARTS[part](code)
+        way(code)
     except SystemExit as stop:
         status = _status(stop)
     except BaseException as error:
@@ -47,32 +70,17 @@ def run(code: CodeType, part: str) -> NoReturn:
     os._exit(_finish(status))
 
 
-def _main(code: CodeType) -> None:
+def _as_main(code: CodeType) -> None:
     main = ModuleType("__main__")
     main.__file__ = code.co_filename
-    main.__dict__["__builtins__"] = __builtins__
+    main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
+    sys.argv = [code.co_filename]
     exec(code, main.__dict__)
 
 
-def _candidate(code: CodeType) -> None:
-    from autoreason.sandbox.serving import serve
-
-    serve(code, CHANNEL)
-
-
-def _tests(code: CodeType) -> None:
-    from autoreason.sandbox.driving import drive
-
-    drive(code, CHANNEL)
-
-
-PARTS: dict[str, Callable[[CodeType], None]] = {
-    "program": _main,
-    "candidate": _candidate,
-    "tests": _tests,
-    "checker": _main,
-}
+def _over_channel(hold: Callable[[CodeType, int], None], code: CodeType) -> None:
+    hold(code, CHANNEL)
 
 
 def _stream(descriptor: int, mode: str, name: str) -> TextIO:
@@ -82,7 +90,8 @@ def _stream(descriptor: int, mode: str, name: str) -> TextIO:
     raw.name = name
     buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
     stream = io.TextIOWrapper(buffer, "utf-8", errors, newline, line_buffering=descriptor == 2)
-    stream.mode = mode  # type: ignore[misc]
+    # The usual template for fast reading looks at it.
+    vars(stream)["mode"] = mode
     return stream
 
 
@@ -97,22 +106,19 @@ def _status(stop: SystemExit) -> int:
 
 
 def _report(error: BaseException) -> None:
-    # The first frame is ours.
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename in OURS:
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
         trace = trace.tb_next
     with contextlib.suppress(BaseException):
         if sys.excepthook is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
             return
         # The built-in hook would look for the source in a file.
-        traceback.print_exception(type(error), error, trace, limit=-FRAMES)
+        deep = next(islice(traceback.walk_tb(trace), DEEP, None), None) is not None
+        traceback.print_exception(type(error), error, trace, limit=-FRAMES if deep else None)
         return
     with contextlib.suppress(BaseException):
         os.write(2, f"{type(error).__name__}\n".encode())
-
-
-OURS = {__file__}
 
 
 def _finish(status: int) -> int:

@@ -1,18 +1,20 @@
 """The fork server: it has the usual modules imported, runs no program itself, and starts a process for each solution.
 
-Standard library only. Started by `launch.py`, once a core, with a socket on which every message brings the socket of a new session.
+Standard library only. Started by `launch.py`, once a core, with a socket on which every message brings that of a new session.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import random
 import select
 import socket
 import sys
 from typing import NamedTuple, NoReturn
 
-from autoreason.sandbox import jail, kernel, landlock, solution, warm
+from autoreason.sandbox import jail, kernel, landlock, seccomp, solution, warm
 from autoreason.sandbox.wire import Reply
 
 READY = b"ready"
@@ -34,6 +36,8 @@ def main(arguments: list[str]) -> NoReturn:
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.tame_threads()
     warm.warm()
+    seccomp.prepare()
+    random.seed(0)
     walls = jail.Jail(
         uid=int(uid) if uid else None,
         namespaces=namespaces == "yes",
@@ -67,7 +71,7 @@ def _serve(control: socket.socket, walls: jail.Jail) -> NoReturn:
 
 
 def _begin(session: socket.socket, walls: jail.Jail) -> Solution:
-    pid = os.fork()
+    pid = kernel.fork()
     if pid:
         return Solution(pid, session)
     try:
@@ -95,8 +99,6 @@ def _end(ended: Solution) -> None:
     _, status = os.waitpid(ended.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     number = -code if code < 0 else code - 128 if code > 128 else code
-    try:
+    with contextlib.suppress(OSError):
         ended.session.send(Reply("died", number).pack(), socket.MSG_NOSIGNAL)
-    except OSError:
-        pass
     ended.session.close()

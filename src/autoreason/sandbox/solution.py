@@ -1,4 +1,7 @@
-"""The process of one solution: it compiles a program, never runs it, and starts a process for each test. Standard library only."""
+"""The process of one solution: it compiles a program, never runs it, and starts a process for each test.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ NAME = "solution.py"
 _PATIENCE = 1.0
 """Seconds by the clock beyond three times the limit."""
 SESSION = 3
-"""The descriptor of the client's socket in a solution process; in a test process that of the channel, if there is one."""
+"""The descriptor of the client's socket."""
 RULESET = 4
 """The descriptor of the Landlock ruleset, if there is one."""
 _NEAR = 0.9
@@ -37,6 +40,7 @@ class Program(NamedTuple):
     """A compiled program, or what the interpreter says of one that cannot be compiled."""
 
     opening: Opening
+    way: running.Way
     begun: mmap.mmap
     """A byte shared with the test process, which sets it and lets go of it when all is ready for the program."""
     code: CodeType | None
@@ -55,8 +59,9 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     """The whole life of a solution process."""
     opening = Opening.unpack(session.recv(LARGEST))
     warm.preload(opening.source)
+    way = running.way_of(opening.part)
     jail.settle(walls)
-    program = _compile(opening, walls)
+    program = _compile(opening, way, walls)
     gc.freeze()
     while True:
         request, descriptors, _, _ = socket.recv_fds(session, 16, 4)
@@ -68,7 +73,7 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
         session.send(reply.pack())
 
 
-def _compile(opening: Opening, walls: jail.Jail) -> Program:
+def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
     """Compile under limits: a program that takes the compiler too far ends this process."""
     seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
     kernel.exit_on(signal.SIGXCPU)
@@ -85,12 +90,12 @@ def _compile(opening: Opening, walls: jail.Jail) -> Program:
             code = compile(source, NAME, "exec", dont_inherit=True)
     except Exception as error:
         complaint = "".join(traceback.format_exception_only(type(error), error))
-        return Program(opening, begun, None, complaint.encode("utf-8", "backslashreplace"))
+        return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
     finally:
         resource.setrlimit(resource.RLIMIT_AS, space)
         _allow_seconds(None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    return Program(opening, begun, code)
+    return Program(opening, way, begun, code)
 
 
 def _allow_seconds(seconds: int | None) -> None:
@@ -137,7 +142,7 @@ def _start(program: Program, code: CodeType, walls: jail.Jail, descriptors: list
         kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC)
         keeper = kernel.keep_namespace()
     parent = os.getpid()
-    pid = os.fork()
+    pid = kernel.fork()
     if pid == 0:
         _become_test(program, code, walls, descriptors, parent)
     if walls.namespaces:
@@ -166,7 +171,7 @@ def _become_test(
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)
-    running.run(code, opening.part)
+    running.run(code, program.way)
 
 
 def _watch(test: Test, session: socket.socket, seconds: float, begun: float) -> str | None:

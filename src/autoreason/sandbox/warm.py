@@ -50,6 +50,9 @@ ALWAYS = (
 LATE = ("_pylong", "_pydatetime", "_colorize")
 """What newer interpreters import only when it is needed."""
 
+HIDDEN = {"concurrent.futures": ("concurrent.futures.thread",)}
+"""What a module imports only when a name of it is used."""
+
 ENCODINGS = (
     *("ascii", "cp1251", "cp1252", "cp437", "hex_codec", "idna", "latin_1", "mbcs", "punycode"),
     *("raw_unicode_escape", "rot_13", "unicode_escape", "utf_16", "utf_16_be", "utf_16_le"),
@@ -73,7 +76,7 @@ _IMPORT = re.compile(
 
 
 def named(source: str) -> Iterator[str]:
-    """Modules of the standard library that a program names in what looks like an import."""
+    """Modules that a program names in what looks like an import, and what may be modules inside them."""
     for found in _IMPORT.finditer(source):
         package = found["package"]
         if package is not None:
@@ -86,11 +89,11 @@ def named(source: str) -> Iterator[str]:
 
 
 def preload(source: str) -> None:
-    """Import what a program is going to import, while files can still be read."""
+    """Import what a program is going to import of the standard library, while files can still be read."""
     for name in dict.fromkeys(named(source)):
-        top, _, rest = name.partition(".")
-        if top in KNOWN and (not rest or hasattr(sys.modules.get(top), "__path__")):
-            _try(name)
+        if name.partition(".")[0] in KNOWN:
+            for each in (name, *HIDDEN.get(name, ())):
+                _try(each)
 
 
 def warm() -> None:
@@ -107,6 +110,9 @@ def _first_words(names: str) -> Iterator[str]:
 
 
 def _try(name: str) -> None:
+    parent = sys.modules.get(name.rpartition(".")[0])
+    if parent is not None and not hasattr(parent, "__path__"):
+        return
     # A module that is not there, or not for this system, is the program's to miss.
     with contextlib.suppress(Exception, SystemExit):
         importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""What passes between the client, the fork server and the solution processes. Standard library only: it is loaded in the jail too."""
+"""What passes between the client, the fork server and the solution processes. Standard library only."""
 
 from __future__ import annotations
 

@@ -1,0 +1,195 @@
+"""A program in the sandbox behaves as it does anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autoreason.sandbox.base import Level, Limits
+from tests.sandbox.rig import LEVELS, Rig, rigged
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    level: Level = request.param
+    with rigged(level) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("source", "stdin", "stdout"),
+    [
+        ("print(sum(map(int, input().split())))", "3 4\n", "7\n"),
+        ("import sys\nprint(len(sys.stdin.buffer.read()))", "abc\n", "4\n"),
+        ("import sys\nprint([line for line in sys.stdin])", "a\r\nb\n", "['a\\n', 'b\\n']\n"),
+        ("import os\nprint(os.read(0, 100))", "xy", "b'xy'\n"),
+        ("import os\nprint(os.read(0, os.fstat(0).st_size))", "xy", "b'xy'\n"),
+        ("import sys\nprint(sys.stdin.mode, sys.stdout.mode, sys.stdin.name)", "", "r w <stdin>\n"),
+        ("import sys\nsys.stdin.seek(0)\nprint(sys.stdin.read())", "again", "again\n"),
+        ("open(1, 'w').write('held back')", "", "held back"),
+        ("import os\nout = os.fdopen(1, 'w')\nout.write('held back')", "", "held back"),
+        ("import sys, io\nsys.stdout = io.StringIO()\nprint('lost')", "", ""),
+        ("import sys\nprint('no newline', end='')", "", "no newline"),
+        ("print('gr\u00fc\u00df dich \u4f60\u597d \U0001f600')", "", "gr\u00fc\u00df dich \u4f60\u597d \U0001f600\n"),
+        ("print(input()[::-1])", "\u4f60\u597d\n", "\u597d\u4f60\n"),
+        ("print(len(str(7 ** 20000)))", "", "16902\n"),
+        ("import atexit\natexit.register(print, 'bye')\nprint('hello')", "", "hello\nbye\n"),
+        ("import sys\nsys.stdout.close()", "", ""),
+        ("print(__name__, __file__)", "", "__main__ solution.py\n"),
+        ("import sys\nprint(sys.argv)", "", "['solution.py']\n"),
+        ("import __main__\nx = 3\nprint(__main__.x)", "", "3\n"),
+        ("# -*- coding: latin-1 -*-\nprint('\u00e9')", "", "\u00e9\n"),
+        ("\ufeffprint('mark')", "", "mark\n"),
+        ("import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    print(1)\nasyncio.run(f())", "", "1\n"),
+        (
+            "from concurrent.futures import ThreadPoolExecutor as T\n"
+            "with T(4) as pool: print(sum(pool.map(abs, range(-9, 1))))",
+            "",
+            "45\n",
+        ),
+        (
+            "import threading, time\n"
+            "threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()",
+            "",
+            "late\n",
+        ),
+        ("import signal, os\nsignal.signal(signal.SIGUSR1, lambda *a: print('got'))\nos.kill(os.getpid(), signal.SIGUSR1)", "", "got\n"),
+        ("import signal\nsignal.signal(signal.SIGALRM, lambda *a: print('rang'))\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\nsignal.pause()", "", "rang\n"),
+        ("import datetime\nprint(datetime.datetime.strptime('2024-02-29', '%Y-%m-%d').weekday())", "", "3\n"),
+        ("print('\u00fc'.encode('latin-1'), 'b\u00fccher'.encode('idna'), bytes.fromhex('41').decode('cp1252'))", "", "b'\\xfc' b'xn--bcher-kva' A\n"),
+        ("import hashlib, zlib, base64\nprint(hashlib.sha256(b'').hexdigest()[:8], zlib.crc32(b'a'))", "", "e3b0c442 3904355907\n"),
+        ("mod = __import__('colorsys')\nprint(mod.rgb_to_hsv(0, 0, 0))", "", "(0.0, 0.0, 0)\n"),
+        ("from xml.etree import ElementTree\nprint(ElementTree.fromstring('<a/>').tag)", "", "a\n"),
+        ("try:\n    import numpy\nexcept ImportError as error:\n    print(error)", "", "No module named 'numpy'\n"),
+    ],
+)  # fmt: skip
+def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str) -> None:
+    ran = rig.run(source, stdin.encode())
+    assert (ran.stderr.decode(), ran.ended, ran.status) == ("", "exit", 0)
+    assert ran.stdout.decode() == stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "stderr"),
+    [
+        ("raise SystemExit", 0, ""),
+        ("import sys\nsys.exit(3)", 3, ""),
+        ("import sys\nsys.exit(-1)", 255, ""),
+        ("import sys\nsys.exit('that is all')", 1, "that is all\n"),
+        ("import os\nos._exit(7)", 7, ""),
+        (
+            "import sys\nsys.stdout.close()\nprint(1)",
+            1,
+            "ValueError: I/O operation on closed file.",
+        ),
+        ("import os\nprint(1)\nos.close(1)", 120, ""),
+        (
+            "import threading\nthreading.Thread(target=lambda: 1 / 0).start()",
+            0,
+            "ZeroDivisionError",
+        ),
+    ],
+)
+def test_how_it_exits(rig: Rig, source: str, status: int, stderr: str) -> None:
+    ran = rig.run(source)
+    assert (ran.ended, ran.status) == ("exit", status)
+    assert stderr in ran.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(n):\n    return 1 // n\n\ntry:\n    f(0)\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e\n",
+        "x = = 3\n",
+        "def f():\n\treturn\n        pass\n",
+        "'unfinished\n",
+        "import re\nre.compile(1 / 0)\n",
+        "def f(n):\n    f(n + 1)\nf(0)\n",
+        "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd\n",
+        "eval('1 +')\n",
+    ],
+)
+def test_a_traceback_is_the_one_that_the_interpreter_prints(
+    rig: Rig, tmp_path: Path, source: str
+) -> None:
+    (tmp_path / "solution.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", "solution.py"]
+    plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = rig.run(source)
+    expected = plain.stderr.replace(str(tmp_path) + "/", "")
+    if "RecursionError" in expected:
+        expected = "\n".join(expected.splitlines()[:9])  # how often the line is repeated differs
+        assert ran.stderr.decode().startswith(expected)
+    else:
+        assert ran.stderr.decode() == expected
+    assert (ran.ended, ran.status) == ("exit", 1)
+
+
+def test_a_hook_of_its_own_reports_what_it_raises(rig: Rig) -> None:
+    ran = rig.run("import sys\nsys.excepthook = lambda *what: print(what[0].__name__)\n1 / 0")
+    assert (ran.stdout, ran.status) == (b"ZeroDivisionError\n", 1)
+
+
+def test_a_deep_recursion_has_room_in_a_thread_of_its_own(rig: Rig) -> None:
+    source = """
+import sys, threading
+sys.setrecursionlimit(10**6)
+threading.stack_size(256 << 20)
+def depth(n):
+    return 0 if n == 0 else 1 + max(map(depth, [n - 1]))
+def main():
+    print(depth(100_000))
+thread = threading.Thread(target=main)
+thread.start()
+thread.join()
+"""
+    ran = rig.run(source, limits=Limits(seconds=10, memory=512 << 20))
+    assert (ran.stderr, ran.stdout) == (b"", b"100000\n")
+
+
+def test_a_deep_recursion_has_room_in_the_main_thread(rig: Rig) -> None:
+    source = """
+import sys
+sys.setrecursionlimit(10**6)
+def depth(n):
+    return 0 if n == 0 else 1 + max(map(depth, [n - 1]))
+print(depth(100_000))
+"""
+    ran = rig.run(source, limits=Limits(seconds=10, memory=512 << 20))
+    assert (ran.ended, ran.status, ran.stdout) == ("exit", 0, b"100000\n")
+
+
+def test_the_same_program_comes_to_the_same_again(rig: Rig) -> None:
+    source = "import random\nprint(hash('a'), set('abcdef'), random.random())"
+    first, second = rig.runs(source, [b"", b""])
+    again = rig.run(source)
+    assert first.stdout == second.stdout == again.stdout
+
+
+def test_runs_know_nothing_of_each_other(rig: Rig) -> None:
+    source = """
+import math, builtins, sys
+print(hasattr(math, 'seen'), hasattr(builtins, 'seen'), sys.stdin.read())
+math.seen = builtins.seen = True
+"""
+    outputs = [ran.stdout for ran in rig.runs(source, [b"1", b"2", b"3"])]
+    assert outputs == [b"False False 1\n", b"False False 2\n", b"False False 3\n"]
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGABRT", "SIGTERM", "SIGSEGV", "SIGSYS"])
+def test_a_right_answer_before_a_deadly_signal_is_no_good_end(rig: Rig, name: str) -> None:
+    ran = rig.run(
+        f"import os, signal\nprint(7, flush=True)\nos.kill(os.getpid(), signal.{name})\nprint('alive')"
+    )
+    assert (ran.ended, ran.stdout) == ("signal", b"7\n")
+
+
+def test_a_crash_of_the_interpreter_is_a_signal(rig: Rig) -> None:
+    ran = rig.run("import ctypes\nctypes.string_at(0)")
+    assert (ran.ended, ran.status) == ("signal", 11)
+    ran = rig.run("import os\nos.abort()")
+    assert (ran.ended, ran.status) == ("signal", 6)
