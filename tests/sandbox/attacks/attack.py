@@ -13,7 +13,7 @@ from autoreason.sandbox.base import Limits, Ran
 if TYPE_CHECKING:
     from tests.sandbox.attacks.scene import Scene
 
-SMALL = Limits(seconds=0.4, memory=96 << 20, output=1 << 20)
+SMALL = Limits(seconds=0.2, memory=96 << 20, output=1 << 20)
 """Enough for every attack that would succeed, and soon over for those that want more."""
 
 

@@ -48,7 +48,7 @@ async def _try(examiner: Examiner, name: str) -> Tried:
         statement="Say what nobody told you.",
         kind="function",
         entry_point="secret",
-        time_limit_s=0.5,
+        time_limit_s=0.2,
         memory_limit_mb=128,
         public_tests=(Example(code=tests),),
     )

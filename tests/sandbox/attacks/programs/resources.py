@@ -6,7 +6,7 @@ from autoreason.sandbox.base import Limits
 from tests.sandbox.attacks.attack import Attack
 from tests.sandbox.attacks.signs import either, floods, lingers, swarms, swells
 
-_ROOMY = Limits(seconds=0.4, memory=512 << 20, output=1 << 20)
+_ROOMY = Limits(seconds=0.2, memory=512 << 20, output=1 << 20)
 
 RESOURCES = (
     Attack(

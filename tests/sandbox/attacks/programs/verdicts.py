@@ -134,7 +134,7 @@ VERDICTS = (
         sys.setprofile(clean)
         raise SystemExit(7)
         """,
-        limits=Limits(seconds=2.0, memory=128 << 20, output=1 << 20),
+        limits=Limits(seconds=0.6, memory=128 << 20, output=1 << 20),
     ),
     Attack(
         "a status of somebody else",
