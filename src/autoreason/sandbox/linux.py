@@ -77,12 +77,19 @@ class LinuxSandbox:
     async def server(self, number: int) -> Server:
         """The fork server of a slot, started where there is none or it has died."""
         task = self._servers[number]
-        if task is None or (task.done() and (task.exception() or not task.result().alive())):
-            if task is not None and not task.exception():
-                task.result().leave()
+        if task is not None and task.done() and not _serves(task):
+            await self.discard(number)
+            task = None
+        if task is None:
             task = asyncio.create_task(self._start(number))
             self._servers[number] = task
         return await asyncio.shield(task)
+
+    async def discard(self, number: int) -> None:
+        """Give up a fork server that is no use; the next who needs one starts another."""
+        task, self._servers[number] = self._servers[number], None
+        if task is not None and not task.exception():
+            await _end(task.result())
 
     async def _start(self, number: int) -> Server:
         server = launch(self._walls, number=number, python=self._python)
@@ -134,16 +141,18 @@ class LinuxSession:
         socket.send_fds(session, [b"run"], descriptors)
         message = await _receive(session, 3 * self._limits.seconds + SLACK_SECONDS)
         if not message:
+            await self._sandbox.discard(self._number)
             raise OSError("the fork server died")
         return Reply.unpack(message)
 
     async def _begin(self) -> socket.socket:
         server = await self._sandbox.server(self._number)
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        session, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket = session
         with theirs:
             socket.send_fds(server.control, [b"session"], [theirs.fileno()])
-        self._socket.send(self._opening.pack())
-        return self._socket
+        session.send(self._opening.pack())
+        return session
 
     def _told(self, reply: Reply, out: int, err: int) -> Ran:
         if reply.ended == "died":
@@ -176,6 +185,10 @@ class TooLong:
         """Ends as a program does that cannot be compiled."""
         said = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
         return Ran(ended="exit", status=1, stderr=said.encode())
+
+
+def _serves(task: asyncio.Task[Server]) -> bool:
+    return not task.cancelled() and task.exception() is None and task.result().alive()
 
 
 def _not_compiled(number: int) -> Ran:

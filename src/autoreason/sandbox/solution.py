@@ -215,6 +215,6 @@ def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
 
 def _ran_out_of_memory(took: Reply, opening: Opening, errors: int, size: int) -> bool:
     last = os.pread(errors, 512, max(0, size - 512)).rstrip().rpartition(b"\n")[2]
-    return last.startswith(b"MemoryError") or (
+    return last.startswith((b"MemoryError", b"OSError: [Errno 12]")) or (
         took.status < 0 and took.memory >= _NEAR * opening.memory
     )
