@@ -60,7 +60,7 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     opening = Opening.unpack(session.recv(LARGEST))
     warm.preload(opening.source)
     way = running.way_of(opening.part)
-    jail.settle(walls)
+    walls = jail.settle(walls)
     program = _compile(opening, way, walls)
     gc.freeze()
     while True:
