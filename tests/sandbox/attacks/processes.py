@@ -42,9 +42,7 @@ def processes() -> list[Process]:
                 continue
             part = text.rpartition(")")[2].split()
             memory = int(part[21]) * _PAGE
-            found.append(
-                Process(int(folder.name), int(part[1]), part[0], int(part[17]), memory)
-            )
+            found.append(Process(int(folder.name), int(part[1]), part[0], int(part[17]), memory))
     return found
 
 

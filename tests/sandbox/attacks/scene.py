@@ -29,9 +29,9 @@ class Scene:
         self.given = secrets.token_hex(12)
         """What only the first run of several reads."""
         self.secrets = {
-            name: secrets.token_hex(12)
-            for name in ("a file", "a name", "a link", "an attribute")
+            name: secrets.token_hex(12) for name in ("a file", "a name", "a link", "an attribute")
         } | {"the environment": _environment(), "the answer": self.answer}
+        self.secrets["a date"] = str(secrets.randbelow(10**17) + 10**17)
         self.folder = Path(tempfile.mkdtemp(prefix="scene-", dir=root))
         self._plant()
         self.sockets = self._listen()
@@ -55,6 +55,7 @@ class Scene:
         for path in (self.folder, home):
             path.chmod(0o777)
         secret.chmod(0o666)
+        os.utime(secret, ns=(0, int(self.secrets["a date"])))
 
     def _listen(self) -> dict[str, socket.socket]:
         found: dict[str, socket.socket] = {}
@@ -82,7 +83,9 @@ class Scene:
     @property
     def words(self) -> dict[str, str]:
         """What is filled into a program: where everything is. Never a secret itself."""
-        ports = {name: str(one.getsockname()[1]) for name, one in self.sockets.items() if _has_port(one)}
+        ports = {
+            name: str(one.getsockname()[1]) for name, one in self.sockets.items() if _has_port(one)
+        }
         return ports | {
             "NETLINK": str(self.sockets["NETLINK"].getsockname()[0]),
             "FOLDER": str(self.folder),
@@ -106,7 +109,12 @@ class Scene:
     def appeared(self) -> tuple[str, ...]:
         """Files that bear the token, anywhere a program might write, and planted ones that changed."""
         places = [self.folder, self.folder / "home", Path(tempfile.gettempdir()), Path.home()]
-        places += [Path("/var/tmp"), Path("/dev/shm"), Path(os.__file__).parent, Path(base.__file__).parent]
+        places += [
+            Path("/var/tmp"),
+            Path("/dev/shm"),
+            Path(os.__file__).parent,
+            Path(base.__file__).parent,
+        ]
         found = []
         for place in [*places, Path.cwd()]:
             with suppress(OSError):
@@ -133,7 +141,9 @@ class Scene:
         if state in "tT":
             return "was stopped"
         now = _treatment(pid)
-        return ", ".join(f"got another {what}" for what, was in self._treated.items() if now[what] != was)
+        return ", ".join(
+            f"got another {what}" for what, was in self._treated.items() if now[what] != was
+        )
 
     def clear(self) -> None:
         """Close and remove all of it."""

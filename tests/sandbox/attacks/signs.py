@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoreason.sandbox.base import Ran
 from tests.sandbox.attacks.attack import Seen, Sign
+
+from autoreason.sandbox.base import Ran
 
 if TYPE_CHECKING:
     from tests.sandbox.attacks.scene import Scene

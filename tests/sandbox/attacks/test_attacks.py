@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections import Counter
 
 import pytest
+from tests.sandbox.attacks.attack import Attack
+from tests.sandbox.attacks.catalogue import ATTACKS, CATALOGUE
+from tests.sandbox.attacks.programs.functions import FUNCTIONS
+from tests.sandbox.attacks.signs import lingers
+from tests.sandbox.attacks.stage import EVERYBODYS_PYTHON, Staging, stage
 
 from autoreason.sandbox.base import Level
 from autoreason.sandbox.levels import find_level
-from tests.sandbox.attacks.attack import Attack
-from tests.sandbox.attacks.catalogue import ATTACKS, CATALOGUE
-from tests.sandbox.attacks.signs import lingers
-from tests.sandbox.attacks.stage import EVERYBODYS_PYTHON, Staging, stage
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 
@@ -34,21 +34,29 @@ def test_every_attack_is_held(user: str, level: Level) -> None:
     if find_level(level).level != level:
         pytest.skip(f"no {level} here: {' '.join(find_level(level).reasons)}")
     tried = stage(Staging(level=level, ordinary=ordinary))
-    assert len(tried) > len(ATTACKS)
+    assert len(tried) >= len(ATTACKS) + len(FUNCTIONS)
     assert not [f"{one.name}: {one.broken}" for one in tried if one.broken]
 
 
 def test_most_attacks_succeed_without_a_sandbox() -> None:
     _needs_python_for_everybody()
-    attacks = [attack for attack in ATTACKS if _safe_without(attack)]
-    tried = stage(Staging(level="none", ordinary=True, names=tuple(a.name for a in attacks)))
-    held = [one.name for one in tried if one.name in {a.name for a in attacks} and not one.broken]
-    assert len(held) <= len(attacks) / 5, held
+    names = tuple(attack.name for attack in ATTACKS if _safe_without(attack))
+    tried = stage(Staging(level="none", ordinary=True, names=names))
+    held = [one.name for one in tried if one.name in names and not one.broken]
+    assert len(held) <= len(names) / 5, held
+
+
+def test_functions_are_fooled_when_program_and_tests_are_one() -> None:
+    _needs_python_for_everybody()
+    names = tuple(name for name in FUNCTIONS if "message" not in name and "channel" not in name)
+    tried = stage(Staging(level="none", ordinary=True, names=names))
+    assert sum(bool(one.broken) for one in tried) >= 10
 
 
 def test_attacks_are_many_and_told_apart_by_name() -> None:
-    assert len(ATTACKS) >= 100
-    assert max(Counter(attack.name for attack in ATTACKS).values()) == 1
+    names = [*(attack.name for attack in ATTACKS), *FUNCTIONS]
+    assert len(names) >= 150
+    assert len(set(names)) == len(names)
 
 
 def _safe_without(attack: Attack) -> bool:
@@ -59,4 +67,6 @@ def _safe_without(attack: Attack) -> bool:
 
 def _needs_python_for_everybody() -> None:
     if os.geteuid() == 0 and not shutil.which(EVERYBODYS_PYTHON):
-        pytest.skip(f"root's own Python may be out of an ordinary user's reach, and there is no {EVERYBODYS_PYTHON}")
+        pytest.skip(
+            f"root's own Python may be out of an ordinary user's reach, and there is no {EVERYBODYS_PYTHON}"
+        )

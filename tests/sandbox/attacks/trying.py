@@ -10,11 +10,11 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
-
-from autoreason.sandbox.base import Ran, Sandbox
 from tests.sandbox.attacks.attack import SMALL, Attack, Seen
 from tests.sandbox.attacks.processes import Watch, bearing, below
 from tests.sandbox.attacks.scene import Scene
+
+from autoreason.sandbox.base import Ran, Sandbox
 
 AT_ONCE = 4
 """More than cores: many attacks only wait."""

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
 
+from tests.sandbox.attacks.plain import PlainSandbox
+from tests.sandbox.attacks.programs.functions import FUNCTIONS
+from tests.sandbox.attacks.trying import AT_ONCE, Tried
+
 from autoreason.assignment import CodeVerdict, Example
 from autoreason.examiner.examining import Examiner
 from autoreason.problems.problem import Problem
 from autoreason.sandbox.base import Sandbox
-from tests.sandbox.attacks.plain import PlainSandbox
-from tests.sandbox.attacks.programs.functions import FUNCTIONS
-from tests.sandbox.attacks.trying import AT_ONCE, Tried
 
 _TESTS = """\
 ANSWER = {answer!r}
@@ -38,7 +39,9 @@ async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[Tri
                 return await asyncio.to_thread(_try_plainly, name, sandbox.python)
             return await _try(examiner, name)
 
-    return list(await asyncio.gather(*(one(name) for name in FUNCTIONS if not names or name in names)))
+    return list(
+        await asyncio.gather(*(one(name) for name in FUNCTIONS if not names or name in names))
+    )
 
 
 async def _try(examiner: Examiner, name: str) -> Tried:
@@ -48,7 +51,7 @@ async def _try(examiner: Examiner, name: str) -> Tried:
         statement="Say what nobody told you.",
         kind="function",
         entry_point="secret",
-        time_limit_s=0.2,
+        time_limit_s=0.4,
         memory_limit_mb=128,
         public_tests=(Example(code=tests),),
     )

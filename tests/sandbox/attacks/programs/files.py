@@ -68,7 +68,9 @@ FILES = (
         "import os\nos.rename('@FOLDER@/secret.txt', '@FOLDER@/home/@TOKEN@')",
     ),
     Attack("another mode for a file", appears, "import os\nos.chmod('@FOLDER@/secret.txt', 0o600)"),
-    Attack("another date for a file", appears, "import os\nos.utime('@FOLDER@/secret.txt', (5, 5))"),
+    Attack(
+        "another date for a file", appears, "import os\nos.utime('@FOLDER@/secret.txt', (5, 5))"
+    ),
     Attack(
         "another owner for a file",
         appears,
@@ -79,7 +81,11 @@ FILES = (
         appears,
         "import os\nos.setxattr('@FOLDER@/secret.txt', 'user.mine', b'x')",
     ),
-    Attack("one more name for a file", appears, "import os\nos.link('@FOLDER@/secret.txt', '@FOLDER@/@TOKEN@')"),
+    Attack(
+        "one more name for a file",
+        appears,
+        "import os\nos.link('@FOLDER@/secret.txt', '@FOLDER@/@TOKEN@')",
+    ),
     Attack(
         "a module in the standard library",
         appears,

@@ -244,6 +244,7 @@ FUNCTIONS: dict[str, str] = {
         seen = mine.recv(65536, socket.MSG_PEEK)
     except OSError:
         pass
+    mine.settimeout(None)
     for fd in range(64):
         try:
             seen += os.pread(fd, 65536, 0)
@@ -278,7 +279,7 @@ FUNCTIONS: dict[str, str] = {
     """,
     "a value that cannot be sent back": """
     nest = []
-    for _ in range(198):
+    for _ in range(199):
         nest = [nest]
     def secret(_):
         return nest

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.sandbox.attacks.attack import Attack
 from tests.sandbox.attacks.signs import carried
 
+from autoreason.sandbox.base import Limits
+
 _READ = """
         import sys
         word = sys.stdin.read()
@@ -82,6 +84,25 @@ INTERFERENCE = (
                 except Exception:
                     pass
         """,
+        again=True,
+    ),
+    Attack(
+        "state in the memory of whoever starts it",
+        carried,
+        _LIBC
+        + """
+        libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+        if word:
+            # What it complains of may be looked at outside.
+            sys.stderr.write(word * 20 + chr(10) + 'MemoryError ' + word * 20)
+            sys.stderr.flush()
+            os._exit(1)
+        for anchor in {id(one) >> 20 for one in (word, [], {}, bytes(600), sys, bytes(5000), call, 'a' * 100)}:
+            for page in range(-384, 640):
+                # It answers EFAULT where a read would end the process.
+                libc.write(1, (anchor << 20) + page * 4096, 4096)
+        """,
+        limits=Limits(seconds=1.0, memory=128 << 20, output=16 << 20),
         again=True,
     ),
     Attack(

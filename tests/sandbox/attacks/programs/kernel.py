@@ -22,7 +22,7 @@ _CALL = """
 _NEEDED = {
     "x86_64": "0-1 3 5 7-20 22-28 32-40 44-48 51-56 60-63 72-75 77 79 96-100 102 104 107-108 110-111 115 118"
     " 120-121 124 127-128 130-131 140 143 145-147 153 157-158 186 201-204 213 218-219 222-226 228-234 247 262"
-    " 270-271 273-274 281 283-284 286-287 289-293 295-296 302 309 318 324 327-328 332 334 436 441 449 454-456",
+    " 270-271 273-274 281 283-284 286-287 289-293 295-296 302 309 318 324 327-328 332 334-336 436 441 449 454-456",
     "aarch64": "17 19-25 29 32 46 57-59 62-74 79-80 82-83 85-87 93-96 98-103 107-111 113-115 120-126 128-129"
     " 131-137 139 141 148 150 153 155-156 158 160 163 165 167-169 172-179 199 204-212 214-216 220 222 226-227"
     " 232-233 260-261 278 283 286-287 291 293 436 441 449 454-456",
@@ -161,8 +161,11 @@ KERNEL = (
         _CALL
         + """
         call('memfd_create', 319, 279, b'mine', 0)
-        for fd in (0, 1, 2):
-            os.pwrite(fd, b'#!/bin/cat @FOLDER@/secret.txt', 0)
+        for fd in (1, 2, 0):
+            try:
+                os.pwrite(fd, b'#!/bin/cat @FOLDER@/secret.txt', 0)
+            except OSError as error:
+                print(error)
             words = (ctypes.c_char_p * 2)(b'mine', None)
             call(f'execveat({fd})', 322, 281, fd, b'', words, None, 0x1000)
         """,
@@ -191,7 +194,11 @@ KERNEL = (
         _CALL
         + """
         needed = set()
-        for part in ('""" + _NEEDED["aarch64"] + """' if ARM else '""" + _NEEDED["x86_64"] + """').split():
+        for part in ('"""
+        + _NEEDED["aarch64"]
+        + """' if ARM else '"""
+        + _NEEDED["x86_64"]
+        + """').split():
             first, _, last = part.partition('-')
             needed.update(range(int(first), int(last or first) + 1))
         for number in range(600):

@@ -63,8 +63,14 @@ NETWORK = (
         reached,
         """
         import socket
-        for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-            for one in socket.socketpair(socket.AF_UNIX, kind):
+        pairs = []
+        for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+            try:
+                pairs.append(socket.socketpair(socket.AF_UNIX, kind))
+            except OSError as error:
+                print(error)
+        for pair in pairs:
+            for one in pair:
                 for send in (lambda: one.sendto(b'@TOKEN@', '@FOLDER@/datagram'),
                              lambda: one.sendmsg([b'@TOKEN@'], [], 0, '@FOLDER@/datagram'),
                              lambda: (one.connect('@FOLDER@/datagram'), one.send(b'@TOKEN@')),

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from autoreason.sandbox.base import Limits
+import sys
+
 from tests.sandbox.attacks.attack import Attack
 from tests.sandbox.attacks.signs import either, floods, lingers, swarms, swells
 
+from autoreason.sandbox.base import Limits
+
 _ROOMY = Limits(seconds=0.2, memory=512 << 20, output=1 << 20)
+
+_DEEP = {
+    "attributes": "a" + ".a" * 30_000,
+    "calls": "a" + "()" * 30_000,
+    "negations": "not " * 15_000 + "1",
+    "conditions": "1 if a else " * 5_000 + "1",
+    "functions": "lambda: " * 8_000 + "1",
+    "lists": "[" * 30_000 + "]" * 30_000,
+    "additions": "a" + "+a" * 30_000,
+    "texts": "f'{" * 10_000 + "1" + "}'" * 10_000,
+}
 
 RESOURCES = (
     Attack(
@@ -316,7 +330,26 @@ RESOURCES = (
     ),
     Attack("a huge source", lingers, "x = 1\n" * (1 << 19)),
     Attack("a source that is slow to compile", lingers, f"x = {'+'.join(['1'] * 30000)}\nprint(x)"),
-    Attack("a source that is deep to compile", lingers, f"x = {'(' * 150}1{')' * 150}\ny = {'-' * 60000}1"),
+    Attack(
+        "a source that is deep to compile",
+        lingers,
+        f"x = {'(' * 150}1{')' * 150}\ny = {'-' * 60000}1",
+    ),
+    *(
+        Attack(f"a source that takes the compiler deep by {name}", lingers, f"x = {source}")
+        for name, source in _DEEP.items()
+    ),
+    Attack(
+        "imports without end",
+        lingers,
+        "import encodings, json, email\nfrom encodings import "
+        + ", ".join(f"a{n}" for n in range(9000)),
+    ),
+    Attack(
+        "every module there is",
+        lingers,
+        "\n".join(f"import {name}" for name in sorted(sys.stdlib_module_names)),
+    ),
     Attack(
         "a constant that is folded when compiled",
         either(lingers, swells),

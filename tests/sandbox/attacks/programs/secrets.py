@@ -110,6 +110,37 @@ SECRETS = (
         "import os\nprint(os.readlink('@FOLDER@/pointer'))",
     ),
     Attack(
+        "the date of a file",
+        shows,
+        """
+        import os
+        for look in (os.stat, os.lstat):
+            try:
+                print(look('@FOLDER@/secret.txt').st_mtime_ns)
+            except OSError as error:
+                print(error)
+        """,
+    ),
+    Attack(
+        "the date of a file asked for as if it were open",
+        shows,
+        """
+        import ctypes, platform, struct
+        libc = ctypes.CDLL(None, use_errno=True)
+        arm = platform.machine() == 'aarch64'
+        about = ctypes.create_string_buffer(256)
+        for flags in (0x1000, 0x1100, 0):
+            number = ctypes.c_long(79 if arm else 262)
+            libc.syscall(number, -100, b'@FOLDER@/secret.txt', about, flags)
+            seconds, rest = struct.unpack_from('qq', about, 88)
+            print(seconds * 10 ** 9 + rest)
+        libc.syscall(ctypes.c_long(291 if arm else 332), -100, b'@FOLDER@/secret.txt', 0x1000, 0x7ff, about)
+        seconds, rest = struct.unpack_from('qI', about, 112)
+        print(seconds * 10 ** 9 + rest)
+        """,
+        hidden_files=True,
+    ),
+    Attack(
         "an attribute of a file",
         shows,
         "import os\nprint(os.getxattr('@FOLDER@/secret.txt', 'user.secret'))",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from autoreason.sandbox.base import Limits
 from tests.sandbox.attacks.attack import Attack
 from tests.sandbox.attacks.signs import accepted
+
+from autoreason.sandbox.base import Limits
 
 _ENDS = {
     "an exception": "raise ValueError('after all')",
     "exit status 1": "import sys; sys.exit(1)",
     "a message for an exit status": "import sys; sys.exit('sorry')",
-    "exit status 256": "import os; os._exit(257)",
+    "exit status 257": "import os; os._exit(257)",
     "an exit below Python": "import os; os._exit(3)",
     "a segmentation fault": "import ctypes; ctypes.string_at(8)",
     "a killed process": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
@@ -147,6 +148,17 @@ VERDICTS = (
         os.kill(os.getpid(), 11)
         """,
     ),
+    Attack(
+        "the right answer, then a call in the manner of another machine",
+        accepted,
+        """
+        import ctypes
+        print('@ANSWER@', flush=True)
+        ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 + 39))
+        raise SystemExit(1)
+        """,
+    ),
+    Attack("a source with half a character", accepted, "print('@ANSWER@')\nx = '\udc80'"),
     Attack("a source that cannot be compiled", accepted, "print('@ANSWER@')\nreturn )"),
     Attack("a source with a null character", accepted, "print('@ANSWER@')\nx = '\0'"),
 )
