@@ -79,6 +79,8 @@ def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str
         ("raise SystemExit", 0, ""),
         ("import sys\nsys.exit(3)", 3, ""),
         ("import sys\nsys.exit(-1)", 255, ""),
+        ("print(1)\nexit(4)", 4, ""),
+        ("quit()", 0, ""),
         ("import sys\nsys.exit('that is all')", 1, "that is all\n"),
         ("import os\nos._exit(7)", 7, ""),
         (
@@ -178,6 +180,42 @@ math.seen = builtins.seen = True
 """
     outputs = [ran.stdout for ran in rig.runs(source, [b"1", b"2", b"3"])]
     assert outputs == [b"False False 1\n", b"False False 2\n", b"False False 3\n"]
+
+
+def test_the_usual_template_for_fast_writing_works(rig: Rig) -> None:
+    source = """
+import os, sys
+from io import BytesIO, IOBase
+class FastIO(IOBase):
+    newlines = 0
+    def __init__(self, file):
+        self._fd = file.fileno()
+        self.buffer = BytesIO()
+        self.writable = "x" in file.mode or "r" not in file.mode
+        self.write = self.buffer.write if self.writable else None
+    def read(self):
+        while True:
+            b = os.read(self._fd, max(os.fstat(self._fd).st_size, 8192))
+            if not b:
+                break
+            self.buffer.write(b)
+        return self.buffer.getvalue()
+    def flush(self):
+        if self.writable:
+            os.write(self._fd, self.buffer.getvalue())
+            self.buffer.truncate(0), self.buffer.seek(0)
+class IOWrapper(IOBase):
+    def __init__(self, file):
+        self.buffer = FastIO(file)
+        self.flush = self.buffer.flush
+        self.writable = self.buffer.writable
+        self.write = lambda s: self.buffer.write(s.encode("ascii"))
+        self.read = lambda: self.buffer.read().decode("ascii")
+sys.stdin, sys.stdout = IOWrapper(sys.stdin), IOWrapper(sys.stdout)
+print(sum(map(int, sys.stdin.read().split())))
+"""
+    ran = rig.run(source, b"1 2 3")
+    assert (ran.status, ran.stdout, ran.stderr) == (0, b"6\n", b"")
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGABRT", "SIGTERM", "SIGSEGV", "SIGSYS"])
