@@ -13,6 +13,7 @@ SECTIONS = {
         "fork": "Start a new run from a text of an old one.",
     },
     "Write programs": {
+        "check": "Run one program on a problem's tests; no model.",
         "problems": "Look into sets of problems, and convert them.",
     },
     "Look": {

@@ -112,6 +112,29 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
         print_json(_as_object(found))
 
 
+@problems.command("check", cls=options.Taught, short_help="Run each problem's known solution.")
+@source_argument
+@options.group(
+    "Limits",
+    options.option(
+        "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other here."
+    ),
+)
+@options.json_option
+def check_set(source: str, unsafe: bool, as_json: bool) -> int:
+    """Run the known solution of every problem of a set on all its tests.
+
+    For whoever makes a set: a solution that is not accepted means a wrong test, a wrong solution or
+    limits too narrow. Exit status 0 where all are accepted, 1 where one is not.
+
+    
+      autoreason problems check problems.jsonl
+    """
+    from autoreason.cli.solutions import check_solutions
+
+    return check_solutions(source, unsafe=unsafe, as_json=as_json)
+
+
 def _as_object(found: ProblemSet) -> dict[str, Any]:
     from autoreason.problems.sets import shares
 

@@ -9,12 +9,20 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Self
 
+from msgspec.structs import replace
+
 from autoreason.assignment import Example, Trial
 from autoreason.examiner.checking import LIMITS as CHECKER_LIMITS
 from autoreason.examiner.checking import check_answer, checker_source
-from autoreason.examiner.verdicts import judge_answer, judge_calls, judge_run, room_for
+from autoreason.examiner.verdicts import (
+    LARGEST_OUTPUT,
+    judge_answer,
+    judge_calls,
+    judge_run,
+    room_for,
+)
 from autoreason.problems.problem import Problem, comparison
-from autoreason.sandbox.base import Limits, Part, Sandbox, Session
+from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
 
 
 def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
@@ -32,6 +40,7 @@ class Bench:
     def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: Limits) -> None:
         self._sandbox, self._problem, self._program = sandbox, problem, program
         self._limits = limits
+        self._tests_limits = replace(limits, output=LARGEST_OUTPUT)
         self._comparison = comparison(problem)
         self._stack = AsyncExitStack()
         self._opened: dict[Part, Session] = {}
@@ -66,12 +75,14 @@ class Bench:
     async def _call(self, test: Example) -> Trial:
         """A function's test: it calls, from a jail of its own, a program in another."""
         candidate = await self._session("candidate", self._program, self._limits)
-        source = f"{self._problem.setup}\n{test.code}\n"
-        wanted = json.dumps([self._problem.entry_point.partition(".")[0]]).encode()
+        source, more = f"{self._problem.setup}\n{test.code}\n", ""
+        if len(source.encode()) > SOURCE_LIMIT:
+            source, more = self._problem.setup, test.code
+        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
         ours, theirs = socket.socketpair()
         with ours, theirs:
             async with (
-                self._sandbox.open(source, self._limits, part="tests") as tests,
+                self._sandbox.open(source, self._tests_limits, part="tests") as tests,
                 asyncio.TaskGroup() as both,
             ):
                 called = both.create_task(candidate.run(b"", channel=theirs.fileno()))

@@ -217,7 +217,7 @@ class _Line:
                 sys.executable,
                 "-m",
                 "autoreason.examiner",
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
                 env={name: each for name, each in os.environ.items() if not _SECRET.search(name)},

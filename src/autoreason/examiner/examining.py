@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from autoreason.examiner.bench import Bench, limits_of
 from autoreason.examiner.cache import VerdictCache, digest_of, key_of, manner_of
 from autoreason.examiner.verdicts import BROKEN, REASONS
 from autoreason.problems.problem import Problem
-from autoreason.sandbox.base import Level, Limits, Sandbox
+from autoreason.sandbox.base import Level, Sandbox
 
 
 class Examiner:
@@ -39,7 +39,7 @@ class Examiner:
 
     async def hold(
         self, problem: Problem, program: str, tests: Sequence[Example], *, every: bool = False
-    ) -> AsyncIterator[Trial]:
+    ) -> AsyncGenerator[Trial, None]:
         """Test after test with everything there is to tell; for the eyes of whoever owns the problem."""
         program = program.encode("utf-8", "replace").decode()
         if not program.strip():

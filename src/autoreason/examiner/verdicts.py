@@ -125,6 +125,8 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         return accepted(program)
     fallen = program if _verdict(program) else tests
     why = str(report.get("reason", "")) or _detail(fallen, verdict, limits)
+    if verdict is CodeVerdict.SANDBOX_ERROR:
+        why = why if why.startswith(BROKEN) else f"{UNFIT}: {why or _last_line(tests)}"
     return Trial(
         number=0,
         verdict=verdict,
@@ -136,13 +138,12 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         got=excerpt(_returned(report)),
         difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
         trace=ending(str(report.get("trace", ""))) or _trace(fallen),
-        detail=f"{UNFIT}: {why}" if verdict is CodeVerdict.SANDBOX_ERROR else why,
+        detail=why,
     )
 
 
 _ENDS = {
     driving.FAILED: CodeVerdict.WRONG_ANSWER,
-    driving.RAISED: CodeVerdict.RUNTIME_ERROR,
     driving.EXHAUSTED: CodeVerdict.MEMORY_LIMIT,
 }
 
@@ -155,7 +156,7 @@ def _called(tests: Ran, program: Ran) -> CodeVerdict:
         return _verdict(program) or _verdict(tests) or CodeVerdict.RUNTIME_ERROR
     if tests.status == driving.PASSED:
         return _verdict(program) or CodeVerdict.ACCEPTED
-    if tests.status == driving.LOST:
+    if tests.status in (driving.LOST, driving.RAISED):
         return _verdict(program) or CodeVerdict.RUNTIME_ERROR
     return _ENDS.get(tests.status, CodeVerdict.SANDBOX_ERROR)
 
@@ -193,6 +194,10 @@ def _signal(number: int) -> str:
 
 def _trace(ran: Ran) -> str:
     return ending(ran.stderr.decode("utf-8", "replace"))
+
+
+def _last_line(ran: Ran) -> str:
+    return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _report(tests: Ran) -> dict[str, Any]:

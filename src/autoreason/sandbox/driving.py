@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import builtins
 import json
+import linecache
 import os
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
@@ -31,6 +33,7 @@ EXHAUSTED = 14
 """The program, or a value of its, ran out of memory."""
 _LONGEST = 4000
 _NOTHING = object()
+_MORE = "tests.py"
 
 
 class Ended(BaseException):
@@ -273,33 +276,39 @@ def made(name: str, message: str) -> Exception:
 def drive(code: CodeType, channel: int) -> NoReturn:
     """Run the tests against the program at the other end, tell what failed, and leave with the verdict."""
     driver = Driver(channel)
-    always = json.loads(sys.stdin.read() or "[]")
+    wanted, more = json.loads(sys.stdin.read())
     sys.stdout = sys.stderr
     status, error = PASSED, None
     try:
-        exec(code, _surroundings(code, driver, always))
+        codes = [code, *_compiled(more)]
+        names = _surroundings(codes, driver, wanted)
+        for each in codes:
+            exec(each, names)
     except BaseException as raised:
         status, error = _judged(raised, driver), raised
     if driver.unfit or driver.lost:
         status = UNFIT if driver.unfit else LOST
-    called, got = driver.hang_up()
-    report = {
-        "called": called,
-        "got": got,
-        "trace": _trace(error, driver),
-        "line": _line(error, code),
-    }
-    report["reason"] = driver.unfit or driver.lost
-    sys.stderr.flush()
-    os.write(1, json.dumps(report).encode())
+    # The verdict stands; a report that cannot be made takes nothing from it.
+    with suppress(BaseException):
+        sys.stderr.flush()
+        os.write(1, json.dumps(_report(error, driver, code.co_filename)).encode())
     os._exit(status)
 
 
-def _surroundings(code: CodeType, driver: Driver, always: list[str]) -> dict[str, object]:
+def _compiled(source: str) -> list[CodeType]:
+    """Tests too long to come as a program; tracebacks show them all the same."""
+    if not source:
+        return []
+    linecache.cache[_MORE] = (len(source), None, source.splitlines(keepends=True), _MORE)
+    return [compile(source, _MORE, "exec", dont_inherit=True)]
+
+
+def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
     """The globals of the tests: modules are ours, names nobody else defines are the program's."""
     module = ModuleType("tests")
     sys.modules["tests"] = module
-    names = set(_names(code)) - set(vars(builtins)) | set(always)
+    named = {name for code in codes for name in _names(code)}
+    names = named - set(vars(builtins)) | set(always)
     ours = {name for name in names if name in sys.stdlib_module_names and name in sys.modules}
     module.__dict__.update((name, sys.modules[name]) for name in ours - set(always))
     module.__dict__.update(driver.names(sorted(names - ours | set(always))))
@@ -324,6 +333,20 @@ def _judged(error: BaseException, driver: Driver) -> int:
     return RAISED if error is driver.raised[0] else FAILED
 
 
+def _report(error: BaseException | None, driver: Driver, name: str) -> dict[str, str]:
+    """What helps to see why: the last call, the line that failed, the traceback."""
+    if error is None and not driver.lost:
+        return {}
+    called, got = driver.hang_up()
+    return {
+        "called": called,
+        "got": got,
+        "trace": _trace(error, driver),
+        "line": _line(error, name),
+        "reason": driver.unfit or driver.lost,
+    }
+
+
 def _trace(error: BaseException | None, driver: Driver) -> str:
     """The program's own traceback where it raised; otherwise that of the tests."""
     if error is None or isinstance(error, Ended):
@@ -334,8 +357,8 @@ def _trace(error: BaseException | None, driver: Driver) -> str:
     return "".join(traceback.format_exception(type(error), error, within))[-_LONGEST:]
 
 
-def _line(error: BaseException | None, code: CodeType) -> str:
+def _line(error: BaseException | None, name: str) -> str:
     """The line of the tests at which they failed."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
-    lines = [frame.line for frame in frames if frame.filename == code.co_filename]
-    return lines[-1] or "" if lines else ""
+    lines = [frame.line for frame in frames if frame.filename in (name, _MORE)]
+    return (lines[-1] or "")[:_LONGEST] if lines else ""

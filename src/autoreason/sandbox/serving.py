@@ -20,11 +20,15 @@ NAME = "solution"
 
 
 def serve(code: CodeType, channel: int) -> None:
-    """Run a program as a module and answer what is asked over the channel; what it raises is the caller's."""
+    """Run a program as a module and answer what is asked over the channel, until there is nobody to ask."""
     module = ModuleType(NAME)
     module.__file__ = code.co_filename
     sys.modules[NAME] = module
-    exec(code, module.__dict__)
+    try:
+        exec(code, module.__dict__)
+    except Exception as error:
+        print(_trace(error), end="", file=sys.stderr, flush=True)
+        raise SystemExit(1) from None
     served = Served(module.__dict__)
     try:
         while True:

@@ -113,7 +113,7 @@ class UnsafeSession:
         )
 
     def _command(self, channel: int | None) -> list[str]:
-        python = [getattr(sys, "_base_executable", sys.executable), "-P", "-s", "-S"]
+        python = [getattr(sys, "_base_executable", sys.executable), "-P", "-s"]
         if self._part in ("program", "checker"):
             return [*python, "solution.py"]
         return [*python, "-c", _FUNCTION, self._part, str(channel), str(_OURS)]
