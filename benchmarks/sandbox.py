@@ -24,7 +24,7 @@ from benchmarks.measure import Measure, for_information
 from benchmarks.server import ROOT
 
 _PROBLEMS = ROOT.parent / "shared" / "problems" / "stdio.jsonl"
-_TESTS = 5
+_TESTS = 4
 """Tests of each problem that are run."""
 _ROUNDS = 200
 _SMALL = "a, b = map(int, input().split())\nprint(a + b)\n"
@@ -37,14 +37,11 @@ class Rate(Struct, frozen=True, kw_only=True):
     tests: int
     ours: float
     reference: float
+    bare: float
+    """The reference with -I -S: without what a machine has its interpreter do at each start."""
     refused: tuple[str, ...]
     """Verdicts of ours on a solution known to be right, other than accepted."""
     different: tuple[str, ...]
-
-    @property
-    def ratio(self) -> float:
-        """How many tests of ours there are to one of the reference."""
-        return self.reference / self.ours
 
 
 def measure_sandbox() -> list[Measure]:
@@ -61,21 +58,26 @@ async def _measure() -> list[Measure]:
 
 
 async def _measure_small(sandbox: Sandbox) -> list[Measure]:
-    ours, theirs = [], []
+    ours, theirs, bare = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), _SMALL)
+        without_site = Reference(Path(folder), _SMALL, flags=("-I", "-S"))
         async with sandbox.open(_SMALL, Limits()) as session:
             for _ in range(_ROUNDS):
                 theirs.append(await _seconds(reference, b"20 22\n"))
                 ours.append(await _seconds(session, b"20 22\n"))
+                bare.append(await _seconds(without_site, b"20 22\n"))
     return [
-        _at_least("a small test in an open session, as a multiple", median(theirs) / median(ours), 4),
+        _at_least(
+            "a small test in an open session, as a multiple", median(theirs) / median(ours), 4
+        ),
         for_information(
             "sandbox",
-            f"the same in ms, ours ({sandbox.level}) and the reference",
-            f"{1000 * median(ours):.2f}, {1000 * median(theirs):.1f}",
+            f"the same in ms: ours ({sandbox.level}), the reference, the reference with -I -S",
+            ", ".join(f"{1000 * median(each):.1f}" for each in (ours, theirs, bare)),
             ours_ms=1000 * median(ours),
             reference_ms=1000 * median(theirs),
+            bare_ms=1000 * median(bare),
         ),
     ]
 
@@ -94,17 +96,24 @@ async def _measure_problems(sandbox: Sandbox) -> list[Measure]:
         return [for_information("sandbox", "tests a second on real problems", why)]
     rates = []
     for turn, problem in enumerate(read_problems(_PROBLEMS).problems):
-        rates.append(await _rate(sandbox, problem, ours_first=turn % 2 == 0))
+        rates.append(await rate(sandbox, problem, ours_first=turn % 2 == 0))
         _say(rates[-1])
-    tests = sum(rate.tests for rate in rates)
-    ours, reference = sum(rate.ours for rate in rates), sum(rate.reference for rate in rates)
-    refused = sum(len(rate.refused) for rate in rates)
-    different = [rate.problem for rate in rates if rate.different]
+    tests = sum(each.tests for each in rates)
+    ours, reference = sum(each.ours for each in rates), sum(each.reference for each in rates)
+    bare = median(each.bare / each.ours for each in rates)
+    refused = sum(len(each.refused) for each in rates)
+    different = sum(bool(each.different) for each in rates)
     return [
         _at_least(
             f"tests a second on the median of {len(rates)} problems, as a multiple",
-            median(rate.ratio for rate in rates),
+            median(each.reference / each.ours for each in rates),
             2.5,
+        ),
+        for_information(
+            "sandbox",
+            "the same against the reference with -I -S",
+            f"{bare:.2f} x",
+            value=bare,
         ),
         for_information(
             "sandbox",
@@ -124,16 +133,18 @@ async def _measure_problems(sandbox: Sandbox) -> list[Measure]:
         for_information(
             "sandbox",
             "problems whose verdicts differ from the reference, which gives input by a pipe",
-            f"{len(different)}{': ' if different else ''}{', '.join(different)}",
+            str(different),
+            value=different,
         ),
     ]
 
 
-async def _rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
+async def rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
+    """One problem's first tests, on both sides."""
     tests = problem.tests[:_TESTS]
     limits = limits_of(problem, tests)
     with tempfile.TemporaryDirectory() as folder:
-        reference = Reference(Path(folder), problem.solution, limits.seconds)
+        reference = Reference(Path(folder), problem.solution, seconds=limits.seconds)
         if not ours_first:
             theirs = await _hold(reference, problem, tests, limits)
         began = time.perf_counter()
@@ -142,12 +153,17 @@ async def _rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate
             ours = await _hold(session, problem, tests, limits)
         if ours_first:
             theirs = await _hold(reference, problem, tests, limits)
+        without_site = Reference(
+            Path(folder), problem.solution, seconds=limits.seconds, flags=("-I", "-S")
+        )
+        bare = await _hold(without_site, problem, tests, limits)
     pairs = list(zip(ours.verdicts, theirs.verdicts, strict=True))
     return Rate(
         problem=problem.id,
         tests=len(tests),
         ours=opening + ours.seconds,
         reference=theirs.seconds,
+        bare=bare.seconds,
         refused=tuple(one for one, _ in pairs if one != CodeVerdict.ACCEPTED),
         different=tuple(f"{one}, not {other}" for one, other in pairs if one != other),
     )
@@ -178,10 +194,17 @@ async def _hold(
 class Reference:
     """What one would write first: the interpreter itself on a file, with the input in a pipe."""
 
-    def __init__(self, folder: Path, program: str, seconds: float = 10.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        program: str,
+        *,
+        seconds: float = 10.0,
+        flags: tuple[str, ...] = (),
+    ) -> None:
         file = folder / "solution.py"
         file.write_text(program, encoding="utf-8")
-        self._command = [real_python(), str(file)]
+        self._command = [real_python(), *flags, str(file)]
         self._seconds = seconds
 
     async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
@@ -194,9 +217,7 @@ class Reference:
         except subprocess.TimeoutExpired:
             return Ran(ended="wall", wall=3 * self._seconds)
         ended = "exit" if done.returncode >= 0 else "signal"
-        return Ran(
-            ended=ended, status=abs(done.returncode), stdout=done.stdout, stderr=done.stderr
-        )
+        return Ran(ended=ended, status=abs(done.returncode), stdout=done.stdout, stderr=done.stderr)
 
 
 def _at_least(what: str, value: float, least: float) -> Measure:
@@ -210,6 +231,6 @@ def _at_least(what: str, value: float, least: float) -> Measure:
     )
 
 
-def _say(rate: Rate) -> None:
-    for said in rate.different:
-        print(f"  {rate.problem}: ours says {said}", file=sys.stderr, flush=True)
+def _say(rated: Rate) -> None:
+    for said in rated.different:
+        print(f"  {rated.problem}: ours says {said}", file=sys.stderr, flush=True)

@@ -18,7 +18,16 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
-from autoreason.sandbox.values import Gone, Malformed, TooMuch, Uncrossable, decode, encode, receive, send
+from autoreason.sandbox.values import (
+    Gone,
+    Malformed,
+    TooMuch,
+    Uncrossable,
+    decode,
+    encode,
+    receive,
+    send,
+)
 
 PASSED = 0
 FAILED = 10

@@ -108,7 +108,6 @@ def warm() -> None:
 def _name_the_exits() -> None:
     """`exit()` and `quit()`, which an interpreter without `site` lacks and many programs end with."""
     import builtins
-
     from _sitebuiltins import Quitter
 
     for name in ("exit", "quit"):

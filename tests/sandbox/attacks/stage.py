@@ -91,12 +91,16 @@ def _open(level: Level, python: str | None) -> Sandbox:
     return opened
 
 
-async def hold(staging: Staging, sandbox: Sandbox) -> list[Tried]:
-    """All of it, in a folder that is gone afterwards."""
-    adopt_orphans()
+def _folder() -> Path:
     root = Path(tempfile.mkdtemp(prefix="attacks-"))
     root.chmod(0o755)
     os.environ["HOME"] = str(root)
+    return root
+
+
+async def hold(staging: Staging, sandbox: Sandbox) -> list[Tried]:
+    """All of it, in a folder that is gone afterwards."""
+    root = _folder()
     try:
         tried = await try_all(sandbox, staging.attacks, root) if staging.attacks else []
         return tried + await try_functions(sandbox, staging.names)
@@ -109,6 +113,7 @@ def main() -> None:
     """Read what to try from the command line, print what came of it."""
     staging = msgspec.json.decode(sys.argv[1], type=Staging)
     python = None
+    adopt_orphans()
     if staging.ordinary and os.geteuid() == 0:
         become_ordinary()
         python = EVERYBODYS_PYTHON

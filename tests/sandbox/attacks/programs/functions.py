@@ -1,6 +1,6 @@
-r"""Functions: passing tests one cannot pass. Each program is to define `secret`, whose value only its tests know.
+"""Functions: passing tests one cannot pass. Each program is to define `secret`, whose value only its tests know.
 
-The tests are told in `trying_functions.py`: `secret(1)`, then `secret` of a list with that, and both equal to the answer.
+The tests are in `trying_functions.py`: `secret(1)`, then `secret` of a list with that, and both equal to the answer.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ FUNCTIONS: dict[str, str] = {
     "a reply that leaves": _FORGE
     + """
     def secret(_):
-        forge({'raised': 'SystemExit', 'message': '', 'trace': ''}, {'raised': 'BaseException', 'message': '0', 'trace': ''})
+        for name in ('SystemExit', 'BaseException', 'StopIteration'):
+            forge({'raised': name, 'message': '', 'trace': ''})
         os._exit(0)
     """,
     "replies before they are asked for": _FORGE

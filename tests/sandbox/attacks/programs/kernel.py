@@ -74,7 +74,8 @@ _GROUPS = {
         call('process_vm_writev', 311, 271, os.getpid(), 0, 0, 0, 0, 0)
         call('kcmp', 312, 272, os.getpid(), os.getpid(), 0, 1, 1)
         call('process_madvise', 440, 440, -1, 0, 0, 0, 0)
-        call('get_robust_list', 274, 100, int('@BYSTANDER@'), ctypes.byref(ctypes.c_long()), ctypes.byref(ctypes.c_long()))
+        place = ctypes.byref(ctypes.c_long())
+        call('get_robust_list', 274, 100, int('@BYSTANDER@'), place, place)
         call('move_pages', 279, 239, int('@BYSTANDER@'), 0, 0, 0, 0, 0)
         call('migrate_pages', 256, 238, int('@BYSTANDER@'), 0, 0, 0)
     """,
@@ -180,7 +181,8 @@ KERNEL = (
             if bit in (8, 16):
                 continue
             for low in (0, 17):
-                if libc.syscall(ctypes.c_long(220 if ARM else 56), ctypes.c_long(1 << bit | low), None, None, None, None) == 0:
+                number = ctypes.c_long(220 if ARM else 56)
+                if libc.syscall(number, ctypes.c_long(1 << bit | low), None, None, None, None) == 0:
                     time.sleep(1)
                     os._exit(0)
         time.sleep(0.3)
