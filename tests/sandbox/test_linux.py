@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.sandbox.rig import LEVELS, need_level, rigged
 
 from autoreason.sandbox.base import Level, Limits
 from autoreason.sandbox.linux import LinuxSandbox
-from tests.sandbox.rig import LEVELS, need_level, rigged
 
 each_level = pytest.mark.parametrize("level", LEVELS)
 LOOP = "print(1, flush=True)\nwhile True: pass"

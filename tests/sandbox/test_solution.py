@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits
-from tests.sandbox.rig import LEVELS, Rig, rigged
 
 SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
 

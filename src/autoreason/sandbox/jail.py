@@ -82,11 +82,12 @@ def _limit(what: int, most: int) -> None:
 
 
 def _become(uid: int) -> None:
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    if 0 in (*os.getresuid(), *os.getresgid()):
-        raise PermissionError("root could not be given up")
+    try:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        raise OSError(f"root cannot be given up for user {uid}: {error.strerror}") from error
 
 
 def _go_on_inside() -> None:

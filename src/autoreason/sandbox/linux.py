@@ -40,6 +40,7 @@ class LinuxSandbox:
         for number in reversed(range(self._workers)):
             self._free.put_nowait(number)
         self._turn = 0
+        self._closed = False
 
     @property
     def level(self) -> Level:
@@ -68,6 +69,7 @@ class LinuxSandbox:
 
     async def close(self) -> None:
         """End every process it started."""
+        self._closed = True
         tasks = [task for task in self._servers if task is not None]
         self._servers = [None] * self._workers
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
@@ -76,6 +78,8 @@ class LinuxSandbox:
 
     async def server(self, number: int) -> Server:
         """The fork server of a slot, started where there is none or it has died."""
+        if self._closed:
+            raise OSError("it is closed")
         task = self._servers[number]
         if task is not None and task.done() and not _serves(task):
             await self.discard(number)

@@ -65,7 +65,7 @@ REFUSED = frozenset(
 )
 """Of the standard library, those that do something when imported, or are of no use without a screen."""
 
-KNOWN = (sys.stdlib_module_names | {"_pydecimal", "_pylong", "_pydatetime", "_colorize"}) - REFUSED
+KNOWN = sys.stdlib_module_names - REFUSED
 
 _IMPORT = re.compile(
     r"""\b(?:from\s+(?P<package>[\w.]+)\s+import\s+\(?(?P<names>[\w\s,.*]+)
