@@ -12,6 +12,10 @@ SECTIONS = {
         "resume": "Go on with a run that paused or was killed.",
         "fork": "Start a new run from a text of an old one.",
     },
+    "Write programs": {
+        "check": "Run one program on a problem's tests; no model.",
+        "problems": "Look into sets of problems, and convert them.",
+    },
     "Look": {
         "runs": "List the runs in the journal.",
         "show": "Tell what happened in a run; --text for its text.",

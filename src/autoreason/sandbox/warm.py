@@ -11,6 +11,8 @@ from collections.abc import Iterator
 ALWAYS = (
     "_strptime",
     "array",
+    "autoreason.sandbox.driving",
+    "autoreason.sandbox.serving",
     "bisect",
     "cmath",
     "collections.abc",
@@ -100,6 +102,17 @@ def warm() -> None:
     """Import the usual modules."""
     for name in (*ALWAYS, *LATE, *(f"encodings.{each}" for each in ENCODINGS)):
         _try(name)
+    _name_the_exits()
+
+
+def _name_the_exits() -> None:
+    """`exit()` and `quit()`, which an interpreter without `site` lacks and many programs end with."""
+    import builtins
+
+    from _sitebuiltins import Quitter
+
+    for name in ("exit", "quit"):
+        setattr(builtins, name, Quitter(name, "Ctrl-D (i.e. EOF)"))
 
 
 def _first_words(names: str) -> Iterator[str]:

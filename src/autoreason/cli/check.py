@@ -1,0 +1,225 @@
+"""`autoreason check`: one program on the tests of one problem, without a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autoreason.assignment import Trial
+    from autoreason.examiner.trying import Tried
+    from autoreason.problems.problem import Problem
+
+UNHELD = 6
+"""Exit status where a test could not be held, which says nothing of the program."""
+EPILOG = """\b
+Exit status:
+  0    accepted on every test
+  1    not accepted
+  2    something given cannot be used
+  6    a test could not be held, which says nothing of the program
+"""
+_HEADINGS = ("test", "verdict", "time", "memory", "")
+_STYLES = {"accepted": "green", "sandbox_error": "yellow"}
+_PARTS = ("input", "expected", "got", "trace")
+
+unsafe_option = options.option(
+    "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other on this machine."
+)
+
+
+@click.command(cls=options.Taught, epilog=EPILOG)
+@click.argument("problem")
+@click.argument("solution", metavar="SOLUTION.py")
+@options.group(
+    "Tests",
+    options.option("--problem", "name", metavar="ID", help="Which problem of a set."),
+    options.option("--every", is_flag=True, help="Go on after a test that fails."),
+    options.option("--public-only", is_flag=True, help="Leave out the private tests."),
+)
+@options.group(
+    "Limits",
+    options.option(
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help="Processor seconds a test. [default: the problem's]",
+    ),
+    options.option(
+        "--memory-limit", type=int, metavar="MB", help="Of memory. [default: the problem's]"
+    ),
+    unsafe_option,
+)
+@options.json_option
+def check(
+    problem: str,
+    solution: str,
+    name: str | None,
+    every: bool,
+    public_only: bool,
+    time_limit: float | None,
+    memory_limit: int | None,
+    unsafe: bool,
+    as_json: bool,
+) -> int:
+    """Run one program on the tests of one problem, and show what each says.
+
+    No model is asked. PROBLEM is a file with one problem, or a set with --problem; SOLUTION is a
+    Python file; - reads either from standard input. Private tests are shown too: it is your file.
+
+    \b
+      autoreason check problem.json solution.py
+      autoreason check problems.jsonl solution.py --problem HumanEval/0 --every
+    """
+    import asyncio
+
+    from autoreason.cli.ending import print_json
+    from autoreason.examiner.trying import tests_of, try_program
+
+    if problem == solution == "-":
+        raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
+    found = _problem(problem, name, time_limit, memory_limit)
+    tests = tests_of(found, public_only=public_only)
+    program = _program(solution)
+    table = _Table(found, quiet=as_json)
+    with table:
+        tried = asyncio.run(
+            try_program(found, program, tests, every=every, unsafe=unsafe, tell=table.tell)
+        )
+    if as_json:
+        print_json(_as_object(tried, found))
+    else:
+        _conclude(tried, found, table.console)
+    return {"accepted": 0, "sandbox_error": UNHELD}.get(tried.verdict, 1)
+
+
+def _problem(
+    source: str, name: str | None, seconds: float | None, megabytes: int | None
+) -> Problem:
+    """The problem that is meant, under the limits asked for."""
+    from msgspec.structs import replace
+
+    from autoreason.problems.formats import read_problems
+    from autoreason.problems.problem import checked
+    from autoreason.problems.sets import find_problem
+
+    found = read_problems(source)
+    if name is None and len(found.problems) > 1:
+        raise InvalidInput(
+            f"{source} has {len(found.problems):,} problems; name one with --problem, "
+            f"such as --problem {found.problems[0].id}"
+        )
+    problem = found.problems[0] if name is None else find_problem(found.problems, name)
+    limits: dict[str, Any] = {"time_limit_s": seconds, "memory_limit_mb": megabytes}
+    given = {field: value for field, value in limits.items() if value is not None}
+    return checked(replace(problem, **given))
+
+
+def _program(source: str) -> str:
+    """A program from a file or from standard input."""
+    name = "standard input" if source == "-" else source
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except FileNotFoundError:
+        raise InvalidInput(f"no file {source}; check the name") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot read {source}: {error.strerror}; name another") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save the program as UTF-8") from None
+
+
+class _Table:
+    """A row a test, as each is done."""
+
+    def __init__(self, problem: Problem, *, quiet: bool) -> None:
+        from autoreason.cli.consoles import stderr_console, stdout_console
+
+        self.console = stdout_console()
+        self._problem, self._quiet = problem, quiet
+        self._status = stderr_console().status("starting the sandbox")
+
+    def __enter__(self) -> None:
+        self._status.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def tell(self, trial: Trial) -> None:
+        """Print a row, and the headings before the first."""
+        from rich.text import Text
+
+        self._status.update(f"test {trial.number + 1}")
+        if self._quiet or trial.verdict == "no_code":
+            return
+        if trial.number == 1:
+            self.console.print(Text(_row(_HEADINGS), style="dim"), soft_wrap=True)
+        cells = (
+            _name(self._problem, trial),
+            trial.verdict.replace("_", " "),
+            f"{trial.seconds:.3f} s",
+            f"{trial.memory / 1e6:.0f} MB",
+            trial.difference or trial.detail,
+        )
+        style = _STYLES.get(trial.verdict, "red")
+        line = Text(_row(cells))
+        line.stylize(style, 12, 12 + len(cells[1]))
+        self.console.print(line, soft_wrap=True)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    test, verdict, seconds, memory, more = cells
+    return f"{test:<12}{verdict:<15}{seconds:>9}{memory:>9}  {more}".rstrip()
+
+
+def _name(problem: Problem, trial: Trial) -> str:
+    from autoreason.examiner.trying import which_of
+
+    which, number = which_of(problem, trial.number)
+    return f"{which} {number}"
+
+
+def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
+    from rich.text import Text
+
+    failed = tried.failed
+    shown = [(part, getattr(failed, part)) for part in _PARTS] if failed else []
+    for part, text in shown:
+        if failed and text:
+            heading = f"\n{_name(problem, failed)}, {part}"
+            console.print(Text(heading, style="dim"), soft_wrap=True)
+            console.print(text.rstrip("\n"), soft_wrap=True)
+    if tried.run:
+        console.print()
+    console.print(Text(_sentence(tried, problem), style="bold"), soft_wrap=True)
+
+
+def _sentence(tried: Tried, problem: Problem) -> str:
+    verdict = tried.verdict.replace("_", " ")
+    held = f", {tried.run} held" if tried.run < tried.total else ""
+    failed = tried.failed
+    why = f" ({failed.detail})" if failed and failed.detail else ""
+    sandbox = "no sandbox" if tried.level == "none" else f"sandbox {tried.level}"
+    return f"{problem.id}: {verdict}{why}; {tried.passed} of {tried.total} passed{held}; {sandbox}"
+
+
+def _as_object(tried: Tried, problem: Problem) -> dict[str, Any]:
+    import msgspec
+
+    from autoreason.examiner.trying import which_of
+
+    rows = []
+    for trial in tried.tests:
+        which, number = which_of(problem, trial.number)
+        rows.append(msgspec.to_builtins(trial) | {"which": which, "number": number})
+    told: dict[str, Any] = msgspec.to_builtins(tried)
+    return told | {"tests": rows}

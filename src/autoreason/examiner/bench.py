@@ -1,0 +1,98 @@
+"""One program at work: what it takes to hold its tests is opened when the first of them is held."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Self
+
+from msgspec.structs import replace
+
+from autoreason.assignment import Example, Trial
+from autoreason.examiner.checking import LIMITS as CHECKER_LIMITS
+from autoreason.examiner.checking import check_answer, checker_source
+from autoreason.examiner.verdicts import (
+    LARGEST_OUTPUT,
+    judge_answer,
+    judge_calls,
+    judge_run,
+    room_for,
+)
+from autoreason.problems.problem import Problem, comparison
+from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
+
+
+def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
+    """What a program may take on these tests."""
+    return Limits(
+        seconds=problem.time_limit_s,
+        memory=problem.memory_limit_mb << 20,
+        output=max((room_for(test.output) for test in tests), default=room_for("")),
+    )
+
+
+class Bench:
+    """A program, and where the problem has one its checker, ready to run."""
+
+    def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: Limits) -> None:
+        self._sandbox, self._problem, self._program = sandbox, problem, program
+        self._limits = limits
+        self._tests_limits = replace(limits, output=LARGEST_OUTPUT)
+        self._comparison = comparison(problem)
+        self._stack = AsyncExitStack()
+        self._opened: dict[Part, Session] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def hold(self, test: Example) -> Trial:
+        """One test, with everything there is to tell of it."""
+        if self._problem.kind == "function":
+            return await self._call(test)
+        session = await self._session("program", self._program, self._limits)
+        ran = await session.run(test.input.encode())
+        trial = judge_run(ran, test, self._limits)
+        if trial is not None:
+            return trial
+        if not self._problem.checker_program:
+            return judge_answer(ran, test, self._comparison)
+        source = checker_source(self._problem.checker_program)
+        checker = await self._session("checker", source, CHECKER_LIMITS)
+        return await check_answer(checker, ran, test)
+
+    async def _session(self, part: Part, source: str, limits: Limits) -> Session:
+        if part not in self._opened:
+            opening = self._sandbox.open(source, limits, part=part)
+            self._opened[part] = await self._stack.enter_async_context(opening)
+        return self._opened[part]
+
+    async def _call(self, test: Example) -> Trial:
+        """A function's test: it calls, from a jail of its own, a program in another."""
+        candidate = await self._session("candidate", self._program, self._limits)
+        source, more = f"{self._problem.setup}\n{test.code}\n", ""
+        if len(source.encode()) > SOURCE_LIMIT:
+            source, more = self._problem.setup, test.code
+        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            async with (
+                self._sandbox.open(source, self._tests_limits, part="tests") as tests,
+                asyncio.TaskGroup() as both,
+            ):
+                called = both.create_task(candidate.run(b"", channel=theirs.fileno()))
+                calling = both.create_task(tests.run(wanted, channel=ours.fileno()))
+                called.add_done_callback(lambda _: _hang_up(theirs))
+                calling.add_done_callback(lambda _: _hang_up(ours))
+        return judge_calls(calling.result(), called.result(), test, self._limits)
+
+
+def _hang_up(end: socket.socket) -> None:
+    """Let the other side see that this one is over, although we still hold a copy of its end."""
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,78 @@
+"""A problem's own checker, for answers of which many are right; it runs in a jail like any program."""
+
+from __future__ import annotations
+
+import json
+
+from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.examiner.trimming import excerpt
+from autoreason.examiner.verdicts import (
+    BROKEN,
+    CHECKER_CRASHED,
+    CHECKER_NONSENSE,
+    accepted,
+    printed,
+    refused,
+)
+from autoreason.sandbox.base import Limits, Ran, Session
+
+LIMITS = Limits(seconds=20, memory=1 << 30, output=1 << 20)
+_REFUSED = "the checker refused this answer"
+_LONGEST = 400
+
+# What the checker itself prints goes to standard error, so that nothing in it is taken for its verdict.
+_ASKING = """
+
+def _autoreason_asks():
+    import json, sys
+    given = json.loads(sys.stdin.buffer.read())
+    out, sys.stdout = sys.stdout, sys.stderr
+    said = check(*given)
+    verdict = said if type(said) in (bool, str) else [repr(said)[:200]]
+    print("", json.dumps(verdict), sep="\\n", file=out, flush=True)
+
+_autoreason_asks()
+"""
+
+
+def checker_source(program: str) -> str:
+    """A checker as a program that reads its three texts and prints what it says."""
+    return program + _ASKING
+
+
+async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
+    """The verdict of the checker; where it fails, that is no result."""
+    texts = [test.input, printed(ran), test.output]
+    checked = await session.run(json.dumps(texts).encode())
+    said = _said(checked)
+    if said is True:
+        return accepted(ran)
+    if said is False:
+        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_REFUSED)
+    if isinstance(said, str) and said.strip():
+        why = excerpt(said, most=_LONGEST)
+        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=why)
+    return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=_failure(checked, said))
+
+
+def _said(checked: Ran) -> object:
+    """True, False or a sentence; anything else is not a verdict."""
+    if checked.ended != "exit" or checked.status != 0:
+        return None
+    try:
+        last = checked.stdout.rstrip().rpartition(b"\n")[2]
+        verdict: object = json.loads(last)
+    except ValueError:
+        return None
+    return verdict
+
+
+def _failure(checked: Ran, said: object) -> str:
+    if checked.ended == "broken":
+        return f"{BROKEN}: {checked.detail}" if checked.detail else BROKEN
+    if checked.ended == "exit" and checked.status == 0:
+        returned = said[0] if isinstance(said, list) and said else said
+        return f"{CHECKER_NONSENSE}: it returned {returned!s}"
+    last = checked.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    ended = "" if checked.ended == "exit" else checked.ended
+    return f"{CHECKER_CRASHED}: {excerpt(last or ended or 'it said nothing', most=_LONGEST)}"

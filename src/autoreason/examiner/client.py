@@ -1,0 +1,255 @@
+"""The loop's side of the examiner: starts its process, asks, and never sees a private test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import sys
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.assignment import Assignment, Examination, Examined
+from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
+from autoreason.examiner.messages import (
+    Answer,
+    Opened,
+    Opening,
+    Question,
+    Refusal,
+    framed,
+    read_told,
+)
+
+if TYPE_CHECKING:
+    from autoreason.problems.sets import Broken
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_TRIES = 2
+_PATIENCE = 5.0
+"""Seconds the process has to leave by itself."""
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+class _Waiting(Struct):
+    """A question that is not answered yet."""
+
+    question: Question
+    answer: asyncio.Future[Examined]
+    tries: int = 1
+
+
+class ExaminerClient:
+    """Asks an examiner that runs in a process of its own; where that dies, it is started once more."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._numbers = count()
+        self._waiting: dict[int, _Waiting] = {}
+        self._line: _Line | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        source: Path | str,
+        *,
+        unsafe: bool = False,
+        workers: int | None = None,
+        only: tuple[str, ...] = (),
+    ) -> ExaminerClient:
+        """An examiner for a file of problems, or for a set that was kept, by its digest."""
+        kept = isinstance(source, str) and _DIGEST.fullmatch(source)
+        client = cls(
+            Opening(
+                source="" if kept else str(source),
+                digest=str(source) if kept else "",
+                only=only,
+                unsafe=unsafe,
+                workers=workers,
+            )
+        )
+        await client._start()
+        return client
+
+    @property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The problems, as every role may see them."""
+        return self._opened.assignments
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """Records of the file that could not be used."""
+        return self._opened.broken
+
+    @property
+    def format(self) -> str:
+        """The format of the file's records."""
+        return self._opened.format
+
+    @property
+    def level(self) -> str:
+        """How well the sandbox holds."""
+        return self._opened.level
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why a better sandbox is not to be had here."""
+        return self._opened.reasons
+
+    @property
+    def digest(self) -> str:
+        """The name under which the set is kept."""
+        return self._opened.digest
+
+    async def examine(self, examination: Examination) -> Examined:
+        """The verdict on one program; many can be asked for at a time."""
+        if self._closed:
+            raise ProviderFailed("the examiner is closed; resume the run to open it again")
+        program = examination.program.encode("utf-8", "replace").decode()
+        question = Question(
+            number=next(self._numbers), examination=replace(examination, program=program)
+        )
+        answer: asyncio.Future[Examined] = asyncio.get_running_loop().create_future()
+        self._waiting[question.number] = _Waiting(question, answer)
+        try:
+            await self._send(question)
+            return await answer
+        finally:
+            self._waiting.pop(question.number, None)
+
+    async def close(self) -> None:
+        """Hang up, and see the process off."""
+        self._closed = True
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+        if self._line is not None:
+            await self._line.hang_up()
+        self._fail(ProviderFailed("the examiner was closed; resume the run to ask again"))
+
+    async def _start(self) -> None:
+        self._line = await _Line.connect()
+        try:
+            self._opened = await self._line.open(self._opening)
+        except BaseException:
+            await self._line.hang_up()
+            raise
+        # From now on the kept copy is what counts, whatever becomes of the file.
+        self._opening = replace(self._opening, source="", only=(), digest=self._opened.digest)
+        self._listening = asyncio.create_task(self._listen(self._line))
+
+    async def _listen(self, line: _Line) -> None:
+        while (told := await read_told(line.reader)) is not None:
+            if isinstance(told, Answer | Refusal) and told.number in self._waiting:
+                self._settle(self._waiting[told.number].answer, told)
+        await line.hang_up()
+        await self._restart()
+
+    def _settle(self, answer: asyncio.Future[Examined], told: Answer | Refusal) -> None:
+        if answer.done():
+            return
+        if isinstance(told, Answer):
+            answer.set_result(told.examined)
+        else:
+            answer.set_exception(_error(told))
+
+    async def _restart(self) -> None:
+        """Start the process once more and ask again; what it died of twice is not asked a third time."""
+        for waiting in self._waiting.values():
+            waiting.tries += 1
+            if waiting.tries > _TRIES and not waiting.answer.done():
+                waiting.answer.set_exception(
+                    ProviderFailed("the examiner died twice over one program; see `doctor`")
+                )
+        broken = self._opened.broken
+        try:
+            await self._start()
+        except AutoreasonError as error:
+            self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
+            self._closed = True
+            return
+        self._opened = replace(self._opened, broken=broken)
+        for waiting in list(self._waiting.values()):
+            if not waiting.answer.done():
+                await self._send(waiting.question)
+
+    async def _send(self, question: Question) -> None:
+        assert self._line is not None
+        # A line that is dead is noticed by whoever listens, and everything asked again.
+        with suppress(OSError):
+            await self._line.send(question)
+
+    def _fail(self, error: AutoreasonError) -> None:
+        for waiting in self._waiting.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(error)
+
+
+def _error(refusal: Refusal) -> AutoreasonError:
+    return InvalidInput(refusal.sentence) if refusal.mistake else ProviderFailed(refusal.sentence)
+
+
+class _Line:
+    """A process and the socket that is its standard input."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._process, self.reader, self._writer = process, reader, writer
+
+    @classmethod
+    async def connect(cls) -> _Line:
+        """Start the process; Ctrl-C in the terminal does not reach it."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "autoreason.examiner",
+                stdin=theirs.fileno(),
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={name: each for name, each in os.environ.items() if not _SECRET.search(name)},
+                start_new_session=True,
+            )
+        reader, writer = await asyncio.open_connection(sock=ours)
+        return cls(process, reader, writer)
+
+    async def open(self, opening: Opening) -> Opened:
+        """The set as the process found it."""
+        with suppress(OSError):
+            await self.send(opening)
+        told = await read_told(self.reader)
+        if isinstance(told, Opened):
+            return told
+        if isinstance(told, Refusal):
+            raise _error(told)
+        raise ProviderFailed("the examiner's process ended at its start; see `autoreason doctor`")
+
+    async def send(self, message: Opening | Question) -> None:
+        """Ask."""
+        self._writer.write(framed(message))
+        await self._writer.drain()
+
+    async def hang_up(self) -> None:
+        """Close the socket, which ends the process; one that stays is killed."""
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+        try:
+            await asyncio.wait_for(self._process.wait(), _PATIENCE)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()

@@ -1,0 +1,219 @@
+"""How a run of a program becomes a verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.examiner.trimming import ending, excerpt
+from autoreason.problems.comparing import Comparison, compare
+from autoreason.sandbox import driving
+from autoreason.sandbox.base import Ended, Limits, Ran
+
+BROKEN = "the sandbox failed"
+NO_CHECKER = "several answers are right and there is no checker"
+CHECKER_CRASHED = "the checker crashed"
+CHECKER_NONSENSE = "the checker gave no verdict"
+UNFIT = "the test cannot be held"
+REASONS = (BROKEN, NO_CHECKER, CHECKER_CRASHED, CHECKER_NONSENSE, UNFIT)
+"""Why there is no result, in words that tell nothing of a test."""
+
+SMALLEST_OUTPUT = 64 << 10
+LARGEST_OUTPUT = 16 << 20
+
+_LIMITED: dict[Ended, CodeVerdict] = {
+    "cpu": CodeVerdict.TIME_LIMIT,
+    "wall": CodeVerdict.TIME_LIMIT,
+    "memory": CodeVerdict.MEMORY_LIMIT,
+    "output": CodeVerdict.OUTPUT_LIMIT,
+    "broken": CodeVerdict.SANDBOX_ERROR,
+}
+
+
+def room_for(expected: str) -> int:
+    """Bytes that a program may print where this is expected."""
+    size = len(expected.encode("utf-8", "replace"))
+    return min(max(SMALLEST_OUTPUT, 4 * size), LARGEST_OUTPUT)
+
+
+def printed(ran: Ran) -> str:
+    """What a program wrote to standard output."""
+    return ran.stdout.decode("utf-8", "replace")
+
+
+def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
+    """The verdict of a run that did not come to a regular end; None where its answer is to be judged."""
+    verdict = _verdict(ran)
+    if verdict is None and len(ran.stdout) > room_for(test.output):
+        verdict = CodeVerdict.OUTPUT_LIMIT
+    if verdict is None:
+        return None
+    return Trial(
+        number=0,
+        verdict=verdict,
+        seconds=ran.seconds,
+        wall=ran.wall,
+        memory=ran.memory,
+        input=excerpt(test.input),
+        expected=excerpt(test.output),
+        got=excerpt(printed(ran)),
+        trace=_trace(ran),
+        detail=_detail(ran, verdict, limits),
+    )
+
+
+def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
+    """The verdict on what a program printed, by comparing."""
+    answer = printed(ran)
+    difference = compare(test.output, answer, how)
+    if difference is None:
+        return accepted(ran)
+    unclear = how.checker == "special"
+    return refused(
+        ran,
+        test,
+        verdict=CodeVerdict.SANDBOX_ERROR if unclear else CodeVerdict.WRONG_ANSWER,
+        difference=difference.said,
+        detail=NO_CHECKER if unclear else "",
+        places=(difference.expected_at, difference.got_at),
+    )
+
+
+def accepted(ran: Ran) -> Trial:
+    """A test that was passed."""
+    return Trial(
+        number=0,
+        verdict=CodeVerdict.ACCEPTED,
+        seconds=ran.seconds,
+        wall=ran.wall,
+        memory=ran.memory,
+    )
+
+
+def refused(
+    ran: Ran,
+    test: Example,
+    *,
+    verdict: CodeVerdict,
+    difference: str = "",
+    detail: str = "",
+    places: tuple[int, int] = (0, 0),
+) -> Trial:
+    """A test whose answer was not accepted, with what helps to see why."""
+    return Trial(
+        number=0,
+        verdict=verdict,
+        seconds=ran.seconds,
+        wall=ran.wall,
+        memory=ran.memory,
+        input=excerpt(test.input),
+        expected=excerpt(test.output, places[0]),
+        got=excerpt(printed(ran), places[1]),
+        difference=difference,
+        trace=_trace(ran),
+        detail=detail,
+    )
+
+
+def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Trial:
+    """The verdict of a function's tests: the tests' own end, and where the program fell, how it did."""
+    report = _report(tests)
+    verdict = _called(tests, program)
+    if verdict is CodeVerdict.ACCEPTED:
+        return accepted(program)
+    fallen = program if _verdict(program) else tests
+    why = str(report.get("reason", "")) or _detail(fallen, verdict, limits)
+    if verdict is CodeVerdict.SANDBOX_ERROR:
+        why = why if why.startswith(BROKEN) else f"{UNFIT}: {why or _last_line(tests)}"
+    return Trial(
+        number=0,
+        verdict=verdict,
+        seconds=program.seconds,
+        wall=program.wall,
+        memory=program.memory,
+        input=excerpt(test.code),
+        expected=excerpt(str(report.get("line", ""))),
+        got=excerpt(_returned(report)),
+        difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
+        trace=ending(str(report.get("trace", ""))) or _trace(fallen),
+        detail=why,
+    )
+
+
+_ENDS = {
+    driving.FAILED: CodeVerdict.WRONG_ANSWER,
+    driving.EXHAUSTED: CodeVerdict.MEMORY_LIMIT,
+}
+
+
+def _called(tests: Ran, program: Ran) -> CodeVerdict:
+    if "broken" in (tests.ended, program.ended):
+        return CodeVerdict.SANDBOX_ERROR
+    if tests.ended != "exit":
+        # Whatever kept the tests from ending came from the program: they have nothing else to wait for.
+        return _verdict(program) or _verdict(tests) or CodeVerdict.RUNTIME_ERROR
+    if tests.status == driving.PASSED:
+        return _verdict(program) or CodeVerdict.ACCEPTED
+    if tests.status in (driving.LOST, driving.RAISED):
+        return _verdict(program) or CodeVerdict.RUNTIME_ERROR
+    return _ENDS.get(tests.status, CodeVerdict.SANDBOX_ERROR)
+
+
+def _verdict(ran: Ran) -> CodeVerdict | None:
+    """What a run's end alone says; nothing where it ended well."""
+    if ran.ended in _LIMITED:
+        return _LIMITED[ran.ended]
+    return None if ran.ended == "exit" and ran.status == 0 else CodeVerdict.RUNTIME_ERROR
+
+
+def _detail(ran: Ran, verdict: CodeVerdict, limits: Limits) -> str:
+    match ran.ended:
+        case "cpu":
+            return f"over {limits.seconds:g} s of processor time"
+        case "wall":
+            return f"still running after {ran.wall:.1f} s by the clock"
+        case "memory":
+            return f"over {limits.memory >> 20:,} MB of memory"
+        case "broken":
+            return f"{BROKEN}: {ran.detail}" if ran.detail else BROKEN
+        case "signal":
+            return f"ended by {_signal(ran.status)}"
+    if verdict is CodeVerdict.OUTPUT_LIMIT:
+        return "printed far more than is expected"
+    return f"exit status {ran.status}" if verdict is CodeVerdict.RUNTIME_ERROR else ran.detail
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _trace(ran: Ran) -> str:
+    return ending(ran.stderr.decode("utf-8", "replace"))
+
+
+def _last_line(ran: Ran) -> str:
+    return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+
+
+def _report(tests: Ran) -> dict[str, Any]:
+    """What the tests told at their end; nothing where they could not."""
+    try:
+        report = json.loads(tests.stdout)
+    except ValueError:
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def _returned(report: dict[str, Any]) -> str:
+    called, got = report.get("called", ""), report.get("got", "")
+    return f"{called} returned {got}" if called and got else str(called)
+
+
+def _difference(report: dict[str, Any]) -> str:
+    line, returned = str(report.get("line", "")), _returned(report)
+    return f"does not hold: {line}" + (f" ({returned})" if returned else "")

@@ -1,0 +1,180 @@
+"""Sets of problems from files: what each record is, what could not be used, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.problems.contests import read_contest
+from autoreason.problems.fields import Record
+from autoreason.problems.functions import read_humaneval, read_mbpp
+from autoreason.problems.livecodebench import read_livecodebench
+from autoreason.problems.own import read_own
+from autoreason.problems.problem import Problem
+from autoreason.problems.sets import Broken, ProblemSet, digest_of
+
+LARGEST = 1 << 30
+"""Bytes of a file."""
+
+READERS: dict[str, Callable[[Record], Problem]] = {
+    "autoreason": read_own,
+    "CodeContests": read_contest,
+    "HumanEval": read_humaneval,
+    "LiveCodeBench": read_livecodebench,
+    "MBPP": read_mbpp,
+}
+_KNOWN = ", ".join(READERS)
+
+
+class _Entry(Struct):
+    line: int
+    record: Record | None
+    reason: str = ""
+
+
+def read_problems(source: Path | str) -> ProblemSet:
+    """The problems of a file, or of standard input by `-`; broken records are left out and told."""
+    name = "standard input" if str(source) == "-" else str(source)
+    entries = list(_entries(_read(source, name), name))
+    problems: dict[str, Problem] = {}
+    lines: dict[str, int] = {}
+    broken, formats = [], set()
+    for entry in entries:
+        try:
+            format_name, problem = _understood(entry)
+            if problem.id in problems:
+                raise InvalidInput(
+                    f"problem {problem.id!r} was already on line {lines[problem.id]}; "
+                    "give it another `id`"
+                )
+        except InvalidInput as error:
+            broken.append(Broken(line=entry.line, reason=str(error)))
+            continue
+        formats.add(format_name)
+        problems[problem.id], lines[problem.id] = problem, entry.line
+    if not problems:
+        raise InvalidInput(_nothing(name, broken))
+    usable = tuple(problems.values())
+    return ProblemSet(
+        problems=usable,
+        broken=tuple(broken),
+        format=", ".join(sorted(formats)),
+        digest=digest_of(usable),
+    )
+
+
+def format_of(record: Record) -> str | None:
+    """The name of a record's format, by its fields."""
+    has = record.keys().__contains__
+    if has("question_content"):
+        return "LiveCodeBench"
+    if has("description") and has("name"):
+        return "CodeContests"
+    if has("entry_point") and has("prompt"):
+        return "HumanEval"
+    if has("test_list") or (has("tests") and has("prompt")):
+        return "MBPP"
+    return "autoreason" if has("statement") or has("id") else None
+
+
+def _understood(entry: _Entry) -> tuple[str, Problem]:
+    if entry.record is None:
+        raise InvalidInput(entry.reason)
+    name = format_of(entry.record)
+    if name is None:
+        raise InvalidInput(f"this is no problem in a format that is known; known are {_KNOWN}")
+    return name, READERS[name](entry.record)
+
+
+def _read(source: Path | str, name: str) -> bytes:
+    if str(source) == "-":
+        data = sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        try:
+            with Path(source).expanduser().open("rb") as file:
+                data = file.read(LARGEST + 1)
+        except (FileNotFoundError, RuntimeError):
+            # The latter where a leading ~ names a user that does not exist.
+            raise InvalidInput(f"no file {name}; check the name") from None
+        except IsADirectoryError:
+            raise InvalidInput(f"{name} is a folder; name a file of problems in it") from None
+        except OSError as error:
+            raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
+    if len(data) > LARGEST:
+        raise InvalidInput(f"{name} is over {LARGEST >> 30} GiB; split it")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _entries(data: bytes, name: str) -> Iterator[_Entry]:
+    """One JSON object, a list of them, or one on each line."""
+    if not data.strip():
+        raise InvalidInput(f"{name} is empty; give problems as JSON, one a line or in a list")
+    whole = _decoded(data) if _is_one_value(data) else None
+    if isinstance(whole, list):
+        for number, record in enumerate(whole, 1):
+            yield _entry(number, record)
+    elif isinstance(whole, dict):
+        yield _entry(1, whole)
+    elif name.endswith(".json"):
+        raise InvalidInput(f"{name} is not valid JSON{_where(data)}; correct it")
+    else:
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if line.strip():
+                yield _line(number, line)
+
+
+def _is_one_value(data: bytes) -> bool:
+    """Whether it may be; a file of many lines, each an object, is not read twice."""
+    start = data.lstrip()
+    first = start.partition(b"\n")[0]
+    return start[:1] == b"[" or len(first) == len(start.rstrip()) or _decoded(first) is None
+
+
+def _entry(number: int, record: Any) -> _Entry:
+    if isinstance(record, dict):
+        return _Entry(number, record)
+    return _Entry(number, None, "this is no JSON object; give one for each problem")
+
+
+def _line(number: int, line: bytes) -> _Entry:
+    try:
+        return _entry(number, msgspec.json.decode(line))
+    except UnicodeDecodeError:
+        return _Entry(number, None, "this is not UTF-8 text; save it as such")
+    except (msgspec.DecodeError, RecursionError):
+        return _Entry(number, None, "this is not valid JSON; correct it")
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _where(data: bytes) -> str:
+    """The line at which JSON breaks off."""
+    import json
+
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        return f" at line {error.lineno}"
+    except UnicodeDecodeError:
+        return " (it is not UTF-8 text)"
+    except RecursionError:
+        return " (it is nested too deeply)"
+    return ""
+
+
+def _nothing(name: str, broken: list[Broken]) -> str:
+    first = broken[0]
+    if len(broken) == 1:
+        return f"{name}: {first.reason}"
+    return f"{name} holds no usable problem; the first, on line {first.line}: {first.reason}"

@@ -1,0 +1,108 @@
+"""Problems that ask for a function: HumanEval and MBPP, in the forms in which they go round."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from autoreason.assignment import Example
+from autoreason.errors import InvalidInput
+from autoreason.problems.docstrings import (
+    asserted_examples,
+    docstring_of,
+    expectations,
+    other_definitions,
+)
+from autoreason.problems.fields import Record, named, text, texts
+from autoreason.problems.own import convert
+from autoreason.problems.problem import Problem
+
+
+def read_humaneval(raw: Record) -> Problem:
+    """The docstring's examples are public; the `check` function is the one private test."""
+    name, prompt = text(raw, "entry_point"), text(raw, "prompt")
+    body = text(raw, "canonical_solution" if "canonical_solution" in raw else "solution", "")
+    hidden = text(raw, "test")
+    # A body alone is indented and needs the signature before it; `pass` stands in for one.
+    starter = prompt.strip() + "\n"
+    whole = f"{prompt}{body}" if body.strip() else f"{starter}    pass\n"
+    examples = asserted_examples(docstring_of(whole, name), name)
+    return convert(
+        {
+            "id": str(raw.get("task_id", raw.get("id"))),
+            "statement": f"Write the function `{name}`. It does what its docstring says:\n\n"
+            f"```python\n{starter}```",
+            "title": name,
+            "kind": "function",
+            "entry_point": name,
+            "starter": starter,
+            "setup": other_definitions(f"{starter}    pass\n", name),
+            "public_tests": tuple(
+                Example(code=example)
+                for example in examples
+                if not _contradicts(example, hidden, name)
+            ),
+            "private_tests": (Example(code=f"{hidden.strip()}\n\ncheck({name})"),),
+            "solution": whole if body.strip() else "",
+            "source": "HumanEval",
+        }
+    )
+
+
+def _contradicts(example: str, hidden: str, name: str) -> bool:
+    """Docstrings are not always right: some show other values than the tests want."""
+    wanted = expectations(hidden, "candidate")
+    shown = expectations(example, name)
+    return any(
+        _value(wanted[call]) != _value(value) for call, value in shown.items() if call in wanted
+    )
+
+
+def _value(literal: str) -> Any:
+    return ast.literal_eval(literal)
+
+
+def read_mbpp(raw: Record) -> Problem:
+    """The first assert is public, the others are private, and so are the full edition's challenge tests."""
+    number = raw.get("task_id", raw.get("id"))
+    asserts = texts(raw, "test_list" if "test_list" in raw else "tests")
+    if not asserts:
+        raise InvalidInput(f"{named(raw)}: it has no tests; give `test_list`")
+    # The hand-checked edition changed statements and tests, and not the challenge tests.
+    challenges = texts(raw, "challenge_test_list") if "text" in raw else []
+    solution = text(raw, "code" if "code" in raw else "solution", "")
+    setup = [*texts(raw, "test_imports"), text(raw, "test_setup_code", "")]
+    name = called_function("\n".join(asserts), solution)
+    wish = text(raw, "text" if "text" in raw else "prompt").strip()
+    example = f"\n\nThe function is called `{name}`. This must hold:\n\n```python\n{asserts[0].strip()}\n```"
+    return convert(
+        {
+            "id": number if isinstance(number, str) else f"MBPP/{number}",
+            "statement": wish + example if wish else "",
+            "title": name,
+            "kind": "function",
+            "entry_point": name,
+            "setup": "\n".join(line for line in setup if line.strip()),
+            "public_tests": (Example(code=asserts[0]),),
+            "private_tests": tuple(Example(code=one) for one in (*asserts[1:], *challenges)),
+            "solution": solution,
+            "source": "MBPP",
+        }
+    )
+
+
+def called_function(asserts: str, solution: str = "") -> str:
+    """The function that tests are about: one the solution defines, or the first that Python does not know."""
+    try:
+        tree = ast.parse(asserts)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    called = [
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    defined = [name for name in called if f"def {name}(" in solution.replace(" (", "(")]
+    unknown = [name for name in called if not hasattr(builtins, name)]
+    return next(iter([*defined, *unknown]), "")

@@ -1,0 +1,91 @@
+"""A set of problems: what is in it, what was left out, and its name by content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.problems.own import encode_set
+from autoreason.problems.problem import Problem, assigned
+
+
+class Broken(Struct, frozen=True, kw_only=True):
+    """A record that could not be used."""
+
+    line: int
+    """Of the file; where a JSON list was given, which of its entries. From 1."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}"
+
+
+class ProblemSet(Struct, frozen=True, kw_only=True):
+    """What a file holds."""
+
+    problems: tuple[Problem, ...]
+    broken: tuple[Broken, ...] = ()
+    format: str
+    """The format of the records; several joined by commas."""
+    digest: str
+    """SHA-256 of the problems as `encode_set` writes them."""
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """The problems of one kind and difficulty."""
+
+    kind: str
+    difficulty: str
+    problems: int
+    public_tests: int
+    private_tests: int
+    without_public_tests: int
+    unfair: int
+    """Those that cannot be examined fairly."""
+
+
+def digest_of(problems: Sequence[Problem]) -> str:
+    """The name of a set by what is in it."""
+    return hashlib.sha256(encode_set(problems)).hexdigest()
+
+
+def find_problem(problems: Sequence[Problem], name: str) -> Problem:
+    """The problem of that id; one sentence with what may have been meant where there is none."""
+    by_id = {problem.id: problem for problem in problems}
+    if name in by_id:
+        return by_id[name]
+    holding = [one for one in by_id if name and name.lower() in one.lower()]
+    near = holding or get_close_matches(name, by_id, n=3) or list(by_id)
+    more = " …" if len(near) > 3 else ""
+    raise InvalidInput(f"no problem {name!r} in this set; there is {', '.join(near[:3])}{more}")
+
+
+def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
+    """How many problems and tests there are of each kind and difficulty."""
+    kinds = Counter((problem.kind, problem.difficulty) for problem in problems)
+    return tuple(_share(problems, *which) for which in sorted(kinds, key=_order))
+
+
+def _share(problems: Sequence[Problem], kind: str, difficulty: str) -> Share:
+    held = [one for one in problems if (one.kind, one.difficulty) == (kind, difficulty)]
+    return Share(
+        kind=kind,
+        difficulty=difficulty,
+        problems=len(held),
+        public_tests=sum(len(one.public_tests) for one in held),
+        private_tests=sum(len(one.private_tests) for one in held),
+        without_public_tests=sum(not one.public_tests for one in held),
+        unfair=sum(bool(assigned(one).remark) for one in held),
+    )
+
+
+def _order(which: tuple[str, str]) -> tuple[str, int, str]:
+    """Words from easy to hardest; letters as they are."""
+    kind, difficulty = which
+    words = ("easy", "medium", "hard", "harder", "hardest")
+    return kind, words.index(difficulty) if difficulty in words else len(words), difficulty

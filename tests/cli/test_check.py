@@ -1,0 +1,207 @@
+"""`check` runs one program on one problem, and `problems check` every known solution; no model is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+
+from autoreason.sandbox import levels
+
+PROBLEM = {
+    "id": "adding",
+    "statement": "Add two numbers.",
+    "time_limit_s": 1,
+    "public_tests": [["1 2\n", "3\n"]],
+    "private_tests": [["5 6\n", "11\n"], ["7 7\n", "14\n"], ["8 8\n", "16\n"]],
+    "solution": "print(sum(map(int, input().split())))",
+}
+RIGHT = "print(sum(map(int, input().split())))"
+WRONG = "a, b = map(int, input().split())\nprint(a + b if a != 7 else 15)"
+
+
+@pytest.fixture
+def problem(inside: Inside) -> str:
+    """A file with one problem."""
+    return inside.write("problem.json", json.dumps(PROBLEM))
+
+
+@pytest.fixture
+def problems(inside: Inside) -> str:
+    """A file with two problems and a broken line."""
+    other = PROBLEM | {"id": "other", "solution": "print(3)"}
+    return inside.write("set.jsonl", f"{json.dumps(PROBLEM)}\n{json.dumps(other)}\nnonsense\n")
+
+
+def test_a_right_program_is_accepted_test_by_test(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("solution.py", RIGHT))
+    assert said.status == 0
+    head, *rows, _, conclusion = said.out.splitlines()
+    assert head.split() == ["test", "verdict", "time", "memory"]
+    assert [row[:9].strip() for row in rows] == ["public 1", "private 1", "private 2", "private 3"]
+    assert all("accepted" in row and " MB" in row for row in rows)
+    assert conclusion.startswith("adding: accepted; 4 of 4 passed; sandbox ")
+
+
+def test_a_wrong_one_stops_and_shows_the_first_difference(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("solution.py", WRONG))
+    assert said.status == 1
+    assert "private 3" not in said.out
+    assert "private 2   wrong answer" in said.out
+    assert "line 1, token 1: expected 14, got 15" in said.out
+    assert "\nprivate 2, input\n7 7\n\nprivate 2, expected\n14\n\nprivate 2, got\n15\n" in said.out
+    assert said.out.splitlines()[-1].startswith("adding: wrong answer; 2 of 4 passed, 3 held;")
+
+
+def test_a_crash_shows_the_traceback(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("solution.py", "x = []\nprint(x[1])"))
+    assert said.status == 1
+    assert "    print(x[1])" in said.out
+    assert "IndexError: list index out of range" in said.out
+
+
+def test_every_test_is_held_where_that_is_asked_for(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("s.py", WRONG), "--every", "--json")
+    assert said.status == 1
+    told = said.json
+    assert (told["verdict"], told["passed"], told["run"]) == ("wrong_answer", 3, 4)
+    assert [(test["which"], test["number"]) for test in told["tests"]] == [
+        ("public", 1),
+        ("private", 1),
+        ("private", 2),
+        ("private", 3),
+    ]
+
+
+def test_private_tests_can_be_left_out(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("s.py", WRONG), "--public-only", "--json")
+    assert said.status == 0
+    assert said.json["total"] == 1
+
+
+def test_limits_can_be_set(inside: Inside, problem: str) -> None:
+    slow = inside.write("s.py", "for _ in range(10**8): pass")
+    said = inside("check", problem, slow, "--time-limit", "0.1", "--json")
+    assert said.json["verdict"] == "time_limit"
+    assert said.json["tests"][0]["detail"] == "over 0.1 s of processor time"
+    large = inside.write("s.py", "x = bytearray(100 << 20)\n" + RIGHT)
+    assert inside("check", problem, large).status == 0
+    said = inside("check", problem, large, "--memory-limit", "50")
+    assert "over 50 MB of memory" in said.out
+
+
+def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -> None:
+    solution = inside.write("s.py", RIGHT)
+    assert inside("check", problems, solution, "--problem", "other").status == 0
+    sentence = inside("check", problems, solution).sentence
+    assert sentence == "set.jsonl has 2 problems; name one with --problem, such as --problem adding"
+    assert "no problem 'third' in this set" in (
+        inside("check", problems, solution, "--problem", "third").sentence
+    )
+
+
+def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem: str) -> None:
+    right = inside.write("s.py", RIGHT)
+    (inside.folder / "latin.py").write_bytes("print('é')".encode("latin-1"))
+    refusals = {
+        ("nowhere.json", right): "no file nowhere.json; check the name",
+        (problem, "nowhere.py"): "no file nowhere.py; check the name",
+        (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
+        (problem, "."): "cannot read .: Is a directory; name another",
+        ("-", "-"): "only one of PROBLEM and SOLUTION can be -; name a file for the other",
+        (problem, right, "--time-limit", "99"): "problem 'adding': `time_limit_s` must be over 0",
+        (problem, right, "--memory-limit", "1"): "problem 'adding': `memory_limit_mb` must be",
+    }
+    for arguments, sentence in refusals.items():
+        said = inside("check", *arguments)
+        assert said.status == 2
+        assert said.sentence.startswith(sentence)
+    none = inside.write("none.json", json.dumps(PROBLEM | {"public_tests": []}))
+    assert inside("check", none, right, "--public-only").sentence == (
+        "problem 'adding' has no public tests; leave out --public-only"
+    )
+    empty = inside.write(
+        "empty.json", json.dumps(PROBLEM | {"public_tests": [], "private_tests": []})
+    )
+    assert "it has no tests" in inside("check", empty, right).sentence
+
+
+def test_an_empty_program_is_no_code(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("s.py", "\n"))
+    assert said.status == 1
+    assert said.out.startswith("adding: no code (there is no program); 0 of 4 passed")
+
+
+def test_a_test_that_cannot_be_held_has_a_status_of_its_own(inside: Inside) -> None:
+    crash = "def check(input, output, expected): return int('x')"
+    broken = PROBLEM | {"checker_program": crash}
+    said = inside("check", inside.write("p.json", json.dumps(broken)), inside.write("s.py", RIGHT))
+    assert said.status == 6
+    assert "sandbox error (the checker crashed: ValueError" in said.out
+
+
+def test_without_a_sandbox_nothing_is_run_unless_it_is_said(
+    inside: Inside, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(levels, "find_level", lambda *_: levels.Found("none", ("this is a test",)))
+    mark = inside.folder / "mark"
+    program = inside.write("s.py", f"open({str(mark)!r}, 'w').close()\n{RIGHT}")
+    said = inside("check", problem, program)
+    assert said.status == 2
+    assert "--unsafe" in said.sentence
+    assert not mark.exists()
+    said = inside("check", problem, program, "--unsafe")
+    assert said.status == 0
+    assert "no sandbox" in said.out
+    assert mark.exists()
+
+
+def test_a_program_may_come_from_standard_input(shell: Shell) -> None:
+    (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
+    said = shell("check", "problem.json", "-", stdin=RIGHT)
+    assert said.returncode == 0, said.stderr
+    (shell.home / "s.py").write_text(RIGHT)
+    assert shell("check", "-", "s.py", stdin=json.dumps(PROBLEM)).returncode == 0
+
+
+def test_a_functions_failure_shows_the_call(inside: Inside) -> None:
+    problem = {
+        "id": "double",
+        "statement": "Write double(x).",
+        "entry_point": "double",
+        "public_tests": ["assert double(3) == 6"],
+    }
+    path = inside.write("p.json", json.dumps(problem))
+    said = inside("check", path, inside.write("s.py", "def double(x): return x"))
+    assert "does not hold: assert double(3) == 6 (double(3) returned 3)" in said.out
+
+
+def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> None:
+    said = inside("problems", "check", problems)
+    assert said.status == 1
+    failed, left_out, conclusion = said.out.splitlines()
+    assert failed == "other: wrong answer on test 2: line 1, token 1: expected 11, got 3"
+    assert left_out.startswith("left out: line 3: ")
+    assert conclusion.startswith("1 of 2 known solutions accepted, 6 tests; sandbox ")
+    told = inside("problems", "check", problems, "--json").json
+    assert (told["solutions"], told["accepted"]) == (2, 1)
+    assert told["failed"][0]["problem"] == "other"
+
+
+def test_a_set_without_solutions_has_nothing_to_check(inside: Inside) -> None:
+    path = inside.write("p.json", json.dumps(PROBLEM | {"solution": ""}))
+    assert inside("problems", "check", path).sentence == (
+        "no problem in p.json has a `solution`; give one to check it"
+    )
+
+
+def test_programs_cannot_write_to_the_users_folder(inside: Inside, problem: str) -> None:
+    mark = Path(os.path.realpath(inside.folder)) / "mark"
+    program = inside.write("s.py", f"open({str(mark)!r}, 'w').close()")
+    said = inside("check", problem, program)
+    assert said.status == 1
+    assert not mark.exists()

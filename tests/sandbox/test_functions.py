@@ -1,0 +1,301 @@
+"""Functions are called across a process boundary, and nothing but plain values comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from autoreason.sandbox import driving
+from autoreason.sandbox.base import Limits, Ran, Sandbox
+from autoreason.sandbox.levels import find_level, open_sandbox
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+]
+LIMITS = Limits(seconds=2, memory=128 << 20, output=1 << 16)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """One for all of these tests."""
+    opened = open_sandbox(workers=1)
+    yield opened
+    await opened.close()
+
+
+class Held(NamedTuple):
+    """How both sides ended."""
+
+    tests: Ran
+    program: Ran
+
+    @property
+    def status(self) -> int:
+        """The tests' own end."""
+        assert self.tests.ended == "exit", self
+        return self.tests.status
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the tests told."""
+        told: dict[str, Any] = json.loads(self.tests.stdout)
+        return told
+
+
+async def hold(sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = "") -> Held:
+    """Tests against a program, each in a jail of its own."""
+    ours, theirs = socket.socketpair()
+
+    def hang_up(end: socket.socket) -> None:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+    with ours, theirs:
+        async with (
+            sandbox.open(program, LIMITS, part="candidate") as called,
+            sandbox.open(tests, LIMITS, part="tests") as calling,
+            asyncio.TaskGroup() as both,
+        ):
+            running = both.create_task(called.run(b"", channel=theirs.fileno()))
+            asked = json.dumps([wanted, more]).encode()
+            testing = both.create_task(calling.run(asked, channel=ours.fileno()))
+            running.add_done_callback(lambda _: hang_up(theirs))
+            testing.add_done_callback(lambda _: hang_up(ours))
+    return Held(testing.result(), running.result())
+
+
+VALUES = [
+    *("None", "True", "10**5000", "-0.0", "float('inf')", "1e-320", "3 + 2j"),
+    *("'a\\ud800'", "b'\\x00\\xff'", "[]", "(1, [2, (3,)])", "{1: {2}, (3,): None}"),
+    *("{1, 2}", "frozenset({(1, 2)})", "range(3, 9, 2)", "bytearray(b'x')"),
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+async def test_plain_values_go_and_come_equal_and_of_the_same_type(
+    sandbox: Sandbox, value: str
+) -> None:
+    tests = f"assert f() == {value}\nassert type(f()) is type({value})\nassert same({value})"
+    program = (
+        f"def f(): return {value}\ndef same(x): return x == {value} and type(x) is type({value})"
+    )
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.PASSED, held
+    assert (held.program.ended, held.program.status) == ("exit", 0)
+
+
+HONEST = {
+    "keywords": ("def f(a, *, b=1): return a - b", "assert f(5, b=2) == 3"),
+    "a generator": ("def f(n):\n    yield from range(n)", "assert list(f(3)) == [0, 1, 2]"),
+    "an endless one": (
+        "from itertools import count\nf = count",
+        "from itertools import islice\nassert list(islice(f(), 2)) == [0, 1]",
+    ),
+    "a class": (
+        "class Stack:\n    def __init__(self): self.items = []\n"
+        "    def push(self, x): self.items.append(x)\n    def __len__(self): return len(self.items)",
+        "s = Stack()\ns.push(3)\ns.push(4)\nassert s.items == [3, 4] and len(s) == 2",
+    ),
+    "its objects handed back": (
+        "class Node:\n    def __init__(self, v): self.v, self.next = v, None\n"
+        "def total(n): return n.v + total(n.next) if n else 0",
+        "a = Node(1)\na.next = Node(2)\nassert total(a) == 3\nassert a.next is a.next",
+    ),
+    "a constant": ("LIMIT = 7", "assert LIMIT == 7"),
+    "work in place": (
+        "def sort(xs): xs.sort()",
+        "xs = [3, 1, 2]\nassert sort(xs) is None\nassert xs == [1, 2, 3]",
+    ),
+    "an expected exception": (
+        "class Bad(ValueError): pass\ndef f(): raise Bad('no')",
+        "try:\n    f()\nexcept ValueError as e:\n    assert str(e) == 'no'\nelse:\n    assert False",
+    ),
+    "a name that Python has too": ("def sum(a, b): return a * b", "assert sum(2, 3) == 6"),
+    "tests with helpers": (
+        "def f(x): return x",
+        "import math\ndef near(a, b): return math.isclose(a, b)\nassert near(f(0.3), 0.1 + 0.2)",
+    ),
+    "what it prints": ("def f():\n    print('x' * 100)\n    return 1", "assert f() == 1"),
+    "a deque in a list": (
+        "from collections import deque\ndef f(): return [deque([1])]",
+        "assert list(f()[0]) == [1] and f()[0][0] == 1",
+    ),
+    "what only a script does": (
+        "def f(): return 1\nif __name__ == '__main__':\n    raise SystemExit(3)",
+        "assert f() == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+async def test_what_an_honest_program_does_works_across_the_boundary(
+    sandbox: Sandbox, name: str
+) -> None:
+    program, tests = HONEST[name]
+    held = await hold(sandbox, program, tests, "sum")
+    assert held.status == driving.PASSED, held
+    assert (held.program.ended, held.program.status) == ("exit", 0)
+
+
+EQUAL = "class E:\n    def __eq__(s, o): return True\n    __ne__ = __lt__ = __le__ = __eq__\n"
+ON_THE_WIRE = (
+    "import os, json\ndef say(m):\n    b = m if isinstance(m, bytes) else json.dumps(m).encode()\n"
+    "    os.write(3, len(b).to_bytes(4, 'big') + b)\n"
+)
+CHEATS = {
+    "an object that equals everything": (EQUAL + "def f(x): return E()", driving.FAILED),
+    "one in a list": (EQUAL + "def f(x): return [E()]", driving.FAILED),
+    "a number that equals everything": (
+        "class E(int):\n    def __eq__(s, o): return True\n    __hash__ = int.__hash__\n"
+        "def f(x): return E(5)",
+        driving.FAILED,
+    ),
+    "an answer of another type": ("def f(x): return str(x + 1)", driving.FAILED),
+    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", driving.LOST),
+    "leaving at once": ("import os\ndef f(x): os._exit(0)", driving.LOST),
+    "leaving while it is loaded": ("raise SystemExit(0)", driving.LOST),
+    "an exception that ends the tests": ("def f(x): raise SystemExit", driving.LOST),
+    "an exception that ends a loop": ("def f(x): raise StopIteration", driving.RAISED),
+    "a generator's exit": ("def f(x): raise GeneratorExit", driving.RAISED),
+    "an interruption": ("def f(x): raise KeyboardInterrupt", driving.RAISED),
+    "no such function": ("def g(x): return x + 1", driving.RAISED),
+    "an exception": ("def f(x): return x / 0", driving.RAISED),
+    "no memory": ("def f(x): return bytearray(1 << 40)", driving.EXHAUSTED),
+    "a forged value": (
+        ON_THE_WIRE + "def f(x):\n    say({'value': {'is': {'t': 5}}})",
+        driving.LOST,
+    ),
+    "forged names": (
+        ON_THE_WIRE + "say({'value': {'f': 1, 'assertEqual': 2, '__builtins__': {'d': []}}})",
+        driving.LOST,
+    ),
+    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", driving.LOST),
+    "a message without end": ("import os\nos.write(3, b'\\xff\\xff\\xff\\xff')", driving.LOST),
+    "a forged exit": (
+        ON_THE_WIRE + "say({'raised': 'SystemExit', 'message': '0', 'trace': ''})",
+        11,
+    ),
+    "replies in advance": (
+        ON_THE_WIRE + "def f(x):\n    for _ in range(9): say({'value': {'is': True}})",
+        driving.FAILED,
+    ),
+    "a closed channel": ("import os\ndef f(x):\n    os.close(3)\n    return 6", driving.LOST),
+    "values too large": ("def f(x): return 'x' * (20 << 20)", driving.RAISED),
+    "values too deep": (
+        "def f(x):\n    v = []\n    for _ in range(900): v = [v]\n    return v",
+        driving.RAISED,
+    ),
+    "the argument changed": ("def f(x):\n    return None", driving.FAILED),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
+    sandbox: Sandbox, name: str
+) -> None:
+    program, status = CHEATS[name]
+    held = await hold(sandbox, program, "assert f(5) == 6")
+    assert held.status == status, held
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "try:\n    f(5)\nexcept Exception:\n    pass",
+        "try:\n    f(5)\nexcept BaseException:\n    pass",
+        "try:\n    f(5)\nfinally:\n    raise SystemExit(0)",
+    ],
+)
+async def test_a_program_that_is_gone_fails_even_tests_that_expect_an_exception(
+    sandbox: Sandbox, tests: str
+) -> None:
+    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", tests)
+    assert held.status == driving.LOST
+
+
+@pytest.mark.parametrize(
+    ("program", "ended"),
+    [
+        ("def f():\n    while True: pass", "cpu"),
+        ("import time\ndef f(): time.sleep(60)", "wall"),
+        ("def f():\n    while True: print('x' * 10000)", "output"),
+    ],
+)
+async def test_a_limit_is_hit_by_the_program_and_the_tests_lose_it(
+    sandbox: Sandbox, program: str, ended: str
+) -> None:
+    held = await hold(sandbox, program, "assert f() == 1")
+    assert held.program.ended == ended
+    assert held.tests.ended == "wall" or held.status in (driving.LOST, driving.RAISED)
+
+
+async def test_a_change_to_an_argument_comes_back_only_where_nothing_is_returned(
+    sandbox: Sandbox,
+) -> None:
+    program = "def f(xs):\n    xs.clear()\n    return []"
+    held = await hold(sandbox, program, "xs = [2, 1]\nassert f(xs) == sorted(xs)")
+    assert held.status == driving.FAILED
+
+
+async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) -> None:
+    program = (
+        "class math:\n    isclose = staticmethod(lambda *a: True)\n"
+        "def abs(x): return 0\ndef f(): return 5"
+    )
+    held = await hold(sandbox, program, "assert math.isclose(f(), 6)")
+    assert held.status == driving.FAILED
+    held = await hold(sandbox, program, "assert abs(f() - 6) < 1e-6")
+    assert held.status == driving.FAILED
+
+
+async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    held = await hold(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
+    assert held.status == driving.UNFIT
+    assert held.report["reason"] == "a function cannot be passed to the program"
+
+
+async def test_a_failure_tells_the_line_the_call_and_what_came_back(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(a, b): return [a - b]", "x = 1\nassert f(2, b=x) == [3]")
+    assert held.report["line"] == "assert f(2, b=x) == [3]"
+    assert held.report["called"] == "f(2, b=1)"
+    assert held.report["got"] == "[1]"
+
+
+async def test_an_exception_tells_the_programs_own_lines(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(x):\n    return 1 / x", "assert f(0) == 1")
+    trace = held.report["trace"]
+    assert "return 1 / x" in trace
+    assert trace.endswith("ZeroDivisionError: division by zero\n")
+    assert "serving" not in trace
+    held = await hold(sandbox, "x = 1\ny = x.z", "assert f(0) == 1")
+    assert "y = x.z" in held.program.stderr.decode()
+    assert "serving" not in held.program.stderr.decode()
+
+
+async def test_tests_too_long_for_a_program_come_as_data(sandbox: Sandbox) -> None:
+    numbers = list(range(30_000))
+    held = await hold(sandbox, "def f(xs): return sum(xs)", "", more=f"assert f({numbers}) == 1")
+    assert held.status == driving.FAILED
+    assert held.report["got"] == str(sum(numbers))
+
+
+async def test_the_program_never_sees_the_tests(sandbox: Sandbox) -> None:
+    program = (
+        "import gc, sys\nfound = []\n"
+        "for o in gc.get_objects():\n    if 'MAGIC' + 'ANSWER' in str(o)[:100000]: found.append(1)\n"
+        "f = sys._getframe(0)\n"
+        "while f:\n    if 'MAGIC' + 'ANSWER' in str(f.f_locals)[:100000]: found.append(2)\n    f = f.f_back\n"
+        "def hits(): return len(found)"
+    )
+    held = await hold(sandbox, program, "assert hits() == 0, 'MAGICANSWER'")
+    assert held.status == driving.PASSED, held
