@@ -1,6 +1,6 @@
 """The sandbox under other circumstances: as an ordinary user, in a container, on an older kernel.
 
-Run as a program with what is asked as its argument; tells as JSON which level was found and what came of a few programs.
+Run as a program with what is asked as its argument; tells as JSON which level was found and what programs came to.
 """
 
 from __future__ import annotations

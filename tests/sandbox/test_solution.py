@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -129,6 +130,13 @@ def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:
     ran = rig.run(source, limits=SECOND)
     assert ran.ended in ("exit", "cpu")
     assert ran.wall < 5
+
+
+def test_a_program_may_name_every_module_there_is(rig: Rig) -> None:
+    names = sorted(sys.stdlib_module_names - {"antigravity", "this"})
+    tries = (f"try: import {name}\nexcept ImportError: pass" for name in names)
+    ran = rig.run("\n".join([*tries, "print('done')"]), limits=Limits(seconds=5))
+    assert (ran.ended, ran.stdout) in (("exit", b"done\n"), ("cpu", b""))
 
 
 def test_a_session_goes_on_after_every_kind_of_end(rig: Rig) -> None:

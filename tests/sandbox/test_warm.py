@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.sandbox.warm import ALWAYS, KNOWN, REFUSED, named
+from autoreason.sandbox.warm import ALWAYS, KNOWN, REFUSED, named, preload
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,13 @@ def test_what_looks_like_an_import_is_found(source: str, modules: set[str]) -> N
 @given(st.text())
 def test_any_text_can_be_looked_through(source: str) -> None:
     assert all(isinstance(name, str) for name in named(source))
+
+
+def test_programs_inside_packages_are_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr(importlib, "import_module", tried.append)
+    preload("import unittest.__main__, ctypes.test, this, antigravity, wave, os.path, numpy")
+    assert tried == ["wave"]
 
 
 def test_modules_that_do_things_when_imported_are_left_to_the_program() -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autoreason.sandbox import kernel, landlock, seccomp
 
 COMPILE_SECONDS = 5
-"""Processor time that compiling may take, however much the runs have."""
+"""Processor time that compiling may take, and importing before that, however much the runs have."""
 
 ERRORS = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""

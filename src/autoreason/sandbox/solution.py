@@ -58,6 +58,8 @@ class Test(NamedTuple):
 def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     """The whole life of a solution process."""
     opening = Opening.unpack(session.recv(LARGEST))
+    kernel.exit_on(signal.SIGXCPU)
+    _allow_seconds(jail.COMPILE_SECONDS)
     warm.preload(opening.source)
     way = running.way_of(opening.part)
     jail.settle(walls)
@@ -76,7 +78,6 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
 def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
     """Compile under limits: a program that takes the compiler too far ends this process."""
     seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
-    kernel.exit_on(signal.SIGXCPU)
     space = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (walls.mapped + opening.memory, space[1]))
     usage = resource.getrusage(resource.RUSAGE_SELF)
