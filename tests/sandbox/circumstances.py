@@ -31,6 +31,7 @@ LANDLOCK = (444, 445, 446)
 PROGRAMS = (
     "print(sum(map(int, input().split())))",
     "import os\nprint(os.getuid() != 0, os.getgid() != 0, dict(os.environ))",
+    "from concurrent.futures import ThreadPoolExecutor as T\nprint(sum(T(20).map(int, input())))",
     "print(open('/etc/passwd').read())",
     "import os\nos.fork()",
     "import socket\nsocket.socket()",
@@ -97,7 +98,7 @@ async def _try(asked: Asked) -> tuple[Ran, ...]:
     runs = []
     for source in PROGRAMS:
         async with sandbox.open(source, Limits(seconds=5)) as session:
-            runs.append(await session.run(b"3 4\n"))
+            runs.append(await session.run(b"3 4\n" if "split" in source else b"34\n"))
     await sandbox.close()
     return tuple(runs)
 

@@ -74,11 +74,19 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     seccomp.hold_test(os.getpid())
 
 
-def _limit(what: int, most: int) -> None:
+def soften(what: int, most: int | None) -> None:
+    """Limit this process in a way that can be taken back, or take it back."""
     hard = resource.getrlimit(what)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
+    resource.setrlimit(what, (hard if most is None else _within(most, hard), hard))
+
+
+def _limit(what: int, most: int) -> None:
+    most = _within(most, resource.getrlimit(what)[1])
     resource.setrlimit(what, (most, most))
+
+
+def _within(most: int, hard: int) -> int:
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
 
 
 def _become(uid: int) -> None:
