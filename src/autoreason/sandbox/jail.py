@@ -18,8 +18,8 @@ ERRORS = 16 << 20
 _DESCRIPTORS = 64
 _OWN_TASKS = 64
 """Threads where nobody else has this user."""
-_SHARED_TASKS = 4096
-"""Threads and processes of an ordinary user in all, beyond which a program starts no more threads."""
+_MORE_TASKS = 512
+"""Threads and processes that an ordinary user may get more of while a program is tested, its own included."""
 _STACK = 256 << 20
 
 
@@ -34,12 +34,16 @@ class Jail(NamedTuple):
     """A Landlock ruleset that allows nothing."""
     mapped: int
     """Bytes of address space that a bare interpreter takes."""
+    tasks: int = _OWN_TASKS
+    """Threads and processes of the user in all, beyond which a program starts no more threads."""
 
 
-def settle(jail: Jail) -> None:
+def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
     if jail.uid is not None:
         _become(jail.uid)
+    elif not jail.namespaces:
+        jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
     if jail.namespaces:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
         _go_on_inside()
@@ -49,18 +53,18 @@ def settle(jail: Jail) -> None:
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
     seccomp.hold_session()
+    return jail
 
 
 def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     """What a test process gives up before it runs the program; system calls last."""
     whole = int(seconds) + 2
-    tasks = _OWN_TASKS if jail.uid is not None or jail.namespaces else _SHARED_TASKS
     for what, most in (
         (resource.RLIMIT_CPU, whole),
         (resource.RLIMIT_AS, jail.mapped + memory),
         (resource.RLIMIT_FSIZE, max(output + 1, ERRORS)),
         (resource.RLIMIT_NOFILE, _DESCRIPTORS),
-        (resource.RLIMIT_NPROC, tasks),
+        (resource.RLIMIT_NPROC, jail.tasks),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_STACK, _STACK),
         (resource.RLIMIT_MEMLOCK, 0),

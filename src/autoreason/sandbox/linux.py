@@ -124,9 +124,11 @@ class LinuxSession:
             self.close()
             return _not_compiled(reply.status) if died_compiling else _lost(reply.status)
         self._replied = True
-        ended = _ending(reply.ended)
         errors = os.fstat(err).st_size
         kept = os.pread(err, ERRORS_KEPT, max(0, errors - ERRORS_KEPT))
+        ended = _ending(reply.ended)
+        if ended in ("exit", "signal") and reply.status and _ran_out_of_memory(kept):
+            ended = "memory"
         return Ran(
             ended=ended,
             status=reply.status,
@@ -164,6 +166,11 @@ def _lost(status: int) -> Ran:
 
 def _ending(name: str) -> Ended:
     return next((each for each in get_args(Ended) if each == name), "broken")
+
+
+def _ran_out_of_memory(errors: bytes) -> bool:
+    last = errors.rstrip().rpartition(b"\n")[2]
+    return last.startswith((b"MemoryError", b"OSError: [Errno 12]"))
 
 
 def _read(descriptor: int, most: int) -> bytes:
