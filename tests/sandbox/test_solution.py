@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits
-from tests.sandbox.rig import LEVELS, Rig, rigged
+from autoreason.sandbox.solution import Patience
 
 SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
 
@@ -48,6 +53,42 @@ def test_the_clock_ends_what_takes_no_processor_time(rig: Rig) -> None:
     assert ran.ended == "wall"
     assert ran.seconds < 0.1
     assert 1.2 < ran.wall < 2.5
+
+
+def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
+    source = "import time\nwhile time.process_time() < 0.2: pass\nwhile True: time.sleep(0.05)"
+    ran = rig.run(source, limits=Limits(seconds=0.4))
+    assert ran.ended == "wall"
+    assert 2.1 < ran.wall < 4
+
+
+@given(
+    seconds=st.floats(0.1, 20),
+    share=st.floats(0.15, 1),
+)
+def test_who_is_only_kept_waiting_gets_all_the_processor_time_there_is(
+    seconds: float, share: float
+) -> None:
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: clock[0])
+        patience = Patience(seconds, 0.0)
+        while clock[0] * share < seconds:
+            assert not patience.over(clock[0] * share)
+            clock[0] += max(0.001, patience.left())
+
+
+@given(seconds=st.floats(0.1, 20), computed=st.floats(0, 0.9))
+def test_who_waits_for_nothing_is_ended_soon_after_three_times_the_limit(
+    seconds: float, computed: float
+) -> None:
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: clock[0])
+        patience = Patience(seconds, 0.0)
+        while not patience.over(min(clock[0], computed * seconds)):
+            clock[0] += max(0.001, patience.left())
+    assert 3 * seconds < clock[0] < 3 * seconds + 1.1
 
 
 @pytest.mark.parametrize(
@@ -129,6 +170,13 @@ def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:
     ran = rig.run(source, limits=SECOND)
     assert ran.ended in ("exit", "cpu")
     assert ran.wall < 5
+
+
+def test_a_program_may_name_every_module_there_is(rig: Rig) -> None:
+    names = sorted(sys.stdlib_module_names - {"antigravity", "this"})
+    tries = (f"try: import {name}\nexcept ImportError: pass" for name in names)
+    ran = rig.run("\n".join([*tries, "print('done')"]), limits=Limits(seconds=5))
+    assert (ran.ended, ran.stdout) in (("exit", b"done\n"), ("cpu", b""))
 
 
 def test_a_session_goes_on_after_every_kind_of_end(rig: Rig) -> None:

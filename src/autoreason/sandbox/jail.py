@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autoreason.sandbox import kernel, landlock, seccomp
 
 COMPILE_SECONDS = 5
-"""Processor time that compiling may take, however much the runs have."""
+"""Processor time that compiling may take, and importing before that, however much the runs have."""
 
 ERRORS = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
@@ -78,19 +78,28 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     seccomp.hold_test(os.getpid())
 
 
-def _limit(what: int, most: int) -> None:
+def soften(what: int, most: int | None) -> None:
+    """Limit this process in a way that can be taken back, or take it back."""
     hard = resource.getrlimit(what)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
+    resource.setrlimit(what, (hard if most is None else _within(most, hard), hard))
+
+
+def _limit(what: int, most: int) -> None:
+    most = _within(most, resource.getrlimit(what)[1])
     resource.setrlimit(what, (most, most))
 
 
+def _within(most: int, hard: int) -> int:
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
+
+
 def _become(uid: int) -> None:
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    if 0 in (*os.getresuid(), *os.getresgid()):
-        raise PermissionError("root could not be given up")
+    try:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        raise OSError(f"root cannot be given up for user {uid}: {error.strerror}") from error
 
 
 def _go_on_inside() -> None:

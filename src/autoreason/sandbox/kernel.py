@@ -136,7 +136,7 @@ def tame_threads() -> None:
 def mapped() -> int:
     """Bytes of address space in use, found by trying limits, since there is no /proc in the jail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    low, high = 0, 1 << 40
+    low, high = 0, 1 << 40 if hard == resource.RLIM_INFINITY else hard
     try:
         while high - low > 1 << 16:
             middle = (low + high) // 2

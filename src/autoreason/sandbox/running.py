@@ -154,8 +154,6 @@ def _let_go() -> None:
             if name != "__builtins__":
                 names[name] = None
         gc.collect()
-    # A stream of the program's own has nothing left to work with; it was flushed before.
-    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
 def _flush() -> bool:
