@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.sandbox.base import Level, Limits
-from tests.sandbox.rig import LEVELS, Rig, rigged
 
 
 @pytest.fixture(scope="module", params=LEVELS)
@@ -34,7 +34,11 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ("import os\nout = os.fdopen(1, 'w')\nout.write('held back')", "", "held back"),
         ("import sys, io\nsys.stdout = io.StringIO()\nprint('lost')", "", ""),
         ("import sys\nprint('no newline', end='')", "", "no newline"),
-        ("print('gr\u00fc\u00df dich \u4f60\u597d \U0001f600')", "", "gr\u00fc\u00df dich \u4f60\u597d \U0001f600\n"),
+        (
+            "print('gr\u00fc\u00df dich \u4f60\u597d \U0001f600')",
+            "",
+            "gr\u00fc\u00df dich \u4f60\u597d \U0001f600\n",
+        ),
         ("print(input()[::-1])", "\u4f60\u597d\n", "\u597d\u4f60\n"),
         ("print(len(str(7 ** 20000)))", "", "16902\n"),
         ("import atexit\natexit.register(print, 'bye')\nprint('hello')", "", "hello\nbye\n"),
@@ -44,7 +48,11 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ("import __main__\nx = 3\nprint(__main__.x)", "", "3\n"),
         ("# -*- coding: latin-1 -*-\nprint('\u00e9')", "", "\u00e9\n"),
         ("\ufeffprint('mark')", "", "mark\n"),
-        ("import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    print(1)\nasyncio.run(f())", "", "1\n"),
+        (
+            "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    print(1)\nasyncio.run(f())",
+            "",
+            "1\n",
+        ),
         (
             "from concurrent.futures import ThreadPoolExecutor as T\n"
             "with T(4) as pool: print(sum(pool.map(abs, range(-9, 1))))",
@@ -57,16 +65,45 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
             "",
             "late\n",
         ),
-        ("import signal, os\nsignal.signal(signal.SIGUSR1, lambda *a: print('got'))\nos.kill(os.getpid(), signal.SIGUSR1)", "", "got\n"),
-        ("import signal\nsignal.signal(signal.SIGALRM, lambda *a: print('rang'))\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\nsignal.pause()", "", "rang\n"),
-        ("import datetime\nprint(datetime.datetime.strptime('2024-02-29', '%Y-%m-%d').weekday())", "", "3\n"),
-        ("print('\u00fc'.encode('latin-1'), 'b\u00fccher'.encode('idna'), bytes.fromhex('41').decode('cp1252'))", "", "b'\\xfc' b'xn--bcher-kva' A\n"),
-        ("import hashlib, zlib, base64\nprint(hashlib.sha256(b'').hexdigest()[:8], zlib.crc32(b'a'))", "", "e3b0c442 3904355907\n"),
+        (
+            "import signal, os\n"
+            "signal.signal(signal.SIGUSR1, lambda *a: print('got'))\n"
+            "os.kill(os.getpid(), signal.SIGUSR1)",
+            "",
+            "got\n",
+        ),
+        (
+            "import signal\n"
+            "signal.signal(signal.SIGALRM, lambda *a: print('rang'))\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+            "signal.pause()",
+            "",
+            "rang\n",
+        ),
+        (
+            "import datetime as d\nprint(d.datetime.strptime('2024-02-29', '%Y-%m-%d').day)",
+            "",
+            "29\n",
+        ),
+        (
+            "print('\u00fc'.encode('latin-1'), 'b\u00fccher'.encode('idna'))",
+            "",
+            "b'\\xfc' b'xn--bcher-kva'\n",
+        ),
+        (
+            "import hashlib, zlib\nprint(hashlib.md5(b'').hexdigest()[:8], zlib.crc32(b''))",
+            "",
+            "d41d8cd9 0\n",
+        ),
         ("mod = __import__('colorsys')\nprint(mod.rgb_to_hsv(0, 0, 0))", "", "(0.0, 0.0, 0)\n"),
         ("from xml.etree import ElementTree\nprint(ElementTree.fromstring('<a/>').tag)", "", "a\n"),
-        ("try:\n    import numpy\nexcept ImportError as error:\n    print(error)", "", "No module named 'numpy'\n"),
+        (
+            "try:\n    import numpy\nexcept ImportError as error:\n    print(error)",
+            "",
+            "No module named 'numpy'\n",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str) -> None:
     ran = rig.run(source, stdin.encode())
     assert (ran.stderr.decode(), ran.ended, ran.status) == ("", "exit", 0)
@@ -79,6 +116,8 @@ def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str
         ("raise SystemExit", 0, ""),
         ("import sys\nsys.exit(3)", 3, ""),
         ("import sys\nsys.exit(-1)", 255, ""),
+        ("print(1)\nexit(4)", 4, ""),
+        ("quit()", 0, ""),
         ("import sys\nsys.exit('that is all')", 1, "that is all\n"),
         ("import os\nos._exit(7)", 7, ""),
         (
@@ -103,7 +142,7 @@ def test_how_it_exits(rig: Rig, source: str, status: int, stderr: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "def f(n):\n    return 1 // n\n\ntry:\n    f(0)\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e\n",
+        "def f(n):\n    return 1 // n\n\ntry:\n    f(0)\nexcept ArithmeticError as e:\n    raise KeyError from e\n",
         "x = = 3\n",
         "def f():\n\treturn\n        pass\n",
         "'unfinished\n",
@@ -178,6 +217,42 @@ math.seen = builtins.seen = True
 """
     outputs = [ran.stdout for ran in rig.runs(source, [b"1", b"2", b"3"])]
     assert outputs == [b"False False 1\n", b"False False 2\n", b"False False 3\n"]
+
+
+def test_the_usual_template_for_fast_writing_works(rig: Rig) -> None:
+    source = """
+import os, sys
+from io import BytesIO, IOBase
+class FastIO(IOBase):
+    newlines = 0
+    def __init__(self, file):
+        self._fd = file.fileno()
+        self.buffer = BytesIO()
+        self.writable = "x" in file.mode or "r" not in file.mode
+        self.write = self.buffer.write if self.writable else None
+    def read(self):
+        while True:
+            b = os.read(self._fd, max(os.fstat(self._fd).st_size, 8192))
+            if not b:
+                break
+            self.buffer.write(b)
+        return self.buffer.getvalue()
+    def flush(self):
+        if self.writable:
+            os.write(self._fd, self.buffer.getvalue())
+            self.buffer.truncate(0), self.buffer.seek(0)
+class IOWrapper(IOBase):
+    def __init__(self, file):
+        self.buffer = FastIO(file)
+        self.flush = self.buffer.flush
+        self.writable = self.buffer.writable
+        self.write = lambda s: self.buffer.write(s.encode("ascii"))
+        self.read = lambda: self.buffer.read().decode("ascii")
+sys.stdin, sys.stdout = IOWrapper(sys.stdin), IOWrapper(sys.stdout)
+print(sum(map(int, sys.stdin.read().split())))
+"""
+    ran = rig.run(source, b"1 2 3")
+    assert (ran.status, ran.stdout, ran.stderr) == (0, b"6\n", b"")
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGABRT", "SIGTERM", "SIGSEGV", "SIGSYS"])

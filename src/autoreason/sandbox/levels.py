@@ -39,7 +39,7 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
         return _elsewhere(f"the sandbox knows no system calls of {platform.machine()}")
     from autoreason.sandbox.launch import Walls
 
-    reasons: list[str] = []
+    reasons: dict[Level, str] = {}
     for walls in (
         Walls("bubblewrap", namespaces=True),
         Walls("bubblewrap"),
@@ -50,9 +50,9 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
             continue
         trouble = _trouble(walls, python)
         if not trouble:
-            return Found(walls.level, tuple(reasons), walls.namespaces)
-        reasons.append(_reason(walls, trouble))
-    return Found("none", tuple(dict.fromkeys(reasons)))
+            return Found(walls.level, tuple(reasons.values()), walls.namespaces)
+        reasons[walls.level] = _reason(walls, trouble)
+    return Found("none", tuple(reasons.values()))
 
 
 def open_sandbox(
@@ -132,7 +132,9 @@ def _reason(walls: Walls, trouble: str) -> str:
                 f"bubblewrap cannot give each test a process namespace of its own here ({trouble})"
             )
         case "bubblewrap":
-            return f"bubblewrap does not work here, as in most containers ({trouble})"
-        case "landlock":
+            return f"bubblewrap needs user namespaces, which this host refuses ({trouble})"
+        case "landlock" if "landlock" in trouble:
             return f"this kernel has no Landlock, or it is off ({trouble}): use Linux 5.13 or newer"
+        case "landlock":
+            return f"Landlock is of no use here ({trouble})"
     return f"system calls cannot be filtered here ({trouble})"

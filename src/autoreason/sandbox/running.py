@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _sitebuiltins
 import atexit
 import builtins
 import contextlib
@@ -34,6 +35,15 @@ CHANNEL = 3
 def remember(name: str, source: str) -> None:
     """Let tracebacks show a program's lines, although there is no such file."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+
+
+def add_site_builtins() -> None:
+    """The names that the `site` module adds to the built-in ones: `exit`, `quit`, `help`."""
+    vars(builtins).update(
+        exit=_sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)"),
+        quit=_sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)"),
+        help=_sitebuiltins._Helper(),
+    )
 
 
 def open_streams() -> None:
@@ -136,15 +146,14 @@ def _finish(status: int) -> int:
 
 def _let_go() -> None:
     """Drop a program's globals: files it opened over a descriptor write what they still hold."""
-    main = sys.modules.get("__main__")
     with contextlib.suppress(BaseException):
-        names = vars(main)
+        # What a program put in their place may no longer work without its globals.
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+        names = vars(sys.modules.get("__main__"))
         for name in list(names):
             if name != "__builtins__":
                 names[name] = None
         gc.collect()
-    # A stream of the program's own has nothing left to work with; it was flushed before.
-    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
 def _flush() -> bool:

@@ -1,6 +1,6 @@
 """The fork server: it has the usual modules imported, runs no program itself, and starts a process for each solution.
 
-Standard library only. Started by `launch.py`, once a core, with a socket on which every message brings that of a new session.
+Standard library only. Started by `launch.py`, once a core, with a socket on which each message brings a session's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import socket
 import sys
 from typing import NamedTuple, NoReturn
 
-from autoreason.sandbox import jail, kernel, landlock, seccomp, solution, warm
+from autoreason.sandbox import jail, kernel, landlock, running, seccomp, solution, warm
 from autoreason.sandbox.wire import Reply
 
 READY = b"ready"
@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> NoReturn:
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.tame_threads()
     warm.warm()
+    running.add_site_builtins()
     seccomp.prepare()
     random.seed(0)
     walls = jail.Jail(

@@ -1,0 +1,200 @@
+"""Limits end a run when they should, and say which it was."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.sandbox.rig import LEVELS, Rig, rigged
+
+from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits
+from autoreason.sandbox.solution import Patience
+
+SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    level: Level = request.param
+    with rigged(level) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "while True: pass",
+        "import re\nre.match('(a*)*b', 'a' * 40)",
+        "10 ** 10 ** 9",
+        "import signal\nfor n in range(1, 65):\n"
+        "    try: signal.signal(n, signal.SIG_IGN)\n"
+        "    except (OSError, ValueError): pass\n"
+        "while True: pass",
+    ],
+)
+def test_processor_time_ends_a_run_close_to_the_limit(rig: Rig, source: str) -> None:
+    ran = rig.run(source, limits=Limits(seconds=0.5))
+    assert ran.ended == "cpu"
+    assert 0.5 <= ran.seconds < 0.7
+
+
+def test_time_over_the_limit_counts_even_if_the_run_came_to_its_end(rig: Rig) -> None:
+    source = "import time\nwhile time.process_time() < 0.3: pass\nprint('done')"
+    assert rig.run(source, limits=Limits(seconds=0.2)).ended == "cpu"
+    assert rig.run(source, limits=Limits(seconds=2.0)).ended == "exit"
+
+
+def test_the_clock_ends_what_takes_no_processor_time(rig: Rig) -> None:
+    ran = rig.run("import time\ntime.sleep(60)", limits=Limits(seconds=0.1))
+    assert ran.ended == "wall"
+    assert ran.seconds < 0.1
+    assert 1.2 < ran.wall < 2.5
+
+
+def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
+    source = "import time\nwhile time.process_time() < 0.2: pass\nwhile True: time.sleep(0.05)"
+    ran = rig.run(source, limits=Limits(seconds=0.4))
+    assert ran.ended == "wall"
+    assert 2.1 < ran.wall < 4
+
+
+@given(
+    seconds=st.floats(0.1, 20),
+    share=st.floats(0.15, 1),
+)
+def test_who_is_only_kept_waiting_gets_all_the_processor_time_there_is(
+    seconds: float, share: float
+) -> None:
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: clock[0])
+        patience = Patience(seconds, 0.0)
+        while clock[0] * share < seconds:
+            assert not patience.over(clock[0] * share)
+            clock[0] += max(0.001, patience.left())
+
+
+@given(seconds=st.floats(0.1, 20), computed=st.floats(0, 0.9))
+def test_who_waits_for_nothing_is_ended_soon_after_three_times_the_limit(
+    seconds: float, computed: float
+) -> None:
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: clock[0])
+        patience = Patience(seconds, 0.0)
+        while not patience.over(min(clock[0], computed * seconds)):
+            clock[0] += max(0.001, patience.left())
+    assert 3 * seconds < clock[0] < 3 * seconds + 1.1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = bytearray(1 << 30)",
+        "x = []\nwhile True: x.append('x' * 100_000)",
+        "import threading\nthreading.stack_size(64 << 20)\n"
+        "def wait(): threading.Event().wait()\n"
+        "x = [0] * 10**9",
+        "import mmap\nx = [mmap.mmap(-1, 64 << 20) for _ in range(10)]",
+    ],
+)
+def test_memory_ends_a_run(rig: Rig, source: str) -> None:
+    ran = rig.run(source, limits=SECOND)
+    assert ran.ended == "memory"
+    assert ran.memory < 320 << 20
+
+
+def test_memory_within_the_limit_is_had(rig: Rig) -> None:
+    ran = rig.run("x = bytearray(200 << 20)\nprint(len(x))", limits=SECOND)
+    assert (ran.ended, ran.stdout) == ("exit", b"209715200\n")
+    assert ran.memory > 200 << 20
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "while True: print('x' * 1000)",
+        "import sys\nwhile True: sys.stderr.write('x' * 100_000)",
+        "print('x' * (1 << 20))",
+        "import os\nos.ftruncate(1, 1 << 30)\nos.lseek(1, 2 << 20, 0)\nos.write(1, b'x')",
+    ],
+)
+def test_output_ends_a_run(rig: Rig, source: str) -> None:
+    ran = rig.run(source, limits=Limits(seconds=5, output=1 << 20))
+    if "ftruncate" in source and ran.ended == "exit":
+        assert ran.status == 1  # a file cannot be made that large at once
+    else:
+        assert ran.ended == "output"
+    assert len(ran.stdout) <= 1 << 20
+    assert len(ran.stderr) <= 1 << 20
+
+
+def test_output_up_to_the_limit_is_kept_whole(rig: Rig) -> None:
+    ran = rig.run("print('x' * 999_999)", limits=Limits(output=1_000_000))
+    assert (ran.ended, len(ran.stdout)) == ("exit", 1_000_000)
+
+
+def test_much_input_is_read_whole(rig: Rig) -> None:
+    ran = rig.run("import sys\nprint(len(sys.stdin.read()))", b"x" * (8 << 20))
+    assert ran.stdout == b"8388608\n"
+
+
+def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig: Rig) -> None:
+    line = "x = 1\n"
+    fits = line * (SOURCE_LIMIT // len(line))
+    assert rig.run(fits + "#" * (SOURCE_LIMIT - len(fits))).status == 0
+    ran = rig.run(fits + "#" * len(line))
+    assert (ran.ended, ran.status) == ("exit", 1)
+    assert b"at most 65,536 are run" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(" * 300 + ")" * 300, "-" * 60_000 + "1", "x = 1\0", "'\ud800'"],
+)
+def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
+    first, second = rig.runs(source, [b"", b""], SECOND)
+    assert (first.ended, first.status) == (second.ended, second.status)
+    assert first.ended in ("exit", "signal", "memory")
+    assert first.status != 0
+    assert b"Error" in first.stderr
+
+
+def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:
+    # Constants are folded while compiling: each line builds large tuples and throws them away.
+    source = "\n".join(f"x = (0,) * 250, (1,) * {n % 200 + 1}" for n in range(1900))
+    ran = rig.run(source, limits=SECOND)
+    assert ran.ended in ("exit", "cpu")
+    assert ran.wall < 5
+
+
+def test_a_program_may_name_every_module_there_is(rig: Rig) -> None:
+    names = sorted(sys.stdlib_module_names - {"antigravity", "this"})
+    tries = (f"try: import {name}\nexcept ImportError: pass" for name in names)
+    ran = rig.run("\n".join([*tries, "print('done')"]), limits=Limits(seconds=5))
+    assert (ran.ended, ran.stdout) in (("exit", b"done\n"), ("cpu", b""))
+
+
+def test_a_session_goes_on_after_every_kind_of_end(rig: Rig) -> None:
+    source = """
+import sys, time
+match sys.stdin.read():
+    case "cpu":
+        while True: pass
+    case "memory":
+        bytearray(1 << 40)
+    case "exit":
+        print("fine")
+    case "signal":
+        import os
+        os.kill(os.getpid(), 9)
+    case "output":
+        while True: print("x" * 10_000)
+"""
+    kinds = ["exit", "cpu", "exit", "memory", "signal", "output", "exit"]
+    runs = rig.runs(source, [kind.encode() for kind in kinds], Limits(seconds=0.3, output=1 << 16))
+    assert [ran.ended for ran in runs] == kinds
