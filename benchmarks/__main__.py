@@ -12,6 +12,7 @@ import msgspec
 from benchmarks.kills import kill_runs
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
+from benchmarks.sandbox import measure_sandbox
 from benchmarks.server import ROOT
 from benchmarks.single import measure_idle, measure_startup, measure_streaming
 from benchmarks.solving import PROBLEMS, measure_solving
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "streaming": measure_streaming,
     "many": measure_many,
     "kills": measure_kills,
+    "sandbox": measure_sandbox,
     "solve": measure_solving,
 }
 

@@ -1,6 +1,6 @@
 """The sandbox under other circumstances: as an ordinary user, in a container, on an older kernel.
 
-Run as a program with what is asked as its argument; tells as JSON which level was found and what came of a few programs.
+Run as a program with what is asked as its argument; tells as JSON which level was found and what programs came to.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ LANDLOCK = (444, 445, 446)
 PROGRAMS = (
     "print(sum(map(int, input().split())))",
     "import os\nprint(os.getuid() != 0, os.getgid() != 0, dict(os.environ))",
+    "from concurrent.futures import ThreadPoolExecutor as T\nprint(sum(T(20).map(int, input())))",
     "print(open('/etc/passwd').read())",
     "import os\nos.fork()",
     "import socket\nsocket.socket()",
@@ -97,7 +98,7 @@ async def _try(asked: Asked) -> tuple[Ran, ...]:
     runs = []
     for source in PROGRAMS:
         async with sandbox.open(source, Limits(seconds=5)) as session:
-            runs.append(await session.run(b"3 4\n"))
+            runs.append(await session.run(b"3 4\n" if "split" in source else b"34\n"))
     await sandbox.close()
     return tuple(runs)
 

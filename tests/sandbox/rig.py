@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -69,15 +68,7 @@ def rigged(level: Level, *, workers: int = 1, python: str | None = None) -> Iter
 def public_python() -> str:
     """An interpreter that every user of this machine may run; skips where there is none."""
     for name in ("/usr/bin/python3", "/usr/local/bin/python3"):
-        path = os.path.realpath(name)
-        if shutil.which(path) and _world_may_reach(path):
-            return path
-    pytest.skip("needs a Python of 3.11 or newer that every user may run, such as /usr/bin/python3")
-
-
-def _world_may_reach(path: str) -> bool:
-    while path != "/":
-        if not os.stat(path).st_mode & 0o001:
-            return False
-        path = os.path.dirname(path)
-    return True
+        path = Path(name).resolve()
+        if path.exists() and all(each.stat().st_mode & 0o001 for each in (path, *path.parents)):
+            return str(path)
+    pytest.skip("needs a Python that every user may run, such as /usr/bin/python3")

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from typing import get_args
 
 import pytest
+from tests.sandbox.circumstances import Asked, Told, under
+from tests.sandbox.rig import LEVELS, need_level, public_python
 
 from autoreason.errors import InvalidInput
 from autoreason.sandbox import levels
 from autoreason.sandbox.base import Level
-from tests.sandbox.circumstances import Asked, Told, under
-from tests.sandbox.rig import LEVELS, need_level, public_python
 
 
 def assert_held(told: Told) -> None:
     """The programs that may do what they do did it, and the others were refused."""
-    added, who, read, forked, connected, listed = told.runs
+    added, who, threads, read, forked, connected, listed = told.runs
     assert (added.ended, added.stdout) == ("exit", b"7\n")
     assert who.stdout == b"True True {}\n"
+    assert (threads.stdout, threads.stderr) == (b"7\n", b"")
     for refused in (read, forked, connected, listed):
         assert (refused.ended, refused.status, refused.stdout) == ("exit", 1, b"")
         assert refused.stderr.rstrip().splitlines()[-1].startswith(b"PermissionError: [Errno 1]")
@@ -52,7 +54,8 @@ def test_in_a_container_landlock_is_found_and_bubblewrap_explained() -> None:
     need_level("landlock")
     told = under(Asked(container=True))
     assert told.found.level == "landlock"
-    assert any(reason.startswith("bubblewrap") for reason in told.found.reasons)
+    (reason,) = told.found.reasons
+    assert reason.startswith("bubblewrap needs user namespaces")
     assert_held(told)
 
 
@@ -77,10 +80,10 @@ def test_what_was_found_is_not_looked_for_again() -> None:
 
 
 @pytest.fixture
-def fresh() -> object:
+def fresh() -> Iterator[None]:
     """Nothing is known of this machine yet, and nothing is remembered."""
     levels.find_level.cache_clear()
-    yield None
+    yield
     levels.find_level.cache_clear()
 
 

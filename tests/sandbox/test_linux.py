@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.sandbox.rig import LEVELS, need_level, rigged
 
 from autoreason.sandbox.base import Level, Limits
+from autoreason.sandbox.levels import find_level
 from autoreason.sandbox.linux import LinuxSandbox
-from tests.sandbox.rig import LEVELS, need_level, rigged
 
 each_level = pytest.mark.parametrize("level", LEVELS)
 LOOP = "print(1, flush=True)\nwhile True: pass"
@@ -60,10 +61,11 @@ def alive(pid: int) -> bool:
 
 async def grown(before: set[int], count: int) -> set[int]:
     """The processes that are there beside those before, once there are that many of them."""
-    async with asyncio.timeout(30):
-        while len(now := family(os.getpid()) - before) < count:
-            await asyncio.sleep(0.02)
-    return now
+    for _ in range(1500):
+        if len(now := family(os.getpid()) - before) >= count:
+            return now
+        await asyncio.sleep(0.02)
+    raise TimeoutError(f"only {len(now)} of {count} processes were started")
 
 
 @each_level
@@ -154,6 +156,16 @@ def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Leve
         assert rig.runner.run(kill_the_server()) == ["exit", "broken", "exit"]
 
 
+def test_each_run_is_alone_among_the_processes_it_could_see() -> None:
+    need_level("bubblewrap")
+    if not find_level("bubblewrap").namespaces:
+        pytest.skip("no process namespace for each test here")
+    with rigged("bubblewrap") as rig:
+        runs = rig.runs("import os\nprint(os.getpid(), os.getppid())", [b"", b"", b""])
+    # Process 1 keeps the namespace, and the parent is outside.
+    assert [ran.stdout for ran in runs] == [b"2 0\n"] * 3
+
+
 def test_programs_wait_for_a_slot_and_their_tests_do_not() -> None:
     with rigged("seccomp", workers=1) as rig:
 
@@ -193,7 +205,7 @@ def test_as_many_run_at_once_as_there_are_workers() -> None:
 def test_descriptors_do_not_pile_up() -> None:
     with rigged("seccomp") as rig:
         rig.run("print(1)")
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(5):
             rig.runs("print(1)", [b""] * 5)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -25,6 +25,7 @@ async def test_it_reads_and_prints_like_any_program() -> None:
     assert (ran.ended, ran.status, ran.stdout, ran.stderr) == ("exit", 0, b"cba\n", "é\n".encode())
     assert ran.seconds > 0
     assert ran.wall > 0
+    assert ran.memory
     assert ran.memory > 1_000_000
 
 

@@ -167,7 +167,7 @@ class _Table:
             _name(self._problem, trial),
             trial.verdict.replace("_", " "),
             f"{trial.seconds:.3f} s",
-            f"{trial.memory / 1e6:.0f} MB",
+            "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
             trial.difference or trial.detail,
         )
         style = _STYLES.get(trial.verdict, "red")

@@ -18,7 +18,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What one run may take."""
 
     seconds: float = 10.0
-    """Processor time; by the clock three times as long, and a little."""
+    """Processor time; by the clock three times as long, and a second."""
     memory: int = 512 << 20
     """Bytes of address space beyond what a bare interpreter takes."""
     output: int = 16 << 20

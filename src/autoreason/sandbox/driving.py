@@ -18,7 +18,16 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
-from autoreason.sandbox.values import Gone, Malformed, Uncrossable, decode, encode, receive, send
+from autoreason.sandbox.values import (
+    Gone,
+    Malformed,
+    TooMuch,
+    Uncrossable,
+    decode,
+    encode,
+    receive,
+    send,
+)
 
 PASSED = 0
 FAILED = 10
@@ -99,6 +108,8 @@ class Driver:
         self._labels: dict[int, str] = {}
         self._call: tuple[int, tuple[object, ...], dict[str, object]] | None = None
         self._returned: object = _NOTHING
+        self._given = False
+        """Whether the program has given anything that can be deep or large."""
         self.raised: tuple[BaseException | None, str] = (None, "")
         """What the program raised last, and its own traceback."""
         self.lost = ""
@@ -200,9 +211,11 @@ class Driver:
 
     def _received(self, sent: Any) -> Any:
         try:
-            return decode(sent, self._ticket)
+            value = decode(sent, self._ticket)
         except Malformed as error:
             raise self._forged(f"what is {error}") from None
+        self._given = self._given or type(value) not in (Held, type(None), bool, int, float)
+        return value
 
     def _ticket(self, number: int) -> Held:
         return self._tickets.setdefault(number, Held(self, number))
@@ -234,7 +247,11 @@ class Driver:
         return Ended()
 
     def _cannot(self, error: Uncrossable) -> Ended:
-        self.unfit = str(error)
+        # Tests pass on what the program returned: it must not get out of a verdict by returning too much.
+        if isinstance(error, TooMuch) and self._given:
+            self.lost = str(error)
+        else:
+            self.unfit = str(error)
         return Ended()
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autoreason.sandbox import kernel, landlock, seccomp
 
 COMPILE_SECONDS = 5
-"""Processor time that compiling may take, however much the runs have."""
+"""Processor time that compiling may take, and importing before that, however much the runs have."""
 
 ERRORS = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
@@ -18,8 +18,8 @@ ERRORS = 16 << 20
 _DESCRIPTORS = 64
 _OWN_TASKS = 64
 """Threads where nobody else has this user."""
-_SHARED_TASKS = 4096
-"""Threads and processes of an ordinary user in all, beyond which a program starts no more threads."""
+_MORE_TASKS = 512
+"""Threads and processes that an ordinary user may get more of while a program is tested, its own included."""
 _STACK = 256 << 20
 
 
@@ -34,12 +34,16 @@ class Jail(NamedTuple):
     """A Landlock ruleset that allows nothing."""
     mapped: int
     """Bytes of address space that a bare interpreter takes."""
+    tasks: int = _OWN_TASKS
+    """Threads and processes of the user in all, beyond which a program starts no more threads."""
 
 
-def settle(jail: Jail) -> None:
+def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
     if jail.uid is not None:
         _become(jail.uid)
+    elif not jail.namespaces:
+        jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
     if jail.namespaces:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
         _go_on_inside()
@@ -49,24 +53,25 @@ def settle(jail: Jail) -> None:
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
     seccomp.hold_session()
+    return jail
 
 
 def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     """What a test process gives up before it runs the program; system calls last."""
     whole = int(seconds) + 2
-    tasks = _OWN_TASKS if jail.uid is not None or jail.namespaces else _SHARED_TASKS
     for what, most in (
         (resource.RLIMIT_CPU, whole),
         (resource.RLIMIT_AS, jail.mapped + memory),
         (resource.RLIMIT_FSIZE, max(output + 1, ERRORS)),
         (resource.RLIMIT_NOFILE, _DESCRIPTORS),
-        (resource.RLIMIT_NPROC, tasks),
+        (resource.RLIMIT_NPROC, jail.tasks),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_STACK, _STACK),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
         _limit(what, most)
+    kernel.give_up_powers()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
@@ -74,19 +79,28 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     seccomp.hold_test(os.getpid())
 
 
-def _limit(what: int, most: int) -> None:
+def soften(what: int, most: int | None) -> None:
+    """Limit this process in a way that can be taken back, or take it back."""
     hard = resource.getrlimit(what)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
+    resource.setrlimit(what, (hard if most is None else _within(most, hard), hard))
+
+
+def _limit(what: int, most: int) -> None:
+    most = _within(most, resource.getrlimit(what)[1])
     resource.setrlimit(what, (most, most))
 
 
+def _within(most: int, hard: int) -> int:
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
+
+
 def _become(uid: int) -> None:
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    if 0 in (*os.getresuid(), *os.getresgid()):
-        raise PermissionError("root could not be given up")
+    try:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        raise OSError(f"root cannot be given up for user {uid}: {error.strerror}") from error
 
 
 def _go_on_inside() -> None:

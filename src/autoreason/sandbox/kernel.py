@@ -22,6 +22,8 @@ CLONE_NEWPID = 0x20000000
 _CLOSE_RANGE = 436  # the same on every machine
 _M_ARENA_MAX = -8
 _THREAD_STACK = 8 << 20
+_MOST_TASKS = 1 << 16
+_CAPABILITY_VERSION = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _locked = ctypes.PyDLL(None, use_errno=True)
@@ -66,6 +68,12 @@ def enter(pidfd: int, flags: int) -> None:
     checked(_libc.setns(pidfd, flags), "setns")
 
 
+def give_up_powers() -> None:
+    """Be without what a user namespace gives to whoever made it."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    checked(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+
+
 def close_from(first: int) -> None:
     """Close every descriptor from this one on."""
     unused = ctypes.c_uint(0xFFFFFFFF)
@@ -82,6 +90,37 @@ def keep_namespace() -> int:
     sleep = ctypes.cast(_libc.pause, ctypes.c_void_p)
     flags = CLONE_VM | CLONE_FS | CLONE_FILES | signal.SIGCHLD
     return checked(_libc.clone(sleep, ctypes.c_void_p(top & ~15), flags, None), "clone")
+
+
+def tasks() -> int:
+    """Processes and threads that count against this user's limit, found by trying limits.
+
+    The kernel counts those in other containers too, which are not in our /proc.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    low, high = 0, _MOST_TASKS if hard == resource.RLIM_INFINITY else min(hard, _MOST_TASKS)
+    try:
+        while high - low > 1:
+            middle = (low + high) // 2
+            resource.setrlimit(resource.RLIMIT_NPROC, (middle, hard))
+            if _can_start():
+                high = middle
+            else:
+                low = middle
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
+    return high
+
+
+def _can_start() -> bool:
+    """Whether one more process can be started: one that shares our memory and ends at once."""
+    top = ctypes.addressof(_keeper_stack) + len(_keeper_stack)
+    leave = ctypes.cast(_libc._exit, ctypes.c_void_p)
+    pid = _libc.clone(leave, ctypes.c_void_p(top & ~15), CLONE_VM | signal.SIGCHLD, None)
+    if pid < 0:
+        return False
+    os.waitpid(pid, 0)
+    return True
 
 
 def exit_on(number: signal.Signals) -> None:
@@ -104,7 +143,7 @@ def tame_threads() -> None:
 def mapped() -> int:
     """Bytes of address space in use, found by trying limits, since there is no /proc in the jail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    low, high = 0, 1 << 40
+    low, high = 0, 1 << 40 if hard == resource.RLIM_INFINITY else hard
     try:
         while high - low > 1 << 16:
             middle = (low + high) // 2

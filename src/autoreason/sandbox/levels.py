@@ -41,7 +41,7 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
         return _elsewhere(f"the sandbox knows no system calls of {platform.machine()}")
     from autoreason.sandbox.launch import Walls
 
-    reasons: list[str] = []
+    reasons: dict[Level, str] = {}
     for walls in (
         Walls("bubblewrap", namespaces=True),
         Walls("bubblewrap"),
@@ -52,9 +52,10 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
             continue
         trouble = _trouble(walls, python)
         if not trouble:
-            return Found(walls.level, tuple(reasons), walls.namespaces)
-        reasons.append(_reason(walls, trouble))
-    return _elsewhere(*dict.fromkeys(reasons)) if only is None else Found("none", tuple(reasons))
+            return Found(walls.level, tuple(reasons.values()), walls.namespaces)
+        reasons[walls.level] = _reason(walls, trouble)
+    found = tuple(reasons.values())
+    return _elsewhere(*found) if only is None else Found("none", found)
 
 
 def open_sandbox(
@@ -121,12 +122,16 @@ def _first_run(server: Server) -> str:
     if server.control.recv(16) != READY:
         return server.said() or "it did not start"
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs, memory_files(b"") as files:
-        ours.settimeout(_PATIENCE)
+    with theirs:
         socket.send_fds(server.control, [b"session"], [theirs.fileno()])
+    with ours, memory_files(b"") as files:
+        ours.settimeout(_PATIENCE)
         ours.send(Opening("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
         socket.send_fds(ours, [b"run"], files)
-        reply = Reply.unpack(ours.recv(1024))
+        message = ours.recv(1024)
+        if not message:
+            return server.said() or "it ended in the middle of a first program"
+        reply = Reply.unpack(message)
         if reply.ended == "exit" and reply.status == 0:
             return ""
         return server.said() or f"a first program ended by {reply.ended}, {reply.status}"
@@ -141,7 +146,9 @@ def _reason(walls: Walls, trouble: str) -> str:
                 f"bubblewrap cannot give each test a process namespace of its own here ({trouble})"
             )
         case "bubblewrap":
-            return f"bubblewrap does not work here, as in most containers ({trouble})"
-        case "landlock":
+            return f"bubblewrap needs user namespaces, which this host refuses ({trouble})"
+        case "landlock" if "landlock" in trouble:
             return f"this kernel has no Landlock, or it is off ({trouble}): use Linux 5.13 or newer"
+        case "landlock":
+            return f"Landlock is of no use here ({trouble})"
     return f"system calls cannot be filtered here ({trouble})"

@@ -8,15 +8,14 @@ import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from itertools import cycle
 from typing import get_args
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Ended, Level, Limits, Part, Ran, Session
-from autoreason.sandbox.launch import Server, Walls, launch
-from autoreason.sandbox.server import READY
-from autoreason.sandbox.wire import LARGEST, Opening, Reply
+from autoreason.sandbox.launch import Server, Walls
+from autoreason.sandbox.slots import Slot, receive
+from autoreason.sandbox.wire import Opening, Reply
 
-START_SECONDS = 30.0
-"""How long a fork server may take to warm up."""
 SLACK_SECONDS = 20.0
 """How much longer than a run's last second its reply may take on a busy machine."""
 ERRORS_KEPT = 32 << 10
@@ -33,13 +32,12 @@ class LinuxSandbox:
         self, walls: Walls, *, workers: int | None = None, python: str | None = None
     ) -> None:
         self._walls = walls
-        self._python = python
-        self._workers = workers or len(os.sched_getaffinity(0))
-        self._servers: list[asyncio.Task[Server] | None] = [None] * self._workers
-        self._free: asyncio.LifoQueue[int] = asyncio.LifoQueue()
-        for number in reversed(range(self._workers)):
-            self._free.put_nowait(number)
-        self._turn = 0
+        count = workers or len(os.sched_getaffinity(0))
+        self._slots = [Slot(walls, number, python) for number in range(count)]
+        self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
+        for slot in reversed(self._slots):
+            self._free.put_nowait(slot)
+        self._turns = cycle(self._slots)
 
     @property
     def level(self) -> Level:
@@ -57,63 +55,28 @@ class LinuxSandbox:
             return
         opening = Opening(part, limits.seconds, limits.memory, limits.output, source)
         slotted = part in ("program", "candidate")
-        number = await self._free.get() if slotted else self._next()
-        session = LinuxSession(self, number, opening, limits)
+        slot = await self._free.get() if slotted else next(self._turns)
+        session = LinuxSession(slot, opening, limits)
         try:
             yield session
         finally:
             session.close()
             if slotted:
-                self._free.put_nowait(number)
+                self._free.put_nowait(slot)
 
     async def close(self) -> None:
         """End every process it started."""
-        tasks = [task for task in self._servers if task is not None]
-        self._servers = [None] * self._workers
-        for ended in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(ended, Server):
-                await _end(ended)
-
-    async def server(self, number: int) -> Server:
-        """The fork server of a slot, started where there is none or it has died."""
-        task = self._servers[number]
-        if task is not None and task.done() and not _serves(task):
-            await self.discard(number)
-            task = None
-        if task is None:
-            task = asyncio.create_task(self._start(number))
-            self._servers[number] = task
-        return await asyncio.shield(task)
-
-    async def discard(self, number: int) -> None:
-        """Give up a fork server that is no use; the next who needs one starts another."""
-        task, self._servers[number] = self._servers[number], None
-        if task is not None and not task.exception():
-            await _end(task.result())
-
-    async def _start(self, number: int) -> Server:
-        server = launch(self._walls, number=number, python=self._python)
-        try:
-            if await _receive(server.control, START_SECONDS) == READY:
-                return server
-            raise OSError(server.said() or "the fork server did not start")
-        except BaseException:
-            await _end(server)
-            raise
-
-    def _next(self) -> int:
-        self._turn = (self._turn + 1) % self._workers
-        return self._turn
+        async with asyncio.TaskGroup() as group:
+            for slot in self._slots:
+                group.create_task(slot.close())
 
 
 class LinuxSession:
     """One program in a solution process, begun anew where that one was lost."""
 
-    def __init__(
-        self, sandbox: LinuxSandbox, number: int, opening: Opening, limits: Limits
-    ) -> None:
-        self._sandbox, self._number = sandbox, number
-        self._opening, self._limits = opening, limits
+    def __init__(self, slot: Slot, opening: Opening, limits: Limits) -> None:
+        self._slot, self._opening, self._limits = slot, opening, limits
+        self._server: Server | None = None
         self._socket: socket.socket | None = None
         self._replied = False
 
@@ -139,18 +102,19 @@ class LinuxSession:
     async def _ask(self, descriptors: list[int]) -> Reply:
         session = self._socket or await self._begin()
         socket.send_fds(session, [b"run"], descriptors)
-        message = await _receive(session, 3 * self._limits.seconds + SLACK_SECONDS)
-        if not message:
-            await self._sandbox.discard(self._number)
-            raise OSError("the fork server died")
-        return Reply.unpack(message)
+        message = await receive(session, 3 * self._limits.seconds + SLACK_SECONDS)
+        if message:
+            return Reply.unpack(message)
+        if self._server is not None:
+            await self._slot.lose(self._server)
+        raise OSError("the fork server died")
 
     async def _begin(self) -> socket.socket:
-        server = await self._sandbox.server(self._number)
+        self._server = await self._slot.server()
         session, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = session
         with theirs:
-            socket.send_fds(server.control, [b"session"], [theirs.fileno()])
+            socket.send_fds(self._server.control, [b"session"], [theirs.fileno()])
         session.send(self._opening.pack())
         return session
 
@@ -160,9 +124,11 @@ class LinuxSession:
             self.close()
             return _not_compiled(reply.status) if died_compiling else _lost(reply.status)
         self._replied = True
-        ended = _ending(reply.ended)
         errors = os.fstat(err).st_size
         kept = os.pread(err, ERRORS_KEPT, max(0, errors - ERRORS_KEPT))
+        ended = _ending(reply.ended)
+        if ended in ("exit", "signal") and reply.status and _ran_out_of_memory(kept):
+            ended = "memory"
         return Ran(
             ended=ended,
             status=reply.status,
@@ -187,10 +153,6 @@ class TooLong:
         return Ran(ended="exit", status=1, stderr=said.encode())
 
 
-def _serves(task: asyncio.Task[Server]) -> bool:
-    return not task.cancelled() and task.exception() is None and task.result().alive()
-
-
 def _not_compiled(number: int) -> Ran:
     if number == _COMPILING["SIGXCPU"]:
         return Ran(ended="cpu", detail="compiling the program took too long")
@@ -204,6 +166,11 @@ def _lost(status: int) -> Ran:
 
 def _ending(name: str) -> Ended:
     return next((each for each in get_args(Ended) if each == name), "broken")
+
+
+def _ran_out_of_memory(errors: bytes) -> bool:
+    last = errors.rstrip().rpartition(b"\n")[2]
+    return last.startswith((b"MemoryError", b"OSError: [Errno 12]"))
 
 
 def _read(descriptor: int, most: int) -> bytes:
@@ -231,25 +198,3 @@ def memory_files(stdin: bytes) -> Iterator[list[int]]:
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
         fcntl.fcntl(files[0], fcntl.F_ADD_SEALS, seals)
         yield files
-
-
-async def _receive(sock: socket.socket, seconds: float) -> bytes:
-    """The next message; nothing where the other end is gone."""
-    sock.setblocking(False)
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(seconds):
-        try:
-            return await loop.sock_recv(sock, LARGEST)
-        except ConnectionError:
-            return b""
-
-
-async def _end(server: Server) -> None:
-    """Wait for a server's end, and make one if it does not come."""
-    server.leave()
-    for _ in range(400):
-        if not server.alive():
-            return
-        await asyncio.sleep(0.005)
-    server.process.kill()
-    server.process.wait()

@@ -55,7 +55,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
-def session_lines(machine: Machine) -> list[Line]:
+def for_session(machine: Machine) -> list[Line]:
     """The filter of a solution process: another machine's calls kill, calls nobody needs are not permitted."""
     known = machine.numbers
     program = [
@@ -74,7 +74,7 @@ def session_lines(machine: Machine) -> list[Line]:
     return [*program, _REFUSED]
 
 
-def test_lines(machine: Machine) -> list[Line]:
+def for_test(machine: Machine) -> list[Line]:
     """What a test process has on top of that: no supervising, and arguments within bounds."""
     known = machine.numbers
     program = [Line(_LOAD, 0, 0, _NUMBER)]
@@ -113,7 +113,7 @@ def _prepared() -> tuple[bytes, bytes]:
     here = MACHINES.get(platform.machine())
     if here is None:
         raise OSError(f"no system calls are known for {platform.machine()}")
-    session, test = session_lines(here), test_lines(here)
+    session, test = for_session(here), for_test(here)
     return b"".join(map(Line.pack, session)), b"".join(map(Line.pack, test))
 
 

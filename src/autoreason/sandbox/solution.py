@@ -26,7 +26,7 @@ from autoreason.sandbox.wire import LARGEST, Opening, Reply
 NAME = "solution.py"
 """What a program's file is called in tracebacks."""
 
-_PATIENCE = 1.0
+_EXTRA = 1.0
 """Seconds by the clock beyond three times the limit."""
 SESSION = 3
 """The descriptor of the client's socket."""
@@ -58,9 +58,11 @@ class Test(NamedTuple):
 def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     """The whole life of a solution process."""
     opening = Opening.unpack(session.recv(LARGEST))
+    kernel.exit_on(signal.SIGXCPU)
+    jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
     warm.preload(opening.source)
     way = running.way_of(opening.part)
-    jail.settle(walls)
+    walls = jail.settle(walls)
     program = _compile(opening, way, walls)
     gc.freeze()
     while True:
@@ -76,11 +78,9 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
 def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
     """Compile under limits: a program that takes the compiler too far ends this process."""
     seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
-    kernel.exit_on(signal.SIGXCPU)
-    space = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (walls.mapped + opening.memory, space[1]))
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _allow_seconds(math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
+    jail.soften(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
+    jail.soften(resource.RLIMIT_AS, walls.mapped + opening.memory)
     source = opening.source.removeprefix("\ufeff")
     begun = mmap.mmap(-1, mmap.PAGESIZE)
     running.remember(NAME, source)
@@ -92,18 +92,10 @@ def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
         complaint = "".join(traceback.format_exception_only(type(error), error))
         return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, space)
-        _allow_seconds(None)
+        jail.soften(resource.RLIMIT_AS, None)
+        jail.soften(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     return Program(opening, way, begun, code)
-
-
-def _allow_seconds(seconds: int | None) -> None:
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    soft = hard if seconds is None else seconds
-    if hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _run(
@@ -179,7 +171,7 @@ def _watch(test: Test, session: socket.socket, seconds: float, begun: float) -> 
     events = select.poll()
     events.register(test.pidfd, select.POLLIN)
     events.register(session, 0)
-    last = begun + 3 * seconds + _PATIENCE
+    last = begun + 3 * seconds + _EXTRA
     used = 0.0
     while True:
         left = min(seconds - used, last - time.monotonic())
@@ -201,20 +193,16 @@ def _used(pid: int) -> float:
 
 
 def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
-    """Why a test that nobody stopped was over."""
+    """Why a test that nobody stopped was over.
+
+    What it wrote is not looked at here: the next test is a copy of this process, and could find it in memory.
+    """
     wrote = [os.fstat(each).st_size for each in descriptors[1:3]]
     most = max(opening.output + 1, jail.ERRORS)
     if wrote[0] > opening.output or max(wrote) >= most or took.status == -signal.SIGXFSZ:
         return "output"
     if took.seconds > opening.seconds or took.status == -signal.SIGXCPU:
         return "cpu"
-    if took.status and _ran_out_of_memory(took, opening, descriptors[2], wrote[1]):
+    if took.status < 0 and took.memory >= _NEAR * opening.memory:
         return "memory"
     return "signal" if took.status < 0 else "exit"
-
-
-def _ran_out_of_memory(took: Reply, opening: Opening, errors: int, size: int) -> bool:
-    last = os.pread(errors, 512, max(0, size - 512)).rstrip().rpartition(b"\n")[2]
-    return last.startswith((b"MemoryError", b"OSError: [Errno 12]")) or (
-        took.status < 0 and took.memory >= _NEAR * opening.memory
-    )

@@ -27,6 +27,10 @@ class Uncrossable(Exception):
     """A value that cannot be sent, and why."""
 
 
+class TooMuch(Uncrossable):
+    """A value that is too deep or too large to be sent."""
+
+
 class Malformed(Exception):
     """Something arrived that nobody honest sends."""
 
@@ -45,7 +49,7 @@ def _encode(value: object, keep: Keep, deeper: int) -> Any:
     if kind in _AS_THEY_ARE:
         return value
     if not deeper:
-        raise Uncrossable(f"values nested more than {DEEPEST} deep cannot cross")
+        raise TooMuch(f"values nested more than {DEEPEST} deep cannot cross")
     base = next((each for each in kind.__mro__ if each in _PLAIN), None)
     if base is None:
         return {"k": keep(value)}
@@ -129,7 +133,7 @@ def send(channel: int, message: Any) -> None:
     """Write one message; `Gone` where nobody reads any more."""
     body = json.dumps(message, separators=(",", ":")).encode("ascii")
     if len(body) > LARGEST:
-        raise Uncrossable(f"values of more than {LARGEST >> 20} MiB cannot cross")
+        raise TooMuch(f"values of more than {LARGEST >> 20} MiB cannot cross")
     rest = memoryview(len(body).to_bytes(_HEADER, "big") + body)
     try:
         while rest:

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 ALWAYS = (
     "_strptime",
     "array",
-    "autoreason.sandbox.driving",
-    "autoreason.sandbox.serving",
     "bisect",
     "cmath",
     "collections.abc",
@@ -49,6 +47,8 @@ ALWAYS = (
 )
 """What programs use most, and what the interpreter itself imports on the way."""
 
+OURS = ("autoreason.sandbox.driving", "autoreason.sandbox.serving")
+
 LATE = ("_pylong", "_pydatetime", "_colorize")
 """What newer interpreters import only when it is needed."""
 
@@ -67,7 +67,10 @@ REFUSED = frozenset(
 )
 """Of the standard library, those that do something when imported, or are of no use without a screen."""
 
-KNOWN = (sys.stdlib_module_names | {"_pydecimal", "_pylong", "_pydatetime", "_colorize"}) - REFUSED
+_STARTING = frozenset({"__main__", "test", "tests"})
+"""Parts of packages that are programs."""
+
+KNOWN = sys.stdlib_module_names - REFUSED
 
 _IMPORT = re.compile(
     r"""\b(?:from\s+(?P<package>[\w.]+)\s+import\s+\(?(?P<names>[\w\s,.*]+)
@@ -93,26 +96,16 @@ def named(source: str) -> Iterator[str]:
 def preload(source: str) -> None:
     """Import what a program is going to import of the standard library, while files can still be read."""
     for name in dict.fromkeys(named(source)):
-        if name.partition(".")[0] in KNOWN:
+        parts = name.split(".")
+        if parts[0] in KNOWN and not _STARTING.intersection(parts):
             for each in (name, *HIDDEN.get(name, ())):
                 _try(each)
 
 
 def warm() -> None:
     """Import the usual modules."""
-    for name in (*ALWAYS, *LATE, *(f"encodings.{each}" for each in ENCODINGS)):
+    for name in (*ALWAYS, *OURS, *LATE, *(f"encodings.{each}" for each in ENCODINGS)):
         _try(name)
-    _name_the_exits()
-
-
-def _name_the_exits() -> None:
-    """`exit()` and `quit()`, which an interpreter without `site` lacks and many programs end with."""
-    import builtins
-
-    from _sitebuiltins import Quitter
-
-    for name in ("exit", "quit"):
-        setattr(builtins, name, Quitter(name, "Ctrl-D (i.e. EOF)"))
 
 
 def _first_words(names: str) -> Iterator[str]:
