@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -81,13 +81,18 @@ def children(pid: int) -> set[int]:
     return found
 
 
-async def gone(pids: set[int]) -> bool:
-    """Whether all of them end within some seconds."""
-    for _ in range(100):
-        if not any(map(alive, pids)):
+async def until(happened: Callable[[], bool]) -> bool:
+    """Whether something happens within some seconds."""
+    for _ in range(400):
+        if happened():
             return True
         await asyncio.sleep(0.05)
     return False
+
+
+async def gone(pids: set[int]) -> bool:
+    """Whether all of them end within some seconds."""
+    return await until(lambda: not any(map(alive, pids)))
 
 
 async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path) -> None:
@@ -169,8 +174,7 @@ async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> 
             await asyncio.sleep(0.1)
             listening = client._listening
             os.kill(process_of(client), signal.SIGKILL)
-            while client._listening is listening:
-                await asyncio.sleep(0.02)
+            assert await until(lambda: client._listening is not listening)  # noqa: B023
         with pytest.raises(ProviderFailed, match="died twice"):
             await waiting
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED

@@ -32,12 +32,28 @@ async def examiner() -> AsyncIterator[Examiner]:
     await sandbox.close()
 
 
+LATE = """
+import io, os
+class Late(io.IOBase):
+    def __init__(self):
+        self.text = ""
+        self.put = lambda text: self.add(text)
+    def add(self, text): self.text += text
+    def flush(self):
+        written, self.text = self.text, ""
+        os.write(1, written.encode())
+out = Late()
+out.put(str(sum(map(int, input().split()))))
+"""
+"""Writes when Python lets go of its globals, as many programs of contests do."""
+
 PROGRAMS = {
     CodeVerdict.ACCEPTED: (
         ADDING,
         "import sys\na, b = sys.stdin.buffer.read().split()\nprint(int(a) + int(b), end='')",
         "a, b = map(int, input().split())\nprint(' ', a + b, '\\n\\n')",
         ADDING + "\nexit()",
+        LATE,
     ),
     CodeVerdict.WRONG_ANSWER: (
         "print(4)",

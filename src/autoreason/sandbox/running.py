@@ -149,10 +149,8 @@ def _let_go() -> None:
     with contextlib.suppress(BaseException):
         # What a program put in their place may no longer work without its globals.
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
-        names = vars(sys.modules.get("__main__"))
-        for name in list(names):
-            if name != "__builtins__":
-                names[name] = None
+        # All at once and not name by name: what is written last may need other names for it.
+        del sys.modules["__main__"]
         gc.collect()
 
 
