@@ -59,6 +59,16 @@ def below(root: int | None = None) -> list[Process]:
     return found
 
 
+def status_of(pid: int) -> dict[str, str]:
+    """What the kernel tells of a process to everybody; nothing of one that is gone."""
+    try:
+        lines = (_PROC / str(pid) / "status").read_text(errors="replace").splitlines()
+    except OSError:
+        return {}
+    parts = (line.partition(":") for line in lines)
+    return {name: value.strip() for name, _, value in parts}
+
+
 def bearing(token: str) -> tuple[str, ...]:
     """Processes below this one with the token in their name or command line."""
     found = []

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
+from textwrap import dedent
 
 from msgspec import Struct
 from tests.sandbox.attacks.attack import SMALL, Attack, Seen
-from tests.sandbox.attacks.processes import Watch, bearing, below
+from tests.sandbox.attacks.processes import Watch, bearing, below, status_of
 from tests.sandbox.attacks.scene import Scene
 
-from autoreason.sandbox.base import Ran, Sandbox
+from autoreason.sandbox.base import Limits, Ran, Sandbox
 
 AT_ONCE = 4
 """More than cores: many attacks only wait."""
 _SUM = "print(sum(map(int, input().split())))"
+_NAMED = """
+    import ctypes, time
+    ctypes.CDLL(None).prctl(15, b'@TOKEN@', 0, 0, 0)
+    time.sleep(1)
+"""
 _SETTLED = 0.03
 """Seconds after which a signal has arrived."""
 
@@ -46,7 +53,8 @@ async def try_all(sandbox: Sandbox, attacks: Sequence[Attack], root: Path) -> li
     together = [attack for attack in attacks if not attack.alone]
     tried = list(await asyncio.gather(*map(one, together)))
     tried += [await try_one(sandbox, attack, root) for attack in attacks if attack.alone]
-    return [*tried, await _honest(sandbox), await _nothing_left(before)]
+    after = [await _powerless(sandbox), await _honest(sandbox), await _nothing_left(before)]
+    return [*tried, *after]
 
 
 async def try_one(sandbox: Sandbox, attack: Attack, root: Path) -> Tried:
@@ -133,6 +141,29 @@ async def _warm(sandbox: Sandbox) -> None:
             await stack.enter_async_context(sandbox.open(_SUM, SMALL)) for _ in range(AT_ONCE)
         ]
         await asyncio.gather(*(session.run(b"1 1\n") for session in sessions))
+
+
+async def _powerless(sandbox: Sandbox) -> Tried:
+    """A running program, as the kernel sees it, is nobody and can do nothing."""
+    token = secrets.token_hex(6)
+    program = dedent(_NAMED).replace("@TOKEN@", token)
+    async with sandbox.open(program, Limits(seconds=1.0)) as session:
+        running = asyncio.create_task(session.run(b""))
+        about: dict[str, str] = {}
+        while not about and not running.done():
+            await asyncio.sleep(0.02)
+            seen = [status_of(process.pid) for process in below()]
+            about = next((each for each in seen if each.get("Name") == token), {})
+        await running
+    powers = [
+        name for name in ("CapInh", "CapPrm", "CapEff", "CapAmb") if int(about.get(name, "1"), 16)
+    ]
+    held = about.get("NoNewPrivs") == "1" and about.get("Seccomp") == "2"
+    root = "0" in about.get("Uid", "0").split() + about.get("Gid", "0").split()
+    broken = ", ".join([*powers, *(["not held"] if not held else []), *(["root"] if root else [])])
+    return Tried(
+        "a running program as the kernel sees it", broken and f"it has {broken}", str(about)
+    )
 
 
 async def _honest(sandbox: Sandbox) -> Tried:
