@@ -216,8 +216,12 @@ class Reference:
             )
         except subprocess.TimeoutExpired:
             return Ran(ended="wall", wall=3 * self._seconds)
-        ended = "exit" if done.returncode >= 0 else "signal"
-        return Ran(ended=ended, status=abs(done.returncode), stdout=done.stdout, stderr=done.stderr)
+        return Ran(
+            ended="exit" if done.returncode >= 0 else "signal",
+            status=abs(done.returncode),
+            stdout=done.stdout,
+            stderr=done.stderr,
+        )
 
 
 def _at_least(what: str, value: float, least: float) -> Measure:

@@ -14,6 +14,7 @@ import pytest
 from tests.sandbox.rig import LEVELS, need_level, rigged
 
 from autoreason.sandbox.base import Level, Limits
+from autoreason.sandbox.levels import find_level
 from autoreason.sandbox.linux import LinuxSandbox
 
 each_level = pytest.mark.parametrize("level", LEVELS)
@@ -153,6 +154,16 @@ def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Leve
                 return [first.ended, (await running).ended, (await session.run(b"")).ended]
 
         assert rig.runner.run(kill_the_server()) == ["exit", "broken", "exit"]
+
+
+def test_each_run_is_alone_among_the_processes_it_could_see() -> None:
+    need_level("bubblewrap")
+    if not find_level("bubblewrap").namespaces:
+        pytest.skip("no process namespace for each test here")
+    with rigged("bubblewrap") as rig:
+        runs = rig.runs("import os\nprint(os.getpid(), os.getppid())", [b"", b"", b""])
+    # Process 1 keeps the namespace, and the parent is outside.
+    assert [ran.stdout for ran in runs] == [b"2 0\n"] * 3
 
 
 def test_programs_wait_for_a_slot_and_their_tests_do_not() -> None:

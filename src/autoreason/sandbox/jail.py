@@ -71,6 +71,7 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
         _limit(what, most)
+    kernel.give_up_powers()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)

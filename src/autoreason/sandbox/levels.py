@@ -112,12 +112,16 @@ def _first_run(server: Server) -> str:
     if server.control.recv(16) != READY:
         return server.said() or "it did not start"
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs, memory_files(b"") as files:
-        ours.settimeout(_PATIENCE)
+    with theirs:
         socket.send_fds(server.control, [b"session"], [theirs.fileno()])
+    with ours, memory_files(b"") as files:
+        ours.settimeout(_PATIENCE)
         ours.send(Opening("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
         socket.send_fds(ours, [b"run"], files)
-        reply = Reply.unpack(ours.recv(1024))
+        message = ours.recv(1024)
+        if not message:
+            return server.said() or "it ended in the middle of a first program"
+        reply = Reply.unpack(message)
         if reply.ended == "exit" and reply.status == 0:
             return ""
         return server.said() or f"a first program ended by {reply.ended}, {reply.status}"

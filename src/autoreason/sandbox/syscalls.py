@@ -94,7 +94,7 @@ CHECKED: dict[str, Rule] = {
 
 SUPERVISING = (
     *("recvmsg", "sendmsg", "wait4", "pidfd_open", "pidfd_send_signal", "unshare", "setns"),
-    *("close_range", "landlock_restrict_self", "seccomp", "fork"),
+    *("close_range", "landlock_restrict_self", "seccomp", "fork", "capset"),
 )
 """Calls that only the solution process makes, to start tests, watch them and end them."""
 
@@ -122,7 +122,7 @@ _GENERIC = """
     207 recvfrom 209 getsockopt 210 shutdown 214 brk 215 munmap 216 mremap 220 clone 222 mmap
     226 mprotect 233 madvise 261 prlimit64 278 getrandom 293 rseq 435 clone3 211 sendmsg 212 recvmsg
     260 wait4 434 pidfd_open 424 pidfd_send_signal 97 unshare 268 setns 436 close_range
-    446 landlock_restrict_self 277 seccomp
+    446 landlock_restrict_self 277 seccomp 91 capset
 """
 _X86 = """
     0 read 1 write 3 close 5 fstat 7 poll 8 lseek 9 mmap 10 mprotect 11 munmap 12 brk 13 rt_sigaction
@@ -138,7 +138,7 @@ _X86 = """
     270 pselect6 271 ppoll 273 set_robust_list 281 epoll_pwait 290 eventfd2 291 epoll_create1 292 dup3
     293 pipe2 302 prlimit64 309 getcpu 318 getrandom 334 rseq 435 clone3 46 sendmsg 47 recvmsg
     61 wait4 434 pidfd_open 424 pidfd_send_signal 272 unshare 308 setns 436 close_range
-    446 landlock_restrict_self 317 seccomp 57 fork
+    446 landlock_restrict_self 317 seccomp 57 fork 126 capset
 """
 
 

@@ -343,7 +343,7 @@ RESOURCES = (
         "imports without end",
         lingers,
         "import encodings, json, email\nfrom encodings import "
-        + ", ".join(f"a{n}" for n in range(9000)),
+        + ", ".join(f"a{n}" for n in range(1500)),
     ),
     Attack(
         "every module there is",
