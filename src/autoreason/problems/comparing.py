@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Literal
 
 from msgspec import Struct
@@ -17,11 +17,12 @@ TOLERANCE = 1e-6
 _ANSWERS = frozenset(
     {b"yes", b"no", b"true", b"false", b"possible", b"impossible", b"ok", b"none", b"never"}
 )
-_INTEGER = re.compile(rb"[+-]?\d+")
-_WHOLE = re.compile(rb"([+-]?)0*(\d+)(?:\.0*)?")
-_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?")
-# Wide enough for any double, and without traps: what overflows is not within a tolerance.
-_ARITHMETIC = Context(prec=60, traps=[])
+# Possessive throughout: what a program prints must not make matching slow.
+_INTEGER = re.compile(rb"[+-]?\d++")
+_WHOLE = re.compile(rb"([+-]?)(\d++)(?:\.0*+)?")
+_NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,4})?")
+# Room for whatever the pattern above lets pass, so that nothing overflows to infinity.
+_ARITHMETIC = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _SHOWN = 40
 
 
@@ -93,14 +94,15 @@ def _same_number(expected: bytes, got: bytes, tolerance: float) -> bool:
         return False
     right, given = Decimal(expected.decode()), Decimal(got.decode())
     apart = _ARITHMETIC.abs(_ARITHMETIC.subtract(right, given))
-    scale = max(Decimal(1), abs(right))
+    scale = max(Decimal(1), _ARITHMETIC.abs(right))
     return apart <= _ARITHMETIC.multiply(Decimal(str(tolerance)), scale)
 
 
 def _digits(number: re.Match[bytes] | None) -> tuple[bool, bytes]:
     assert number is not None
     sign, digits = number.groups()
-    return sign == b"-" and digits != b"0", digits
+    significant = digits.lstrip(b"0")
+    return sign == b"-" and significant != b"", significant
 
 
 def _place(text: bytes, token: int) -> int:

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autoreason.problems.sources import parsed
+
 _PROMPT = re.compile(r"^\s*>>> ?(.*)$")
 _BETWEEN = re.compile(r"\s*(?:==>|=>|->|➞|→|==|=|#?\s*(?:should )?returns?:?)\s*")
 _BEFORE = re.compile(r"^[\s*\-]*(?:(?:assert|for)\s+)?")
@@ -13,13 +15,13 @@ _BEFORE = re.compile(r"^[\s*\-]*(?:(?:assert|for)\s+)?")
 
 def docstring_of(source: str, function: str) -> str:
     """The docstring of a function; empty where it has none or the source cannot be read."""
-    node = _function(_parsed(source), function)
+    node = _function(parsed(source), function)
     return (ast.get_docstring(node) or "") if node else ""
 
 
 def other_definitions(source: str, function: str) -> str:
     """What a source holds besides one function: imports, and what else it defines."""
-    tree = _parsed(source)
+    tree = parsed(source)
     if tree is None:
         return ""
     kept = [node for node in tree.body if node is not _function(tree, function)]
@@ -35,7 +37,7 @@ def asserted_examples(docstring: str, function: str) -> list[str]:
 
 def expectations(asserts: str, name: str) -> dict[str, str]:
     """Calls of a name and the literals they are asserted to equal, wherever they stand in a source."""
-    tree = _parsed(asserts)
+    tree = parsed(asserts)
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree else ():
         match node:
@@ -86,7 +88,7 @@ def _as_assert(call: str, value: str, function: str) -> str | None:
 
 def _call(text: str, function: str) -> str | None:
     """An expression that calls the function, without comments."""
-    tree = _parsed(text)
+    tree = parsed(text)
     match tree.body if tree else []:
         case [ast.Expr(value=expression)] if any(
             isinstance(node, ast.Name) and node.id == function for node in ast.walk(expression)
@@ -106,13 +108,6 @@ def _literal(text: str) -> str | None:
 def _arguments(call: ast.Call) -> str:
     given = [*map(ast.unparse, call.args), *map(ast.unparse, call.keywords)]
     return ", ".join(given)
-
-
-def _parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _function(tree: ast.Module | None, name: str) -> ast.FunctionDef | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -36,28 +36,27 @@ class _Entry(Struct):
     line: int
     record: Record | None
     reason: str = ""
+    unit: Literal["line", "entry"] = "line"
 
 
 def read_problems(source: Path | str) -> ProblemSet:
     """The problems of a file, or of standard input by `-`; broken records are left out and told."""
     name = "standard input" if str(source) == "-" else str(source)
-    entries = list(_entries(_read(source, name), name))
     problems: dict[str, Problem] = {}
-    lines: dict[str, int] = {}
+    first: dict[str, str] = {}
     broken, formats = [], set()
-    for entry in entries:
+    for entry in _entries(_read(source, name), name):
         try:
             format_name, problem = _understood(entry)
-            if problem.id in problems:
+            if where := first.get(problem.id):
                 raise InvalidInput(
-                    f"problem {problem.id!r} was already on line {lines[problem.id]}; "
-                    "give it another `id`"
+                    f"the id {problem.id!r} is taken by {where}; give the problem another"
                 )
         except InvalidInput as error:
-            broken.append(Broken(line=entry.line, reason=str(error)))
+            broken.append(Broken(line=entry.line, reason=str(error), unit=entry.unit))
             continue
         formats.add(format_name)
-        problems[problem.id], lines[problem.id] = problem, entry.line
+        problems[problem.id], first[problem.id] = problem, f"{entry.unit} {entry.line}"
     if not problems:
         raise InvalidInput(_nothing(name, broken))
     usable = tuple(problems.values())
@@ -72,6 +71,8 @@ def read_problems(source: Path | str) -> ProblemSet:
 def format_of(record: Record) -> str | None:
     """The name of a record's format, by its fields."""
     has = record.keys().__contains__
+    if has("statement"):
+        return "autoreason"
     if has("question_content"):
         return "LiveCodeBench"
     if has("description") and has("name"):
@@ -80,7 +81,7 @@ def format_of(record: Record) -> str | None:
         return "HumanEval"
     if has("test_list") or (has("tests") and has("prompt")):
         return "MBPP"
-    return "autoreason" if has("statement") or has("id") else None
+    return "autoreason" if has("id") else None
 
 
 def _understood(entry: _Entry) -> tuple[str, Problem]:
@@ -118,7 +119,7 @@ def _entries(data: bytes, name: str) -> Iterator[_Entry]:
     whole = _decoded(data) if _is_one_value(data) else None
     if isinstance(whole, list):
         for number, record in enumerate(whole, 1):
-            yield _entry(number, record)
+            yield _entry(number, record, "entry")
     elif isinstance(whole, dict):
         yield _entry(1, whole)
     elif name.endswith(".json"):
@@ -136,19 +137,26 @@ def _is_one_value(data: bytes) -> bool:
     return start[:1] == b"[" or len(first) == len(start.rstrip()) or _decoded(first) is None
 
 
-def _entry(number: int, record: Any) -> _Entry:
+def _entry(number: int, record: Any, unit: Literal["line", "entry"] = "line") -> _Entry:
     if isinstance(record, dict):
-        return _Entry(number, record)
-    return _Entry(number, None, "this is no JSON object; give one for each problem")
+        return _Entry(number, record, unit=unit)
+    return _Entry(number, None, "this is no JSON object; give one for each problem", unit)
 
 
 def _line(number: int, line: bytes) -> _Entry:
     try:
         return _entry(number, msgspec.json.decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        reason = "not valid JSON; correct it" if _is_text(line) else "not UTF-8 text; save it so"
+        return _Entry(number, None, f"this is {reason}")
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
     except UnicodeDecodeError:
-        return _Entry(number, None, "this is not UTF-8 text; save it as such")
-    except (msgspec.DecodeError, RecursionError):
-        return _Entry(number, None, "this is not valid JSON; correct it")
+        return False
+    return True
 
 
 def _decoded(data: bytes) -> Any:
@@ -174,7 +182,9 @@ def _where(data: bytes) -> str:
 
 
 def _nothing(name: str, broken: list[Broken]) -> str:
+    if not broken:
+        return f"{name} holds no problem; give them as JSON, one a line or in a list"
     first = broken[0]
     if len(broken) == 1:
         return f"{name}: {first.reason}"
-    return f"{name} holds no usable problem; the first, on line {first.line}: {first.reason}"
+    return f"{name} holds no usable problem; the first: {first}"

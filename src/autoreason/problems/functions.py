@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any
 
 from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
@@ -17,6 +16,7 @@ from autoreason.problems.docstrings import (
 from autoreason.problems.fields import Record, named, text, texts
 from autoreason.problems.own import convert
 from autoreason.problems.problem import Problem
+from autoreason.problems.sources import parsed
 
 
 def read_humaneval(raw: Record) -> Problem:
@@ -28,6 +28,7 @@ def read_humaneval(raw: Record) -> Problem:
     starter = prompt.strip() + "\n"
     whole = f"{prompt}{body}" if body.strip() else f"{starter}    pass\n"
     examples = asserted_examples(docstring_of(whole, name), name)
+    wanted = expectations(hidden, "candidate")
     return convert(
         {
             "id": str(raw.get("task_id", raw.get("id"))),
@@ -41,7 +42,7 @@ def read_humaneval(raw: Record) -> Problem:
             "public_tests": tuple(
                 Example(code=example)
                 for example in examples
-                if not _contradicts(example, hidden, name)
+                if not _contradicts(example, name, wanted)
             ),
             "private_tests": (Example(code=f"{hidden.strip()}\n\ncheck({name})"),),
             "solution": whole if body.strip() else "",
@@ -50,17 +51,13 @@ def read_humaneval(raw: Record) -> Problem:
     )
 
 
-def _contradicts(example: str, hidden: str, name: str) -> bool:
+def _contradicts(example: str, name: str, wanted: dict[str, str]) -> bool:
     """Docstrings are not always right: some show other values than the tests want."""
-    wanted = expectations(hidden, "candidate")
-    shown = expectations(example, name)
     return any(
-        _value(wanted[call]) != _value(value) for call, value in shown.items() if call in wanted
+        ast.literal_eval(wanted[call]) != ast.literal_eval(value)
+        for call, value in expectations(example, name).items()
+        if call in wanted
     )
-
-
-def _value(literal: str) -> Any:
-    return ast.literal_eval(literal)
 
 
 def read_mbpp(raw: Record) -> Problem:
@@ -94,13 +91,10 @@ def read_mbpp(raw: Record) -> Problem:
 
 def called_function(asserts: str, solution: str = "") -> str:
     """The function that tests are about: one the solution defines, or the first that Python does not know."""
-    try:
-        tree = ast.parse(asserts)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
+    tree = parsed(asserts)
     called = [
         node.func.id
-        for node in ast.walk(tree)
+        for node in (ast.walk(tree) if tree else ())
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     ]
     defined = [name for name in called if f"def {name}(" in solution.replace(" (", "(")]

@@ -114,8 +114,7 @@ def _printed(raw: Record, test: Record) -> Example:
 def _called(raw: Record, test: Record, name: str) -> Example:
     """One argument a line, each as JSON, and so is the value expected."""
     lines = [line for line in _text_of(raw, test, "input").split("\n") if line.strip()]
-    values = [_value(raw, one) for one in (*lines, _text_of(raw, test, "output"))]
-    *arguments, wanted = map(repr, values)
+    *arguments, wanted = (_literal(raw, one) for one in (*lines, _text_of(raw, test, "output")))
     return Example(code=f"assert Solution().{name}({', '.join(arguments)}) == {wanted}")
 
 
@@ -126,10 +125,11 @@ def _text_of(raw: Record, test: Record, field: str) -> str:
     return value
 
 
-def _value(raw: Record, written: str) -> Any:
+def _literal(raw: Record, written: str) -> str:
+    """A JSON value as Python writes it."""
     try:
-        return msgspec.json.decode(written)
-    except (msgspec.DecodeError, RecursionError):
+        return repr(msgspec.json.decode(written))
+    except (msgspec.DecodeError, ValueError, RecursionError):
         raise InvalidInput(
             f"{named(raw)}: {written[:40]!r} in a test is not JSON; correct it"
         ) from None

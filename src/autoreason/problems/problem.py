@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import warnings
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -13,6 +12,7 @@ from autoreason.assignment import Assignment, Example
 from autoreason.errors import InvalidInput
 from autoreason.problems.comparing import TOLERANCE, Checker, Comparison, compare
 from autoreason.problems.fields import LONGEST_ID
+from autoreason.problems.sources import fault, parsed
 from autoreason.problems.statements import stated_tolerance
 
 SECONDS = 60
@@ -171,18 +171,9 @@ def _check_consistency(problem: Problem) -> None:
             )
 
 
-def _check_code(problem: Problem, source: str, what: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-            compile(tree, what, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        where = f" (line {error.lineno}: {error.msg})" if error.lineno else f" ({error.msg})"
-        raise _refuse(problem, f"{what} is not valid Python{where}; correct it") from None
-    except (ValueError, RecursionError, MemoryError):
-        raise _refuse(problem, f"{what} is too much for Python to read; simplify it") from None
-    return tree
+def _check_code(problem: Problem, source: str, what: str) -> None:
+    if why := fault(source):
+        raise _refuse(problem, f"{what} is not valid Python ({why}); correct it")
 
 
 def _check_comparison(problem: Problem) -> None:
@@ -195,8 +186,9 @@ def _check_comparison(problem: Problem) -> None:
         return
     if problem.kind == "function":
         raise _refuse(problem, "a function's tests assert by themselves; drop `checker_program`")
-    tree = _check_code(problem, problem.checker_program, "`checker_program`")
-    named = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    _check_code(problem, problem.checker_program, "`checker_program`")
+    tree = parsed(problem.checker_program)
+    named = [node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef)]
     check = next((node for node in named if node.name == "check"), None)
     if check is None or not _takes_three(check.args):
         raise _refuse(problem, "`checker_program` must define `check(input, output, expected)`")

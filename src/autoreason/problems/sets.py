@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,11 +19,13 @@ class Broken(Struct, frozen=True, kw_only=True):
     """A record that could not be used."""
 
     line: int
-    """Of the file; where a JSON list was given, which of its entries. From 1."""
+    """From 1."""
     reason: str
+    unit: Literal["line", "entry"] = "line"
+    """What `line` counts: lines of a file, or entries of a JSON list."""
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.reason}"
+        return f"{self.unit} {self.line}: {self.reason}"
 
 
 class ProblemSet(Struct, frozen=True, kw_only=True):

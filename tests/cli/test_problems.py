@@ -1,0 +1,98 @@
+"""`problems`: sets shown and converted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.inside import Inside
+from tests.problems.made_up import contest, own
+
+SECRET = "314159"
+
+
+@pytest.fixture
+def source(inside: Inside) -> str:
+    """A file with two problems and a torn line."""
+    hidden = own(difficulty="easy", private_tests=[[SECRET, SECRET]], solution=SECRET)
+    return inside.write("set.jsonl", "\n".join([json.dumps(hidden), "{", json.dumps(contest())]))
+
+
+def test_a_set_is_shown_by_kind_and_difficulty(inside: Inside, source: str) -> None:
+    done = inside("problems", "show", source)
+    assert done.status == 0
+    assert done.out.startswith("2 problems (CodeContests, autoreason), digest ")
+    assert [line.split()[:3] for line in done.out.splitlines()[2:4]] == [
+        ["stdio", "easy", "1"],
+        ["stdio", "B", "1"],
+    ]
+    assert "left out: line 2: this is not valid JSON; correct it" in done.out
+
+
+def test_a_set_is_shown_to_programs(inside: Inside, source: str) -> None:
+    told = inside("problems", "show", source, "--json").json
+    assert (told["problems"], told["format"]) == (2, "CodeContests, autoreason")
+    assert told["broken"][0]["line"] == 2
+    assert {share["difficulty"] for share in told["shares"]} == {"easy", "B"}
+    assert len(told["digest"]) == 64
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_one_problem_is_shown_without_what_nobody_may_see(
+    inside: Inside, source: str, options: tuple[str, ...]
+) -> None:
+    done = inside("problems", "show", source, "--problem", "double", *options)
+    assert done.status == 0
+    assert "Print twice the number" in done.out
+    assert SECRET not in done.out
+    assert ("1 private" in done.out) != bool(options)
+    assert not options or done.json["private"] == 1
+
+
+def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
+    done = inside("problems", "convert", source)
+    assert (done.status, len(done.out.splitlines())) == (0, 2)
+    assert json.loads(done.out.splitlines()[1])["id"] == "12_B. Twice the Tide"
+    assert done.err.splitlines() == [
+        "2 problems (CodeContests, autoreason)",
+        "left out: line 2: this is not valid JSON; correct it",
+    ]
+    told = inside("problems", "convert", source, "--to", "new.jsonl", "--json")
+    assert (inside.folder / "new.jsonl").read_text("utf-8") == done.out
+    assert "written to new.jsonl" in told.err
+    again = inside("problems", "show", "new.jsonl", "--json").json
+    assert (again["digest"], again["format"]) == (told.json["digest"], "autoreason")
+    assert again["broken"] == []
+
+
+def test_of_many_broken_lines_only_some_are_told(inside: Inside) -> None:
+    name = inside.write("set.jsonl", "{\n" * 50 + json.dumps(own()))
+    done = inside("problems", "convert", name)
+    assert len(done.err.splitlines()) == 22
+    assert "left out: 30 more" in done.err
+
+
+def test_what_cannot_be_judged_is_noted(inside: Inside) -> None:
+    name = inside.write("one.json", json.dumps(own(checker="special", title="Twice")))
+    assert "1 cannot be judged" in inside("problems", "show", name).out
+    one = inside("problems", "show", name, "--problem", "double").out
+    assert "double: Twice" in one
+    assert "it cannot be judged" in one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "nowhere.jsonl"), "no file nowhere.jsonl; check the name"),
+        (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple' in this set"),
+        (("convert", "set.jsonl", "--json"), "name it with --to"),
+        (("convert", "set.jsonl", "--to", "no/such/file"), "make it first"),
+    ],
+)
+def test_a_mistake_is_one_clear_sentence(
+    inside: Inside, source: str, arguments: tuple[str, ...], said: str
+) -> None:
+    assert source == "set.jsonl"
+    done = inside("problems", *arguments)
+    assert done.status == 2
+    assert said in done.sentence
