@@ -21,7 +21,7 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 
 test: lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
-	@$(BIN)/pytest -q -n 2 --cov
+	@$(BIN)/pytest -q -n 2 --dist worksteal --cov
 
 # Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.
 machine:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
+from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.sandbox import kernel, landlock, seccomp
@@ -41,6 +43,8 @@ class Jail(NamedTuple):
 def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
     if jail.uid is not None:
+        if not jail.namespaces:
+            _go_where_nothing_is()
         _become(jail.uid)
     elif not jail.namespaces:
         jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
@@ -92,6 +96,19 @@ def _limit(what: int, most: int) -> None:
 
 def _within(most: int, hard: int) -> int:
     return most if hard == resource.RLIM_INFINITY else min(most, hard)
+
+
+def _go_where_nothing_is() -> None:
+    """Make a folder that is no longer there the root of all paths: even asking after a file finds none.
+
+    In bubblewrap none can be made, and none is needed.
+    """
+    with contextlib.suppress(OSError):
+        nowhere = Path("/tmp", f"autoreason-{os.urandom(8).hex()}")
+        nowhere.mkdir(0o700)
+        os.chdir(nowhere)
+        nowhere.rmdir()
+        os.chroot(".")
 
 
 def _become(uid: int) -> None:

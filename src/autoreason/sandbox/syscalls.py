@@ -78,7 +78,8 @@ CHECKED: dict[str, Rule] = {
     "kill": (Check(0, (OWN_PID,)),),
     "mmap": _NEVER_CODE,
     "mprotect": _NEVER_CODE,
-    # With this flag the C library asks after an open file; a path is not followed without it.
+    # The C library asks after open files with this flag. A path given with it is followed all the same: where neither
+    # bubblewrap nor root has taken the files away, a program can learn that one is there, and its size.
     "newfstatat": (Check(3, (_AT_EMPTY_PATH,)),),
     "prctl": (Check(0, (_PR_SET_NAME,)),),
     "prlimit64": (Check(0, (0, OWN_PID)), *_null(2)),

@@ -64,7 +64,7 @@ class Attack(Struct, frozen=True):
     harmful: bool = False
     """Never run without a sandbox."""
     hidden_files: bool = False
-    """Held only where there are no files: whoever knows a path can ask the kernel how old and large a file is."""
+    """Held only in bubblewrap or by root: otherwise whoever knows a path can ask how old and large a file is."""
 
     def program(self, words: dict[str, str]) -> str:
         """Its source with the names of what is outside filled in."""
