@@ -180,14 +180,15 @@ class ExaminerClient:
                 waiting.answer.set_exception(
                     ProviderFailed("the examiner died twice over one program; see `doctor`")
                 )
-        broken = self._opened.broken
+        first = self._opened
         try:
             await self._start()
         except AutoreasonError as error:
             self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
             self._closed = True
             return
-        self._opened = replace(self._opened, broken=broken)
+        # A kept copy knows nothing of the file it came from.
+        self._opened = replace(self._opened, format=first.format, broken=first.broken)
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done():
                 await self._send(waiting.question)
