@@ -257,6 +257,14 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     assert hidden.failed.detail in REASONS
 
 
+async def test_an_answer_that_the_checker_cannot_read_is_wrong(examiner: Examiner) -> None:
+    checker = "def check(input, output, expected): return sum(map(int, output.split())) == 6"
+    examined = await examiner.examine(in_any_order(checker), "print('junk')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
+    assert examined.failed is not None
+    assert examined.failed.difference.startswith("the checker crashed: ValueError")
+
+
 async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> None:
     checker = (
         "print('true')\ndef check(input, output, expected):\n    print('true')\n    return False"

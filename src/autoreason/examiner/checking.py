@@ -41,9 +41,8 @@ def checker_source(program: str) -> str:
 
 
 async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
-    """The verdict of the checker; where it fails, that is no result."""
-    texts = [test.input, printed(ran), test.output]
-    checked = await session.run(json.dumps(texts).encode())
+    """The verdict of the checker; where it fails, that is no result, unless it is the answer that made it fail."""
+    checked = await _ask(session, test, printed(ran))
     said = _said(checked)
     if said is True:
         return accepted(ran)
@@ -52,7 +51,15 @@ async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
     if isinstance(said, str) and said.strip():
         why = excerpt(said, most=_LONGEST)
         return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=why)
-    return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=_failure(checked, said))
+    failure = _failure(checked, said)
+    # Otherwise whoever prints what the checker cannot read would never be counted as wrong.
+    if checked.ended != "broken" and _said(await _ask(session, test, test.output)) is True:
+        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=failure)
+    return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
+
+
+async def _ask(session: Session, test: Example, answer: str) -> Ran:
+    return await session.run(json.dumps([test.input, answer, test.output]).encode())
 
 
 def _said(checked: Ran) -> object:
