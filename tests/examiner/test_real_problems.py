@@ -23,9 +23,10 @@ from autoreason.sandbox.base import Limits
 from autoreason.sandbox.levels import find_level, open_sandbox
 from autoreason.sandbox.unsafe import UnsafeSandbox
 
-pytestmark = pytest.mark.skipif(
-    find_level().level == "none", reason="no sandbox holds on this machine"
-)
+pytestmark = [
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.timeout(300),
+]
 PARTS = 4
 SHORT = 0.05
 """Seconds after which a program that never ends is stopped."""
@@ -159,8 +160,11 @@ async def test_every_given_breakage_gets_its_verdict_where_it_fails(folder: Path
         assert sum(stopped) >= 0.8 * slow
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", ["stdio", "humaneval", "mbpp"])
-async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(folder: Path, name: str) -> None:
+async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(
+    folder: Path, name: str, part: int
+) -> None:
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
@@ -174,7 +178,7 @@ async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(folder: Path,
                     return f"{problem.id}: {way} {trial}"
             return ""
 
-        assert await side_by_side(problems_of(folder / f"{name}.jsonl"), try_one) == []
+        assert await side_by_side(problems_of(folder / f"{name}.jsonl")[part::PARTS], try_one) == []
 
 
 @pytest.mark.parametrize("part", range(PARTS))
