@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass, field
 
 from autoreason.errors import JournalUnusable
@@ -165,7 +166,8 @@ class Story:
         if isinstance(event, ProgramExamined):
             self.examined.append(event)
         else:
-            self.solved.append(event)
+            # Parts end in any order; whoever reads them finds them in one.
+            insort(self.solved, event, key=_place)
             self.parts.pop(event.part, None)
 
     def _tell_panel(self, event: BallotCast | PanelHeld) -> None:
@@ -220,6 +222,11 @@ class Story:
             keeps_contract=True,
         )
         self.reigns.append(won)
+
+
+def _place(solved: Solved) -> tuple[int, int, str]:
+    number = solved.part.partition("/")[0]
+    return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
 
 
 def _hole(missing: str) -> JournalUnusable:

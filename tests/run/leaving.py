@@ -10,7 +10,7 @@ from typing import Any
 from tests.run.runs import go_on, hold
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.events import LIFECYCLE, AnyEvent
+from autoreason.events import LIFECYCLE, AnyEvent, PartTold, Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -50,8 +50,9 @@ class Breaking:
 
 
 def told(journal: Journal, run: str) -> list[AnyEvent]:
-    """A strategy's own story of a run."""
-    return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
+    """A strategy's own story of a run; parts that have nothing to do with each other one after another."""
+    events = [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
+    return sorted(events, key=lambda e: e.part if isinstance(e, PartTold | Solved) else "~")
 
 
 async def left_after_every_call(

@@ -231,7 +231,7 @@ async def test_a_set_killed_while_programs_run_goes_on_where_it_was(
         assert not {request.key for request in model.requests} & set(before)
         units = [event for event in told(journal, run) if isinstance(event, Solved)]
         assert [unit.part for unit in units] == [
-            f"{n}/{name}/1" for n in range(1, 5) for name in ("tournament", "single")
+            f"{n}/{name}/1" for n in range(1, 5) for name in ("single", "tournament")
         ]
         assert all(unit.private for unit in units)
         assert (await replay(run, journal=journal)).same

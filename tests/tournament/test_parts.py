@@ -126,7 +126,7 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
     st.integers(0, 6),
     st.integers(0, 2**16),
 )
-async def test_in_windows_so_many_are_at_work_and_all_is_told_in_order(
+async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
     steps: list[int], width: int, further: int, seed: int
 ) -> None:
     told: list[AnyEvent] = []
@@ -135,35 +135,55 @@ async def test_in_windows_so_many_are_at_work_and_all_is_told_in_order(
     begun: list[int] = []
     ended: set[int] = set()
 
-    async def watched(part: int, count: int, tell: Tell) -> None:
+    async def watched(part: int, count: int) -> None:
         begun.append(part)
         at_work.add(part)
         assert len(at_work) <= width
         waiting = min(set(range(len(steps))) - ended)
         assert part < waiting + width + further
-        await work(part, count, luck, tell)
+        await work(part, count, luck, told.append)
         at_work.discard(part)
         ended.add(part)
 
     works = (partial(watched, part, count) for part, count in enumerate(steps))
-    await in_windows(told.append, works, width, width + further)
+    await in_windows(works, width, width + further)
     assert begun == list(range(len(steps)))
-    assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
+    for part, count in enumerate(steps):
+        own = [each for each in told if isinstance(each, PartTold) and each.part == str(part)]
+        assert own == [event(part, s) for s in range(count)]
 
 
 async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_begun() -> None:
     told: list[AnyEvent] = []
     begun: list[int] = []
 
-    async def failing(part: int, tell: Tell) -> None:
+    async def failing(part: int) -> None:
         begun.append(part)
         await asyncio.sleep(0)
         if part == 2:
             raise ProviderFailed("out of reach")
-        tell(event(part, 0))
+        told.append(event(part, 0))
 
     works = (partial(failing, part) for part in range(100))
     with pytest.raises(ProviderFailed, match="out of reach"):
-        await in_windows(told.append, works, 2, 5)
+        await in_windows(works, 2, 5)
     assert begun == list(range(2 + 5))
-    assert told == [event(0, 0), event(1, 0)]
+    assert told == [event(part, 0) for part in begun if part != 2]
+
+
+async def test_a_slow_part_does_not_keep_the_others_from_being_told() -> None:
+    told: list[AnyEvent] = []
+    others_told = asyncio.Event()
+
+    async def slow() -> None:
+        await others_told.wait()
+        told.append(event(0, 0))
+
+    async def quick(part: int) -> None:
+        told.append(event(part, 0))
+        if len(told) == 3:
+            others_told.set()
+
+    async with asyncio.timeout(5):
+        await in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
+    assert told == [event(part, 0) for part in (1, 2, 3, 0)]

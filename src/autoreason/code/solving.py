@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,15 +22,15 @@ from autoreason.story import Story
 from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.task import Task
 from autoreason.tournament.allowance import Allowance
-from autoreason.tournament.parts import Work, in_windows, part_of
+from autoreason.tournament.parts import in_windows, part_of
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy, read_options
-from autoreason.tournament.venue import Tell, Venue
+from autoreason.tournament.venue import Venue
 
 MOST_REPEATS = 100
 MOST_CALLS = 1000
 _AHEAD = 4
-"""Windows of parts that may be done before the one ahead of them is, and wait to be told."""
+"""Windows of parts that may be begun after one that takes its time."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -75,8 +76,7 @@ class Solve(Strategy):
     async def run(self) -> Delivered:
         """Work on all problems, a window of them at a time."""
         terms = read_options(self.settings, Terms)
-        works = self._works(terms)
-        await in_windows(self.tell, works, terms.window, _AHEAD * terms.window)
+        await in_windows(self._works(terms), terms.window, _AHEAD * terms.window)
         return self.deliver("done", self._reason(terms), self._handed_in())
 
     @classmethod
@@ -101,7 +101,7 @@ class Solve(Strategy):
         likely = {role: -(-(low.get(role, 0) + calls) // 2) for role, calls in high.items()}
         return low, likely, high
 
-    def _works(self, terms: Terms) -> Iterator[Work[None]]:
+    def _works(self, terms: Terms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
         """Repeat after repeat, so that a set that is stopped early has worked on all strategies alike."""
         for repeat in range(1, terms.repeats + 1):
             for number, assignment in enumerate(self.venue.task.assignments, 1):
@@ -115,14 +115,13 @@ class Solve(Strategy):
         name: str,
         repeat: int,
         terms: Terms,
-        tell: Tell,
     ) -> None:
         """One problem by one strategy, once; whatever comes of it is told."""
         part = part_name(number, name, repeat)
         task = Task(brief=assignment.statement, assignments=(assignment,))
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _alone(self.settings, name, terms)
-        venue = part_of(self.venue, part, tell, task, settings, allowance)
+        venue = part_of(self.venue, part, self.tell, task, settings, allowance)
         strategy = made(find_program_strategy(name), venue)
         solved = Solved(
             part=part,
@@ -145,7 +144,7 @@ class Solve(Strategy):
             # Not a result: the tests could not be held, which says nothing of the program.
             written = strategy.story.text
             solved = replace(solved, program=written, status=failure.status, reason=str(failure))
-        tell(replace(solved, spent=allowance.total))
+        self.tell(replace(solved, spent=allowance.total))
 
     def _reason(self, terms: Terms) -> str:
         out = sum(bool(each.remark) for each in self.venue.task.assignments)

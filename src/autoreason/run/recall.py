@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from autoreason.errors import Interruption, RecordDiverged
-from autoreason.events import AnyEvent, Delivered
+from autoreason.events import AnyEvent, Delivered, PartTold, Solved
 from autoreason.exchange import Reply, Request
 from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
@@ -48,7 +49,10 @@ class Memory:
 
 
 class Teller:
-    """Passes events on; those the record already holds must come again as they were."""
+    """Passes events on; those the record already holds must come again as they were.
+
+    Parts work side by side and tell as it happens, so each is held to its own order and not to that of the others.
+    """
 
     def __init__(
         self,
@@ -56,24 +60,38 @@ class Teller:
         append: Callable[[AnyEvent], object],
         on_event: OnEvent | None = None,
     ) -> None:
-        self._recorded = recorded
+        self._recorded: dict[str, deque[AnyEvent]] = {}
+        for event in recorded:
+            self._recorded.setdefault(_part_of(event), deque()).append(event)
         self._append = append
         self._on_event = on_event
-        self.told = 0
+        self.repeated = 0
+        """Events that came again as recorded."""
 
     def __call__(self, event: AnyEvent) -> None:
         """Tell one event."""
-        if self.told < len(self._recorded):
-            if self._recorded[self.told] != event:
-                raise RecordDiverged(
-                    f"event {self.told + 1} is {type(event).__name__} now and differs from the record; "
-                    "the run was made by another version of autoreason or its record was changed"
-                )
-        else:
+        expected = self._recorded.get(_part_of(event))
+        if not expected:
             self._append(event)
-        self.told += 1
+        elif expected[0] == event:
+            expected.popleft()
+            self.repeated += 1
+        else:
+            raise RecordDiverged(
+                f"event {self.repeated + 1} is {type(event).__name__} now and differs from the record; "
+                "the run was made by another version of autoreason or its record was changed"
+            )
         if self._on_event:
             self._on_event(event)
+
+    @property
+    def missing(self) -> AnyEvent | None:
+        """An event of the record that has not come again; None where all have."""
+        return next((events[0] for events in self._recorded.values() if events), None)
+
+
+def _part_of(event: AnyEvent) -> str:
+    return event.part if isinstance(event, PartTold | Solved) else ""
 
 
 class Retold(NamedTuple):
@@ -116,8 +134,8 @@ async def retell(
     except Interruption:
         pass
     except RecordDiverged as diverged:
-        return Retold(teller.told, str(diverged))
-    return Retold(min(teller.told, len(recorded)), _difference(recorded, teller, more, memory))
+        return Retold(teller.repeated, str(diverged))
+    return Retold(teller.repeated, _difference(recorded, teller, more, memory))
 
 
 def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller: Teller) -> None:
@@ -130,9 +148,9 @@ def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller:
 def _difference(
     recorded: Sequence[AnyEvent], teller: Teller, more: list[AnyEvent], memory: Memory
 ) -> str | None:
-    if teller.told < len(recorded):
-        missing = type(recorded[teller.told]).__name__
-        return f"event {teller.told + 1} ({missing}) is in the record and did not come again"
+    if teller.missing is not None:
+        missing = type(teller.missing).__name__
+        return f"event {teller.repeated + 1} ({missing}) is in the record and did not come again"
     if more and recorded and isinstance(recorded[-1], Delivered):
         return "it went on after the end"
     if memory.forgotten:

@@ -59,40 +59,39 @@ async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
     return results
 
 
-async def in_windows(tell: Tell, works: Iterable[Work[None]], width: int, ahead: int) -> None:
-    """Like `side_by_side` for as many as there may be: `width` are at work, `ahead` may wait to be told.
+async def in_windows(
+    works: Iterable[Callable[[], Coroutine[Any, Any, None]]], width: int, ahead: int
+) -> None:
+    """As many as there may be: `width` are at work, and none is begun more than `ahead` after the first unfinished.
 
-    After a failure nothing new is begun beyond those, and all of them end before it is raised: a run that is
-    taken up again begins the same ones, so that nothing they recorded is forgotten.
+    What they tell comes as it happens: they must be parts that have nothing to do with each other. After a failure
+    nothing new is begun, and all that are begun end before it is raised: a run that is taken up again begins the
+    same ones, so that nothing they recorded is forgotten.
     """
     coming = iter(works)
     room = asyncio.Semaphore(width)
-    begun: deque[tuple[_Lane, asyncio.Task[None]]] = deque()
+    begun: deque[asyncio.Task[None]] = deque()
     failure: Exception | None = None
 
-    async def at_work(work: Work[None], lane: _Lane) -> None:
+    async def at_work(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async with room:
-            await work(lane.tell)
+            await work()
 
     try:
         while True:
             while failure is None and len(begun) < ahead and (work := next(coming, None)):
-                lane = _Lane(tell)
-                begun.append((lane, asyncio.create_task(at_work(work, lane))))
+                begun.append(asyncio.create_task(at_work(work)))
             if not begun:
                 break
-            lane, task = begun[0]
-            if failure is None:
-                lane.open()
             try:
-                await task
+                await begun[0]
             except Exception as raised:
                 failure = failure or raised
             begun.popleft()
         if failure:
             raise failure
     finally:
-        for _, task in begun:
+        for task in begun:
             task.cancel()
 
 
