@@ -257,12 +257,23 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     assert hidden.failed.detail in REASONS
 
 
+async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> None:
+    raising = 'def double(n): raise ValueError("\\ud800")'
+    examined = await examiner.examine(doubling("assert double(1) == 2"), raising, "public")
+    assert examined.verdict is CodeVerdict.RUNTIME_ERROR
+    assert msgspec.json.encode(examined)
+    checker = "import json\ndef check(input, output, expected): return f'got {json.loads(output)}'"
+    examined = await examiner.examine(in_any_order(checker), "print('\"\\\\ud800\"')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
+    assert msgspec.json.encode(examined)
+
+
 async def test_an_answer_that_the_checker_cannot_read_is_wrong(examiner: Examiner) -> None:
     checker = "def check(input, output, expected): return sum(map(int, output.split())) == 6"
     examined = await examiner.examine(in_any_order(checker), "print('junk')", "public")
     assert examined.verdict is CodeVerdict.WRONG_ANSWER
     assert examined.failed is not None
-    assert examined.failed.difference.startswith("the checker crashed: ValueError")
+    assert examined.failed.difference == "the checker cannot read this answer"
 
 
 async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> None:

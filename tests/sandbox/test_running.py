@@ -97,6 +97,20 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ),
         ("mod = __import__('colorsys')\nprint(mod.rgb_to_hsv(0, 0, 0))", "", "(0.0, 0.0, 0)\n"),
         ("from xml.etree import ElementTree\nprint(ElementTree.fromstring('<a/>').tag)", "", "a\n"),
+        ("from sys import stdin\nimport hashlib\nprint(int(stdin.readline()) * 2)", "4", "8\n"),
+        ("import argparse\nprint(argparse.ArgumentParser().parse_args([]))", "", "Namespace()\n"),
+        (
+            "import asyncio\nasync def f(): return await asyncio.to_thread(int, '7')\nprint(asyncio.run(f()))",
+            "",
+            "7\n",
+        ),
+        ("print('\u0142'.encode('cp1250'), 'x'.encode('ISO-8859-15'))", "", "b'\\xb3' b'x'\n"),
+        ("import sys\nsys.stdin = open('/dev/stdin')\nprint(input())", "5", "5\n"),
+        (
+            "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\nprint(1)",
+            "",
+            "1\n",
+        ),
         (
             "try:\n    import numpy\nexcept ImportError as error:\n    print(error)",
             "",
@@ -116,6 +130,7 @@ def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str
         ("raise SystemExit", 0, ""),
         ("import sys\nsys.exit(3)", 3, ""),
         ("import sys\nsys.exit(-1)", 255, ""),
+        ("import sys\nsys.exit(2**70)", 255, ""),
         ("print(1)\nexit(4)", 4, ""),
         ("quit()", 0, ""),
         ("import sys\nsys.exit('that is all')", 1, "that is all\n"),

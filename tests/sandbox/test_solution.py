@@ -59,6 +59,25 @@ def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
     assert 2.1 < ran.wall < 4
 
 
+def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_else_suffers(
+    rig: Rig,
+) -> None:
+    lines = ["def f():"]
+    for depth in range(1, 15):
+        lines += [" " * depth + "try:a", " " * depth + "finally:"]
+    bomb = "\n".join([*lines, " " * 16 + "a"] * 100)
+    for _ in range(3):
+        ran = rig.run(bomb, limits=Limits(seconds=1.0))
+        assert (ran.ended, ran.detail) == ("cpu", "compiling the program took too long")
+    assert rig.run("print(1)").stdout == b"1\n"
+
+
+def test_what_is_imported_is_not_held_against_the_program(rig: Rig) -> None:
+    imports = "import asyncio, unittest, email.mime.text, xml.dom.minidom, http.client, multiprocessing.pool\n"
+    ran = rig.run(imports + "print(1)", limits=Limits(seconds=5.0, memory=16 << 20))
+    assert (ran.ended, ran.stdout) == ("exit", b"1\n")
+
+
 @pytest.mark.parametrize(
     "source",
     [

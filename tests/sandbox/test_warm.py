@@ -23,6 +23,8 @@ from autoreason.sandbox.warm import ALWAYS, KNOWN, REFUSED, named, preload
         ("from concurrent import futures", {"concurrent", "concurrent.futures"}),
         ("from math import (gcd,\n  sqrt as root)", {"math", "math.gcd", "math.sqrt"}),
         ("x = 1; import bisect; y = 2", {"bisect"}),
+        ("from sys import stdin\nimport hashlib", {"sys", "sys.stdin", "hashlib"}),
+        ("from math import (\n  gcd)\nimport csv", {"math", "math.gcd", "csv"}),
         ("def f():\n    import wave", {"wave"}),
         ("wave = __import__('wave')", {"wave"}),
         ('importlib.import_module( "wave" )', {"wave"}),

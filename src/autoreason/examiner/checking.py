@@ -18,6 +18,7 @@ from autoreason.sandbox.base import Limits, Ran, Session
 
 LIMITS = Limits(seconds=20, memory=1 << 30, output=1 << 20)
 _REFUSED = "the checker refused this answer"
+_UNREADABLE = "the checker cannot read this answer"
 _LONGEST = 400
 
 # What the checker itself prints goes to standard error, so that nothing in it is taken for its verdict.
@@ -54,7 +55,8 @@ async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
     failure = _failure(checked, said)
     # Otherwise whoever prints what the checker cannot read would never be counted as wrong.
     if checked.ended != "broken" and _said(await _ask(session, test, test.output)) is True:
-        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=failure)
+        # What the checker says as it falls may tell of things that nobody is to see.
+        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE)
     return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
 
 
@@ -69,7 +71,7 @@ def _said(checked: Ran) -> object:
     try:
         last = checked.stdout.rstrip().rpartition(b"\n")[2]
         verdict: object = json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return verdict
 

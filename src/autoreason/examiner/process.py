@@ -25,6 +25,7 @@ from autoreason.examiner.messages import (
     read_asked,
 )
 from autoreason.examiner.store import find_set, keep_set
+from autoreason.examiner.trimming import plain
 from autoreason.problems.formats import read_problems
 from autoreason.problems.problem import Problem, assigned, checked
 from autoreason.problems.sets import ProblemSet, find_problem
@@ -110,16 +111,14 @@ class Office:
 
     async def answer(self, question: Question) -> None:
         """Examine one program and tell the verdict, or why there is none."""
-        told: Told
         try:
             examined = await self._examine(question.examination)
-            told = Answer(number=question.number, examined=examined)
+            self._tell(Answer(number=question.number, examined=examined))
         except InvalidInput as error:
-            told = Refusal(number=question.number, sentence=str(error))
+            self._tell(Refusal(number=question.number, sentence=str(error)))
         except Exception as error:
-            sentence = f"the examiner failed: {type(error).__name__}: {error}"
-            told = Refusal(number=question.number, sentence=sentence, mistake=False)
-        self._tell(told)
+            sentence = plain(f"the examiner failed: {type(error).__name__}: {error}")
+            self._tell(Refusal(number=question.number, sentence=sentence, mistake=False))
         with suppress(OSError):
             await self._writer.drain()
 

@@ -8,8 +8,14 @@ TRACE = 4000
 """Characters kept of a traceback."""
 
 
+def plain(text: str) -> str:
+    """A text that can be written down: a program may name characters that are none."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def excerpt(text: str, at: int = 0, most: int = EXCERPT) -> str:
     """The part of a text around a place; where something was cut, it says how much."""
+    text = plain(text)
     if len(text) <= most:
         return text
     start = max(0, min(at - most // 2, len(text) - most))
@@ -29,6 +35,7 @@ def _cut(characters: int) -> str:
 
 def ending(text: str, most: int = TRACE) -> str:
     """The end of a text, from the beginning of a line on."""
+    text = plain(text)
     if len(text) <= most:
         return text
     kept = text[-most:]

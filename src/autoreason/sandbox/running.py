@@ -10,6 +10,7 @@ import gc
 import io
 import linecache
 import os
+import resource
 import sys
 import threading
 import traceback
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from types import CodeType, ModuleType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 Way = Callable[[CodeType], None]
 
@@ -44,6 +45,27 @@ def add_site_builtins() -> None:
         quit=_sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)"),
         help=_sitebuiltins._Helper(),
     )
+
+
+def accommodate(source: str) -> None:
+    """Let pass what some programs do first, and what changes nothing here."""
+    if "/dev/stdin" in source:
+        builtins.open = _open
+    if "setrlimit" in source:
+        resource.setrlimit = _keep_limits
+
+
+_usual_open = builtins.open
+
+
+def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
+    if file == "/dev/stdin":
+        file, kwargs = 0, kwargs | {"closefd": False}
+    return _usual_open(file, *args, **kwargs)
+
+
+def _keep_limits(what: int, limits: tuple[int, int]) -> None:
+    """Programs ask for a deeper stack, which they have already."""
 
 
 def open_streams() -> None:
@@ -109,7 +131,8 @@ def _status(stop: SystemExit) -> int:
     if stop.code is None:
         return 0
     if isinstance(stop.code, int):
-        return stop.code & 0xFF
+        # What is no C integer is -1, as the interpreter has it.
+        return stop.code & 0xFF if -(1 << 63) <= stop.code < 1 << 63 else 255
     with contextlib.suppress(Exception):
         print(stop.code, file=sys.stderr)
     return 1

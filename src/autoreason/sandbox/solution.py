@@ -61,8 +61,10 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     kernel.exit_on(signal.SIGXCPU)
     jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
     warm.preload(opening.source)
+    running.accommodate(opening.source)
     way = running.way_of(opening.part)
-    walls = jail.settle(walls)
+    # What the imports took is not the program's.
+    walls = jail.settle(walls._replace(mapped=kernel.mapped()))
     program = _compile(opening, way, walls)
     gc.freeze()
     while True:
@@ -80,10 +82,10 @@ def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
     seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
     usage = resource.getrusage(resource.RUSAGE_SELF)
     jail.soften(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
-    jail.soften(resource.RLIMIT_AS, walls.mapped + opening.memory)
     source = opening.source.removeprefix("\ufeff")
     begun = mmap.mmap(-1, mmap.PAGESIZE)
     running.remember(NAME, source)
+    jail.soften(resource.RLIMIT_AS, walls.mapped + opening.memory)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -153,7 +155,7 @@ def _become_test(
             os.dup2(each, number)
         if len(descriptors) == CHANNEL:
             os.close(CHANNEL)
-        kernel.close_from(RULESET + 1)
+        kernel.close_from(RULESET + (walls.ruleset is not None))
         running.open_streams()
         jail.confine(walls, opening.seconds, opening.memory, opening.output)
         if not walls.namespaces and os.getppid() != parent:

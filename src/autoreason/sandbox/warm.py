@@ -7,6 +7,8 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 
 ALWAYS = (
     "_strptime",
@@ -52,8 +54,16 @@ OURS = ("autoreason.sandbox.driving", "autoreason.sandbox.serving")
 LATE = ("_pylong", "_pydatetime", "_colorize")
 """What newer interpreters import only when it is needed."""
 
-HIDDEN = {"concurrent.futures": ("concurrent.futures.thread",)}
-"""What a module imports only when a name of it is used."""
+HIDDEN = {
+    "argparse": ("locale", "shutil"),
+    "asyncio": ("concurrent.futures.thread",),
+    "cProfile": ("pstats",),
+    "concurrent.futures": ("concurrent.futures.thread",),
+    "profile": ("pstats",),
+    "unittest": ("locale", "shutil", "unittest.async_case"),
+    "uuid": ("hashlib",),
+}
+"""What a module imports only when something of it is used."""
 
 ENCODINGS = (
     *("ascii", "cp1251", "cp1252", "cp437", "hex_codec", "idna", "latin_1", "mbcs", "punycode"),
@@ -73,11 +83,16 @@ _STARTING = frozenset({"__main__", "test", "tests"})
 KNOWN = sys.stdlib_module_names - REFUSED
 
 _IMPORT = re.compile(
-    r"""\b(?:from\s+(?P<package>[\w.]+)\s+import\s+\(?(?P<names>[\w\s,.*]+)
-        |import\s+(?P<modules>[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*)
+    r"""\b(?:from\s+(?P<package>[\w.]+)\s+import[ \t]*(?:\((?P<inside>[^)]*)|(?P<names>[^\n;]*))
+        |import[ \t]+(?P<modules>[^\n;]*)
         |(?:__import__|import_module)\s*\(\s*["'](?P<called>[\w.]+))""",
     re.VERBOSE,
 )
+
+
+_QUOTED = re.compile(r"""["']([A-Za-z][\w-]{1,19})["']""")
+_WORD = re.compile(r"\s*([\w.]+)")
+_CODECS = frozenset(aliases.values())
 
 
 def named(source: str) -> Iterator[str]:
@@ -86,7 +101,8 @@ def named(source: str) -> Iterator[str]:
         package = found["package"]
         if package is not None:
             yield package
-            yield from (f"{package}.{name}" for name in _first_words(found["names"]))
+            names = found["inside"] or found["names"] or ""
+            yield from (f"{package}.{name}" for name in _first_words(names))
         elif found["modules"] is not None:
             yield from _first_words(found["modules"])
         else:
@@ -100,6 +116,11 @@ def preload(source: str) -> None:
         if parts[0] in KNOWN and not _STARTING.intersection(parts):
             for each in (name, *HIDDEN.get(name, ())):
                 _try(each)
+    for quoted in _QUOTED.finditer(source):
+        spelled = normalize_encoding(quoted[1]).lower()
+        codec = aliases.get(spelled, spelled)
+        if codec in _CODECS:
+            _try(f"encodings.{codec}")
 
 
 def warm() -> None:
@@ -110,9 +131,8 @@ def warm() -> None:
 
 def _first_words(names: str) -> Iterator[str]:
     for each in names.split(","):
-        words = each.split()
-        if words and words[0] != "*":
-            yield words[0]
+        if word := _WORD.match(each):
+            yield word[1]
 
 
 def _try(name: str) -> None:
