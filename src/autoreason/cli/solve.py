@@ -44,6 +44,7 @@ Examples:
 \b
 Exit status:
   0    every problem was worked on; whether they are solved is in the table
+  1    there was one problem, and no program came of it
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed
