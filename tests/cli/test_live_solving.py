@@ -162,9 +162,7 @@ async def test_every_moment_of_a_set_can_be_drawn(
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert len(watcher.live.story.solved) == len(strategies)
-    assert any("wrong answer, 1 of 3 public tests" in drawn for drawn in watcher.drawn) == (
-        len(strategies) == 1
-    )
+    assert any("wrong answer" in drawn for drawn in watcher.drawn) == (len(strategies) == 1)
     log = watcher.out.getvalue()
     assert ("draft: written, 3 lines" in log) == (len(strategies) == 1)
     assert "words" not in log

@@ -50,7 +50,7 @@ def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
     writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
     said = inside("solve", some(inside, 1), *MODEL)
     lines = [line[8:] for line in said.err.splitlines()]
-    assert "draft: wrong answer, 1 of 3 public tests" in lines
+    assert "draft: wrong answer, 1 of 3 public tests passed" in lines
     assert "pass 1 B: accepted, 3 of 3 public tests" in lines
 
 
@@ -228,7 +228,8 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None
     assert said.out.lstrip().startswith("Estimate\ncalls      15 to 90,")
     assert "3 problems; single and best_of_n and " in said.out
     assert "strategy_options" not in said.out
-    assert "Nothing was called" in said.out
+    assert said.out.endswith("Nothing was called and nothing was written.\n")
+    assert "held       seed 7\n" in said.out
     assert not inside.journal_exists
 
 
@@ -346,8 +347,8 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
         ("{", (), "set.json"),
         (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
         (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
-        (json.dumps(SUM), ("--time-limit", "1000"), "time_limit_s"),
-        (json.dumps(SUM), ("--memory-limit", "1"), "memory_limit_mb"),
+        (json.dumps(SUM), ("--time-limit", "1000"), "--time-limit is 1000; give more than 0 and"),
+        (json.dumps(SUM), ("--memory-limit", "1"), "--memory-limit is 1; give 16 to"),
     ],
 )
 def test_a_set_that_cannot_be_used_is_one_sentence(

@@ -162,7 +162,11 @@ def program_step(event: AnyEvent, story: Story) -> str:
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
-            return f"pass {event.number}: {_WRITES[event.slot]} {event.slot}, {words.lines(event.text)}"
+            what = "program" if event.slot == "A" else _WRITES[event.slot]
+            return f"pass {event.number}: {what} {event.slot}, {words.lines(event.text)}"
+        case PassDecided():
+            k = story.settings.k if story.settings else None
+            return f"pass {event.number}: {words.program_decided(event, k)}"
         case Delivered():
             return ""
         case _:

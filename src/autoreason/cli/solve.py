@@ -135,7 +135,8 @@ def solve(problems: Path, **values: Any) -> int:
     prompts = load(values["prompts"], code=True)
     check_output(values["output"])
     check_folder(values["report"])
-    chosen.require_positive(values, ("limit", "time_limit", "memory_limit"))
+    chosen.require_positive(values, ("limit",))
+    chosen.require_limits(values["time_limit"], values["memory_limit"])
     with _on_disk(problems) as path:
         work = _dry_run if values["dry_run"] else _begin
         return work(path, settings, prompts, values)
@@ -193,7 +194,7 @@ def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dic
             await examiner.close()
 
     task, settings = asyncio.run(look())
-    return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+    return dry_run(task, settings, prompts, as_json=values["as_json"])
 
 
 def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
