@@ -261,6 +261,8 @@ def test_limits_and_unsafe_reach_the_examiner(
         (("--strategy", "harsh"), "harsh writes texts, not programs"),
         (("--strategy", "single,single"), "several different ones"),
         (("-o", "x.py"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--repeats", "2"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--strategy", "all"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
     ],
 )

@@ -182,13 +182,14 @@ def _settings(values: dict[str, Any]) -> Settings:
 def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     import asyncio
 
+    from autoreason.cli.consoles import print_line, stderr_console
     from autoreason.cli.dry import dry_run
 
     async def look() -> tuple[Task, Settings]:
         examiner = await _open(problems, values)
         try:
             for each in examiner.broken[:_SHOWN_LINES]:
-                click.echo(_left_out(each), err=True)
+                print_line(stderr_console(), _left_out(each))
             return _assigned(problems, examiner, settings, values)
         finally:
             await examiner.close()
@@ -270,8 +271,9 @@ def _assigned(
     from autoreason.run.solving import solving_task
 
     found = _meant(problems, examiner.assignments, values)
-    if values["output"] and len(found) > 1:
-        raise InvalidInput("--output is for one program; use --report DIR for a set")
+    times = len(settings.strategy_options["strategies"]) * (values["repeats"] or 1)
+    if values["output"] and len(found) * times > 1:
+        raise InvalidInput("--output is for one program; use --report DIR for several")
     about = {
         "set": examiner.digest,
         "unsafe": values["unsafe"],
