@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
+from tests.cli.test_terminal import terminal
 
 from autoreason.sandbox import levels
 
@@ -54,7 +55,9 @@ def test_a_wrong_one_stops_and_shows_the_first_difference(inside: Inside, proble
     assert "private 2   wrong answer" in said.out
     assert "line 1, token 1: expected 14, got 15" in said.out
     assert "\nprivate 2, input\n7 7\n\nprivate 2, expected\n14\n\nprivate 2, got\n15\n" in said.out
-    assert said.out.splitlines()[-1].startswith("adding: wrong answer; 2 of 4 passed, 3 held;")
+    assert said.out.splitlines()[-1].startswith(
+        "adding: wrong answer; 2 of 4 passed; stopped at the first failure, --every goes on; sandbox"
+    )
 
 
 def test_a_crash_shows_the_traceback(inside: Inside, problem: str) -> None:
@@ -113,8 +116,14 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
         (problem, "."): "cannot read .: Is a directory; name another",
         ("-", "-"): "only one of PROBLEM and SOLUTION can be -; name a file for the other",
-        (problem, right, "--time-limit", "99"): "problem 'adding': `time_limit_s` must be over 0",
-        (problem, right, "--memory-limit", "1"): "problem 'adding': `memory_limit_mb` must be",
+        (
+            problem,
+            right,
+            "--time-limit",
+            "99",
+        ): "--time-limit is 99; give more than 0 and at most 60",
+        (problem, right, "--time-limit", "0"): "--time-limit is 0; give more than 0",
+        (problem, right, "--memory-limit", "1"): "--memory-limit is 1; give 16 to 4096 MB",
     }
     for arguments, sentence in refusals.items():
         said = inside("check", *arguments)
@@ -133,7 +142,52 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
 def test_an_empty_program_is_no_code(inside: Inside, problem: str) -> None:
     said = inside("check", problem, inside.write("s.py", "\n"))
     assert said.status == 1
-    assert said.out.startswith("adding: no code (there is no program); 0 of 4 passed")
+    assert said.out.startswith("adding: no code (there is no program); 0 of 4 passed; sandbox")
+    told = inside("check", problem, "s.py", "--json").json
+    assert (told["run"], told["tests"]) == (0, [])
+
+
+def test_a_program_that_is_no_python_has_a_syntax_error(inside: Inside, problem: str) -> None:
+    said = inside("check", problem, inside.write("s.py", "n = 1\nprint((n)\n"))
+    assert (
+        "runtime error    0.000 s     0 MB  syntax error in line 2: '(' was never closed"
+        in said.out
+    )
+    assert "adding: runtime error (syntax error in line 2: '(' was never closed); 0 of" in said.out
+    said = inside("check", problem, inside.write("s.py", "eval('1+')"))
+    assert "syntax error" not in said.out, "the program itself is one"
+
+
+def test_programs_get_times_to_the_microsecond(inside: Inside, problem: str) -> None:
+    told = inside("check", problem, inside.write("s.py", RIGHT), "--json").json
+    for test in told["tests"]:
+        assert test["wall"] > 0
+        assert test["wall"] == round(test["wall"], 6)
+
+
+def test_on_a_terminal_rows_stand_above_what_is_under_way(shell: Shell) -> None:
+    (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
+    (shell.home / "s.py").write_text("import time; time.sleep(0.3)\n" + RIGHT)
+    with terminal(shell, "check", "problem.json", "s.py") as screen:
+        assert screen.end() == 0
+        drawn = screen.text.replace("\r", "\n").splitlines()
+    assert any(line.endswith("test 1 of 4") for line in drawn)
+    assert not any("test 5" in line for line in drawn)
+    rows = [line for line in drawn if " MB" in line or "verdict" in line]
+    assert len(rows) == 5
+    assert all(row.startswith(("test  ", "public 1  ", "private ")) for row in rows)
+
+
+def test_on_a_narrow_terminal_a_long_reason_stands_beneath_its_row(shell: Shell) -> None:
+    long = PROBLEM | {"public_tests": [{"input": "1 2\n", "output": f"{'9' * 40}\n"}]}
+    (shell.home / "problem.json").write_text(json.dumps(long))
+    (shell.home / "s.py").write_text(RIGHT)
+    with terminal(shell, "check", "problem.json", "s.py", columns=70) as screen:
+        assert screen.end() == 1
+        lines = screen.text.replace("\r", "\n").splitlines()
+    row = next(at for at, line in enumerate(lines) if line.startswith("public 1  "))
+    assert lines[row].endswith(" MB")
+    assert lines[row + 1].startswith(f"{'':12}line 1, token 1: expected")
 
 
 def test_a_test_that_cannot_be_held_has_a_status_of_its_own(inside: Inside) -> None:
@@ -186,7 +240,7 @@ def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> 
     failed, left_out, conclusion = said.out.splitlines()
     assert failed == "other: wrong answer on test 2: line 1, token 1: expected 11, got 3"
     assert left_out.startswith("left out: line 3: ")
-    assert conclusion.startswith("1 of 2 known solutions accepted, 6 tests; sandbox ")
+    assert conclusion.startswith("1 of 2 known solutions accepted, 6 tests; 1 record left out; ")
     told = inside("problems", "check", problems, "--json").json
     assert (told["solutions"], told["accepted"]) == (2, 1)
     assert told["failed"][0]["problem"] == "other"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pytest
 from tests.cli import made_up
 from tests.cli.test_live import Clock
 
@@ -56,6 +57,24 @@ def test_long_silence_is_broken() -> None:
     assert "still at work: judge 2 for 16 s, about 100 tokens so far" in out.getvalue()
     view.tick()
     assert len(out.getvalue().splitlines()) == 1
+
+
+class Tty(StringIO):
+    """A terminal on paper."""
+
+    def isatty(self) -> bool:
+        """It says so."""
+        return True
+
+
+def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Tty()
+    Plain(Live(clock=Clock()), out).note("left out, line 13: it says nothing of what is to be done")
+    assert out.getvalue().splitlines() == [
+        "  0:00  left out, line 13: it says",
+        "        nothing of what is to be done",
+    ]
 
 
 def test_trouble_is_worth_a_line() -> None:

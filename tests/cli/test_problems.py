@@ -86,7 +86,7 @@ def test_what_cannot_be_judged_is_noted(inside: Inside) -> None:
         (("show", "nowhere.jsonl"), "no file nowhere.jsonl; check the name"),
         (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple' in this set"),
         (("convert", "set.jsonl", "--json"), "name it with --to"),
-        (("convert", "set.jsonl", "--to", "no/such/file"), "make it first"),
+        (("convert", "set.jsonl", "--to", "no/such/file"), "for --to; make it first"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(

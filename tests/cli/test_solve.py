@@ -50,7 +50,7 @@ def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
     writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
     said = inside("solve", some(inside, 1), *MODEL)
     lines = [line[8:] for line in said.err.splitlines()]
-    assert "draft: wrong answer, 1 of 3 public tests" in lines
+    assert "draft: wrong answer, 1 of 3 public tests passed" in lines
     assert "pass 1 B: accepted, 3 of 3 public tests" in lines
 
 
@@ -68,15 +68,46 @@ def test_programs_get_the_verdicts_of_one_problem_as_json(inside: Inside) -> Non
     assert found["report"]["scores"][0]["solved"]["value"] == 1
     assert inside("show", "--json").json == found
     assert inside("show", "--text").out.startswith("passes = 3")
+    assert inside("runs", "--json").json[0]["title"] == "Solve p1"
+    assert inside("runs").out.rstrip().endswith("  Solve p1")
 
 
 def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, writes: Script) -> None:
     writes(lambda _: "")
     said = inside("solve", some(inside, 1), *MODEL)
-    assert (said.status, said.out) == (0, "")
+    assert (said.status, said.out) == (1, "")
+    assert "Ended: no program came of" in said.err
     assert "no code, 0 of 3 public tests" in said.err
     assert "no program came of" in said.err
     assert "came to no program" in inside("show", "--text").sentence
+
+
+def test_where_no_program_came_the_file_is_not_taken_for_the_answer(
+    inside: Inside, writes: Script
+) -> None:
+    writes(lambda _: "")
+    asked = ("solve", some(inside, 1), *MODEL, "-o", "s.py")
+    quiet = inside(*asked, "-q")
+    assert quiet.status == 1
+    assert quiet.sentence == "no program came of 6 of 6 calls; nothing was written to s.py"
+    inside.write("s.py", "print('older')")
+    again = inside(*asked)
+    assert again.status == 1
+    assert "nothing was written to s.py, which is still what it was before" in again.err
+    assert (inside.folder / "s.py").read_text() == "print('older')"
+
+
+def test_a_run_that_paused_says_how_its_program_reaches_the_file(
+    inside: Inside, writes: Script
+) -> None:
+    writes(lambda request: program(1, request.key))
+    asked = ("solve", some(inside, 1), *MODEL, "--max-calls", "2", "-o", "s.py")
+    told = inside(*asked)
+    assert told.status == 3
+    (run,) = inside.runs()
+    assert f"once it is finished: autoreason resume {run} -o s.py" in told.err
+    assert "resume" in (quiet := inside(*asked, "-q")).sentence
+    assert "-o s.py" in quiet.sentence
 
 
 # ---- a set -------------------------------------------------------------------------------------
@@ -90,9 +121,25 @@ def test_a_set_ends_with_the_table(inside: Inside, writes: Script) -> None:
         assert title in said.out
     assert "tournament        12  100 % (76 to 100)  100 % (76 to 100)" in said.out
     assert "single    tournament        12     0    12  -100.0 (" in said.out
-    assert "Tournament wins: tournament solved 100 % and single 0 %" in said.err
+    table, _, conclusion = said.out.partition(
+        "tournament wins: tournament solved 100 % and single 0 %"
+    )
+    assert "Verdicts" in table
+    assert "Sandbox    Landlock" in conclusion
+    assert "wins" not in said.err
     assert "24 of 24: p12, tournament: accepted, 3 of 3 public tests" in said.err
     assert "pass 1" not in said.err, "a set is told a line a problem"
+
+
+def test_the_conclusion_belongs_to_the_table_even_where_nothing_else_is_said(
+    inside: Inside,
+) -> None:
+    said = inside("solve", some(inside, 3, "line 17: no statement"), *MODEL, "-q")
+    assert said.err == ""
+    conclusion = "tournament solved 100 % (44 to 100) of 3 problems."
+    assert conclusion in said.out, "a name is not capitalised"
+    assert said.out.index("Verdicts") < said.out.index(conclusion) < said.out.index("Left out")
+    assert "By difficulty" not in said.out, "two problems of a kind tell nothing"
 
 
 def _tournament_is_best(request: object) -> str:
@@ -139,7 +186,7 @@ def test_broken_lines_are_named_and_the_rest_is_solved(inside: Inside) -> None:
     said = inside("solve", some(inside, 2, "line 17: no statement"), *MODEL)
     assert said.status == 0
     assert "left out, line 17: no statement" in said.err
-    assert "1 line: no statement (line 17)" in said.err
+    assert "1 line: no statement (line 17)" in said.out
     assert "1 line: no statement (line 17)" in inside("show").out
 
 
@@ -162,15 +209,15 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
     asked = ("solve", some(inside, 4), *MODEL, "--max-calls", "2", "--report", "out")
     paused = inside(*asked)
     assert paused.status == 3
-    assert "2 parts: the run has not come to them" in paused.err
+    assert "2 parts: the run has not come so far" in paused.out
     assert "Pass rates" in paused.out
     assert "autoreason show" in paused.err
     assert not (inside.folder / "out").exists()
-    assert "the run has not come to them" in inside("show").out
+    assert "the run has not come so far" in inside("show").out
     resumed = inside("resume", "--max-calls", "9")
     assert resumed.status == 0
     assert "tournament         4  100 % (51 to 100)" in resumed.out
-    assert "has not come" not in resumed.err
+    assert "has not come" not in resumed.out
     assert inside("show", "--report", "out").status == 0
     assert (
         json.loads((inside.folder / "out" / "report.json").read_text())["report"]["problems"] == 4
@@ -183,7 +230,8 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None
     assert said.out.lstrip().startswith("Estimate\ncalls      15 to 90,")
     assert "3 problems; single and best_of_n and " in said.out
     assert "strategy_options" not in said.out
-    assert "Nothing was called" in said.out
+    assert said.out.endswith("Nothing was called and nothing was written.\n")
+    assert "held       seed 7\n" in said.out
     assert not inside.journal_exists
 
 
@@ -213,6 +261,8 @@ def test_limits_and_unsafe_reach_the_examiner(
         (("--strategy", "harsh"), "harsh writes texts, not programs"),
         (("--strategy", "single,single"), "several different ones"),
         (("-o", "x.py"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--repeats", "2"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--strategy", "all"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
     ],
 )
@@ -301,8 +351,8 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
         ("{", (), "set.json"),
         (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
         (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
-        (json.dumps(SUM), ("--time-limit", "1000"), "time_limit_s"),
-        (json.dumps(SUM), ("--memory-limit", "1"), "memory_limit_mb"),
+        (json.dumps(SUM), ("--time-limit", "1000"), "--time-limit is 1000; give more than 0 and"),
+        (json.dumps(SUM), ("--memory-limit", "1"), "--memory-limit is 1; give 16 to"),
     ],
 )
 def test_a_set_that_cannot_be_used_is_one_sentence(
@@ -339,7 +389,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
         screen.wait_for("already paid for")
         server.gate.set()
         assert screen.end() == 130
-        assert "has not come to them" in screen.text
+        assert "has not come so far" in screen.text
     resumed = shell("resume", "--json", "-q")
     assert resumed.returncode == 0, resumed.stderr
     found = json.loads(resumed.stdout)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
 
+from autoreason.assignment import CodeVerdict, Examined
 from autoreason.cli import ending, words
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, Preference, Survival
@@ -90,6 +91,23 @@ def test_a_pass_without_a_panel_says_why() -> None:
         number=1, outcome="inconclusive", winner=None, streak=0, words=9, reason="1 of 3 valid"
     )
     assert words.decided(nothing) == "inconclusive (1 of 3 valid); A stays"
+
+
+def test_a_pass_over_programs_is_told_in_words_for_programs() -> None:
+    equal = PassDecided(
+        number=1,
+        outcome="unopposed",
+        winner="A",
+        words=4,
+        streak=1,
+        reason="A and B pass equally many public tests, and too few calls are left for judges",
+    )
+    assert words.program_decided(equal, 2) == (
+        "A goes on (A and B pass equally many public tests, and too few calls are left for judges); "
+        "survival 1 of 2 in a row"
+    )
+    taken = replace(equal, outcome="taken", winner="B", streak=0, reason="")
+    assert words.program_decided(taken, 2) == "taken as it comes"
 
 
 def test_critiques_are_counted_by_severity() -> None:
@@ -188,3 +206,21 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
     said = ending._passes(tuple(won))
     assert len(ending.lay_out([("Passes", said)], 80)) == 1
     assert said.startswith(f"{len(won)}, won by ")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "passed", "run", "said"),
+    [
+        ("accepted", 25, 25, "accepted, 25 of 25 private tests"),
+        ("wrong_answer", 10, 11, "wrong answer at private test 11 of 25"),
+        ("wrong_answer", 10, 25, "wrong answer, 10 of 25 private tests passed"),
+        ("no_code", 0, 0, "no code, 0 of 25 private tests passed"),
+    ],
+)
+def test_a_failure_that_ended_the_tests_says_where(
+    verdict: str, passed: int, run: int, said: str
+) -> None:
+    found = Examined(
+        which="private", verdict=CodeVerdict(verdict), passed=passed, run=run, total=25
+    )
+    assert words.examined(found) == said

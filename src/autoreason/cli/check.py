@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import options
+from autoreason.cli import options, words
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ Exit status:
   2    something given cannot be used
   6    a test could not be held, which says nothing of the program
 """
+_TEST = 12
+"""Columns for the name of a test."""
 _HEADINGS = ("test", "verdict", "time", "memory", "")
 _STYLES = {"accepted": "green", "sandbox_error": "yellow"}
 _PARTS = ("input", "expected", "got", "trace")
@@ -81,15 +84,17 @@ def check(
     """
     import asyncio
 
+    from autoreason.cli.chosen import require_limits
     from autoreason.cli.ending import print_json
     from autoreason.examiner.trying import tests_of, try_program
 
+    require_limits(time_limit, memory_limit)
     if problem == solution == "-":
         raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
     found = _problem(problem, name, time_limit, memory_limit)
     tests = tests_of(found, public_only=public_only)
     program = _program(solution)
-    table = _Table(found, quiet=as_json)
+    table = _Table(found, len(tests), quiet=as_json)
     with table:
         tried = asyncio.run(
             try_program(found, program, tests, every=every, unsafe=unsafe, tell=table.tell)
@@ -141,12 +146,14 @@ def _program(source: str) -> str:
 class _Table:
     """A row a test, as each is done."""
 
-    def __init__(self, problem: Problem, *, quiet: bool) -> None:
+    def __init__(self, problem: Problem, total: int, *, quiet: bool) -> None:
         from autoreason.cli.consoles import stderr_console, stdout_console
 
         self.console = stdout_console()
-        self._problem, self._quiet = problem, quiet
-        self._status = stderr_console().status("starting the sandbox")
+        self._problem, self._total, self._quiet = problem, total, quiet
+        # On one terminal only the console that prints the rows knows how to print above the status.
+        shared = self.console.is_terminal and not quiet
+        self._status = (self.console if shared else stderr_console()).status(self._at(1))
 
     def __enter__(self) -> None:
         self._status.start()
@@ -154,11 +161,15 @@ class _Table:
     def __exit__(self, *_: object) -> None:
         self._status.stop()
 
+    def _at(self, number: int) -> str:
+        return f"test {number:,} of {self._total:,}"
+
     def tell(self, trial: Trial) -> None:
         """Print a row, and the headings before the first."""
         from rich.text import Text
 
-        self._status.update(f"test {trial.number + 1}")
+        if trial.number < self._total:
+            self._status.update(self._at(trial.number + 1))
         if self._quiet or trial.verdict == "no_code":
             return
         if trial.number == 1:
@@ -168,17 +179,19 @@ class _Table:
             trial.verdict.replace("_", " "),
             f"{trial.seconds:.3f} s",
             "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
-            trial.difference or trial.detail,
         )
-        style = _STYLES.get(trial.verdict, "red")
-        line = Text(_row(cells))
-        line.stylize(style, 12, 12 + len(cells[1]))
+        why = words.failure(trial)
+        line = Text(_row((*cells, why)))
+        if self.console.is_terminal and line.cell_len > self.console.width:
+            beneath = textwrap.indent(textwrap.fill(why, self.console.width - _TEST), " " * _TEST)
+            line = Text(f"{_row((*cells, ''))}\n{beneath}")
+        line.stylize(_STYLES.get(trial.verdict, "red"), _TEST, _TEST + len(cells[1]))
         self.console.print(line, soft_wrap=True)
 
 
 def _row(cells: tuple[str, ...]) -> str:
     test, verdict, seconds, memory, more = cells
-    return f"{test:<12}{verdict:<15}{seconds:>9}{memory:>9}  {more}".rstrip()
+    return f"{test:<{_TEST}}{verdict:<15}{seconds:>9}{memory:>9}  {more}".rstrip()
 
 
 def _name(problem: Problem, trial: Trial) -> str:
@@ -191,6 +204,8 @@ def _name(problem: Problem, trial: Trial) -> str:
 def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
     from rich.text import Text
 
+    from autoreason.cli.consoles import print_line
+
     failed = tried.failed
     shown = [(part, getattr(failed, part)) for part in _PARTS] if failed else []
     for part, text in shown:
@@ -200,26 +215,25 @@ def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
             console.print(text.rstrip("\n"), soft_wrap=True)
     if tried.run:
         console.print()
-    console.print(Text(_sentence(tried, problem), style="bold"), soft_wrap=True)
+    print_line(console, Text(_sentence(tried, problem), style="bold"))
 
 
 def _sentence(tried: Tried, problem: Problem) -> str:
     verdict = tried.verdict.replace("_", " ")
-    held = f", {tried.run} held" if tried.run < tried.total else ""
     failed = tried.failed
-    why = f" ({failed.detail})" if failed and failed.detail else ""
-    sandbox = "no sandbox" if tried.level == "none" else f"sandbox {tried.level}"
-    return f"{problem.id}: {verdict}{why}; {tried.passed} of {tried.total} passed{held}; {sandbox}"
+    # Where an answer differs is said in its row.
+    why = words.failure(failed) if failed and words.failure(failed) != failed.difference else ""
+    said = [f"{verdict} ({why})" if why else verdict, f"{tried.passed} of {tried.total} passed"]
+    if 0 < tried.run < tried.total:
+        said.append("stopped at the first failure, --every goes on")
+    return f"{problem.id}: {'; '.join([*said, words.sandbox(tried.level)])}"
 
 
 def _as_object(tried: Tried, problem: Problem) -> dict[str, Any]:
-    import msgspec
-
+    from autoreason.cli.solutions import as_object
     from autoreason.examiner.trying import which_of
 
-    rows = []
-    for trial in tried.tests:
-        which, number = which_of(problem, trial.number)
-        rows.append(msgspec.to_builtins(trial) | {"which": which, "number": number})
-    told: dict[str, Any] = msgspec.to_builtins(tried)
-    return told | {"tests": rows}
+    told = as_object(tried)
+    for row in told["tests"]:
+        row["which"], row["number"] = which_of(problem, row["number"])
+    return told

@@ -131,3 +131,16 @@ def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:
         if values[name] is not None and values[name] <= 0:
             option = f"--{name.replace('_', '-')}"
             raise InvalidInput(f"{option} is {values[name]:g}; give more than 0")
+
+
+def require_limits(seconds: float | None, megabytes: int | None) -> None:
+    """Refuse limits of programs that no problem may have either."""
+    from autoreason.problems.problem import MEGABYTES, SECONDS
+
+    if seconds is not None and not 0 < seconds <= SECONDS:
+        raise InvalidInput(
+            f"--time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
+        )
+    least, most = MEGABYTES
+    if megabytes is not None and not least <= megabytes <= most:
+        raise InvalidInput(f"--memory-limit is {megabytes:,}; give {least} to {most} MB")

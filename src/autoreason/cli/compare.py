@@ -88,7 +88,7 @@ def compare(brief: str, **values: Any) -> int:
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run
 
-        return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+        return dry_run(task, settings, prompts, as_json=values["as_json"])
     if not values["quiet"]:
         _warn_of_few_repeats(settings)
     return begin(task, settings, prompts, values)

@@ -38,3 +38,8 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """For progress."""
     return Printer(stderr=True)
+
+
+def print_line(console: Console, line: RenderableType) -> None:
+    """One line; broken between words on a terminal, and never in a file."""
+    console.print(line, soft_wrap=not console.is_terminal)

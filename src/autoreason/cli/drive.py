@@ -17,7 +17,7 @@ from autoreason.cli import ending, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal, is_model
+from autoreason.exchange import OnSignal
 from autoreason.run import Result, Switch
 from autoreason.task import without_controls
 
@@ -215,13 +215,8 @@ class Interrupts:
 
     def _stop(self) -> None:
         self._switch.stop()
-        calls = sum(is_model(call.role) for call in self._view.live.calls.values())
-        waiting = words.count(calls, "reply", "replies")
-        self._view.say(
-            f"Stopping: waiting for {waiting} already paid for; Ctrl-C again ends at once"
-            if calls
-            else "Stopping"
-        )
+        self._view.live.stopping = True
+        self._view.say(self._view.live.waiting())
 
     def _end_at_once(self) -> None:
         """Leave without tidying up: everything paid for and answered is in the journal already."""

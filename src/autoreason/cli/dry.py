@@ -36,9 +36,17 @@ _WIDEST_NAME = 20
 
 
 def dry_run(
-    task: Task, settings: Settings, prompts: PromptSet, *, as_json: bool, verbose: bool
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    *,
+    as_json: bool,
+    verbose: bool | None = None,
 ) -> int:
-    """Print estimate, settings and first prompt; call nothing and write nothing."""
+    """Print estimate, settings and first prompt; call nothing and write nothing.
+
+    Only a command that can tell every setting says whether it should.
+    """
     found = asyncio.run(estimate(task, settings, prompts))
     if as_json:
         ending.print_json(_as_object(task, settings, found))
@@ -72,7 +80,7 @@ def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any
     }
 
 
-def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool) -> None:
+def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | None) -> None:
     console = stdout_console()
     _heading(console, "Estimate")
     ending.print_rows(
@@ -92,7 +100,7 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool) ->
     if found.request:
         _heading(console, f"First prompt, to the {found.request.role} ({found.request.model})")
         _prompt(console, found.request)
-    more = "" if verbose else " --verbose shows every setting."
+    more = " --verbose shows every setting." if verbose is False else ""
     console.print(Text(f"\nNothing was called and nothing was written.{more}", style="dim"))
 
 
@@ -106,7 +114,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
         ("limits", _limits(settings.budget)),
-        ("held", f"{settings.protocol} protocol, seed {settings.seed}"),
+        ("held", _held(settings)),
     ]
     changed = _changed(settings)
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
@@ -151,6 +159,12 @@ def _panel(settings: Settings) -> str:
 def _ends(settings: Settings) -> str:
     survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
     return f"when A {survived}, after {words.count(settings.passes, 'pass', 'passes')} at most"
+
+
+def _held(settings: Settings) -> str:
+    seed = f"seed {settings.seed}"
+    # Programs are written by other rules than texts, which no protocol has a say in.
+    return seed if settings.strategy == "solve" else f"{settings.protocol} protocol, {seed}"
 
 
 def _limits(budget: Budget) -> str:

@@ -105,17 +105,17 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def check_output(path: Path | None) -> None:
+def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; name a file in it for --output")
+        raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
     folder = _target(path).parent
     if not _is_a_stream(path) and not folder.is_dir():
-        raise InvalidInput(f"no folder {folder} for --output; make it first")
+        raise InvalidInput(f"no folder {folder} for {option}; make it first")
     if not os.access(path if _is_a_stream(path) else folder, os.W_OK):
-        raise InvalidInput(f"cannot write to {path}; choose another --output")
+        raise InvalidInput(f"cannot write to {path}; choose another {option}")
 
 
 def write(path: Path, text: str) -> None:

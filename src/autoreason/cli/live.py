@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from autoreason.cli import words
-from autoreason.cli.tally import Tally
+from autoreason.cli.tally import Line, Tally
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
     CallEnded,
@@ -34,6 +34,7 @@ _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
 _PART = 3
 """Steps of a key that name the part of a comparison, or a judge of a panel."""
 _MOST_PARTS = 12
+_FEWEST_PARTS = 3
 _PASS = re.compile(r"/pass/(\d+)")
 _SEAT = re.compile(r"/judge/(\d+)")
 
@@ -114,6 +115,8 @@ class Live:
         """Seats whose reply has come and whose ballot is not counted yet."""
         self.spent = Spent()
         self.notice = ""
+        self.stopping = False
+        """Whether nothing new is begun, because somebody asked for that."""
 
     def tell(self, event: AnyEvent) -> None:
         """Take in something that happened."""
@@ -194,10 +197,21 @@ class Live:
         """Whether every pass is put to a vote."""
         return self.story.settings is None or self.story.settings.strategy == "autoreason"
 
-    def steps(self) -> list[Step]:
-        """The roles of the present stage, in the order they speak; judges are `seats`."""
+    def waiting(self) -> str:
+        """What a run that is being stopped still waits for."""
+        calls = sum(is_model(call.role) for call in self.calls.values())
+        if not calls:
+            return "Stopping"
+        replies = words.count(calls, "reply", "replies")
+        return f"Stopping: waiting for {replies} already paid for; Ctrl-C again ends at once"
+
+    def steps(self, room: int = _MOST_PARTS) -> list[Step]:
+        """The roles of the present stage, in the order they speak; judges are `seats`.
+
+        Of parts that are under way as many as there is room for.
+        """
         if self.study:
-            return self._parts()
+            return self._parts(room)
         if self.stage == "first draft":
             return [self._step("author", ("author",), None, False)]
         if not self.stage.startswith("pass"):
@@ -217,14 +231,19 @@ class Live:
         # A rival holds passes with fewer roles; those that never speak are not waited for.
         return steps if self.contest else [step for step in steps if step.state != "waiting"]
 
-    def _parts(self) -> list[Step]:
+    def _parts(self, room: int) -> list[Step]:
         """What is under way, by the part or panel it belongs to, and what is counted already."""
         steps = self._solved() if self.solving else [Step("so far", "done", self._counted())]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
-            by_part.setdefault(" ".join(key.split("/")[:_PART]), []).append(call)
-        for name, calls in sorted(by_part.items())[:_MOST_PARTS]:
+            by_part.setdefault("/".join(key.split("/")[:_PART]), []).append(call)
+        parts = sorted(by_part.items(), key=lambda each: _by_number(each[0]))
+        shown = min(_MOST_PARTS, max(_FEWEST_PARTS, room - len(steps) - 1))
+        for part, calls in parts[:shown]:
+            name = self.tally.called(part) if self.solving else part.replace("/", " ")
             steps.append(Step(name, "working", calls=calls))
+        if len(parts) > shown:
+            steps.append(Step(f"and {len(parts) - shown:,} more", "waiting"))
         return steps
 
     def _counted(self) -> str:
@@ -249,7 +268,7 @@ class Live:
                 )
                 for event in held[-_MOST_PARTS:]
             ]
-        return [Step(name, "done", said) for name, said in self.tally.lines()]
+        return [Step(line.strategy, _state(line), line.said) for line in self.tally.lines()]
 
     def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
@@ -315,6 +334,16 @@ class Live:
                 words.bill(self.spent, limits.cost),
             )
         )
+
+
+def _state(line: Line) -> State:
+    """A strategy that has not begun is not ticked off, nor one that is half-way."""
+    return "waiting" if not line.done else "done" if line.done == line.of else "working"
+
+
+def _by_number(part: str) -> list[tuple[int, str]]:
+    """An order in which the tenth comes after the ninth."""
+    return [(int(each), "") if each.isdigit() else (0, each) for each in part.split("/")]
 
 
 def _of(number: int, limit: int | None, noun: str) -> str:

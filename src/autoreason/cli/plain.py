@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from contextlib import suppress
 from typing import TextIO
 
 from autoreason.cli import words
+from autoreason.cli.ending import terminal_width
 from autoreason.cli.live import Call, Live
 from autoreason.events import (
     LIFECYCLE,
@@ -36,6 +38,7 @@ from autoreason.task import without_controls
 
 HEARTBEAT = 15.0
 """Seconds after which silence is broken."""
+_BESIDE_THE_TIME = " " * len("  0:00  ")
 _NAMED = 9
 """Calls under way that are named one by one: as many as a panel usually has judges."""
 
@@ -102,9 +105,14 @@ class Plain:
     def say(self, line: str) -> None:
         """One line, with the time since the start in front."""
         minutes, seconds = divmod(int(self.live.elapsed), 60)
+        told = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
+        if self.out.isatty():
+            told = textwrap.fill(
+                told, terminal_width(), subsequent_indent=_BESIDE_THE_TIME, break_on_hyphens=False
+            )
         # Whoever read along may have left; the run goes on.
         with suppress(OSError):
-            print(f"{minutes:3}:{seconds:02}  {without_controls(line)}", file=self.out, flush=True)
+            print(told, file=self.out, flush=True)
         self.spoke = self.live.clock()
 
     def tick(self) -> None:
@@ -162,7 +170,11 @@ def program_step(event: AnyEvent, story: Story) -> str:
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
-            return f"pass {event.number}: {_WRITES[event.slot]} {event.slot}, {words.lines(event.text)}"
+            what = "program" if event.slot == "A" else _WRITES[event.slot]
+            return f"pass {event.number}: {what} {event.slot}, {words.lines(event.text)}"
+        case PassDecided():
+            k = story.settings.k if story.settings else None
+            return f"pass {event.number}: {words.program_decided(event, k)}"
         case Delivered():
             return ""
         case _:

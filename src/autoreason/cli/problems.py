@@ -97,7 +97,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
 
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
-    check_output(target)
+    check_output(target, "--to")
     found = read_problems(source)
     lines = encode_set(found.problems).decode()
     if target is None:
@@ -125,7 +125,8 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
     """Run the known solution of every problem of a set on all its tests.
 
     For whoever makes a set: a solution that is not accepted means a wrong test, a wrong solution or
-    limits too narrow. Exit status 0 where all are accepted, 1 where one is not.
+    limits too narrow. Exit status 0 where all are accepted, 1 where one is not or where a record
+    of the set cannot be used.
 
     
       autoreason problems check problems.jsonl
@@ -156,7 +157,7 @@ def _left_out(found: ProblemSet) -> list[str]:
 def _tell_set(found: ProblemSet) -> None:
     from rich.text import Text
 
-    from autoreason.cli.consoles import stdout_console
+    from autoreason.cli.consoles import print_line, stdout_console
     from autoreason.problems.sets import Share, shares
 
     def notes(share: Share) -> str:
@@ -191,7 +192,7 @@ def _tell_set(found: ProblemSet) -> None:
         )
         console.print(Text(row.rstrip(), style="" if place else "dim"), soft_wrap=True)
     for line in _left_out(found):
-        console.print(line, soft_wrap=True)
+        print_line(console, line)
 
 
 def _tell_problem(assignment: Assignment) -> None:
@@ -228,6 +229,6 @@ def _tell_tests(assignment: Assignment, console: Console) -> None:
 
 
 def _say(line: str) -> None:
-    from autoreason.task import without_controls
+    from autoreason.cli.consoles import print_line, stderr_console
 
-    print(without_controls(line), file=sys.stderr, flush=True)
+    print_line(stderr_console(), line)

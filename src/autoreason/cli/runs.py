@@ -122,7 +122,9 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        row.title if strategy in (None, "autoreason") else f"{_called(strategy)}: {row.title}",
+        row.title
+        if strategy in (None, "autoreason", "solve")
+        else f"{_called(strategy)}: {row.title}",
     )
 
 

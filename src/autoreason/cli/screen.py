@@ -30,6 +30,8 @@ _VERDICT = 42
 _LEAST_PASSES = 3
 _AROUND_PASSES = 4
 """A blank line, the draft, a word on earlier passes, and the line the cursor stands on."""
+_AROUND_STEPS = 6
+"""Blank lines, the stage, what would end it, what it took, and the line the cursor stands on."""
 
 
 class Screen:
@@ -84,8 +86,11 @@ class Screen:
 def draw(live: Live, console: Console) -> Group:
     """The whole view as lines that fit the terminal."""
     width = console.width
-    above, below = _header(live, width), _present(live, width, console.options.ascii_only)
-    notice = list(Text(live.notice, style="yellow").wrap(console, width)) if live.notice else []
+    said = live.waiting() if live.stopping else live.notice
+    notice = list(Text(said, style="yellow").wrap(console, width)) if said else []
+    above = _header(live, width)
+    left = console.height - len(above) - len(notice) - _AROUND_STEPS
+    below = _present(live, width, left, console.options.ascii_only)
     room = console.height - len(above) - len(below) - len(notice) - _AROUND_PASSES
     lines = [*above, *_trajectory(live, max(_LEAST_PASSES, room)), *below]
     for line in lines:
@@ -94,10 +99,13 @@ def draw(live: Live, console: Console) -> Group:
     return Group(*lines, *notice)
 
 
-def _present(live: Live, width: int, plain: bool) -> list[Text]:
+def _present(live: Live, width: int, room: int, plain: bool) -> list[Text]:
     """What is going on now, what would end it and what it took."""
     lines = [Text(), Text(live.stage, style="bold")] if live.stage else []
-    lines += [_step(live, step, width, plain) for step in live.steps()]
+    steps = live.steps(room)
+    widest = max((len(step.name) + 2 for step in steps), default=0)
+    column = max(_NAME, min(widest, width // 2))
+    lines += [_step(live, step, width, plain, column) for step in steps]
     lines += _seats(live, live.seats(), width, plain)
     return [
         *lines,
@@ -163,14 +171,15 @@ def _pass(each: Pass, live: Live) -> Text:
     return line
 
 
-def _step(live: Live, step: Step, width: int, plain: bool) -> Text:
-    line = _mark(live, step.state, plain).append(f" {step.name:<{_NAME}}")
-    if step.state != "working":
+def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) -> Text:
+    name = step.name if len(step.name) < column else f"{step.name[: column - 2]}…"
+    line = _mark(live, step.state, plain).append(f" {name:<{column}}")
+    if not step.calls:
         return line.append(step.said)
     call = step.calls[0]
     if live.study:
         under_way = words.count(len(step.calls), "call") if is_model(call.role) else "tests"
-        line.append(f"  {call.within}, {under_way} under way, ")
+        line.append(f"{call.within}, {under_way} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
     if call.tail and room > 10:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from autoreason.cli import words
-from autoreason.cli.consoles import stderr_console, stdout_console
+from autoreason.cli.consoles import print_line, stderr_console, stdout_console
 from autoreason.cli.ending import print_json
 from autoreason.errors import InvalidInput
 from autoreason.examiner.trying import Tried, try_solutions
@@ -23,11 +25,12 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     if not solved:
         raise InvalidInput(f"no problem in {source} has a `solution`; give one to check it")
     tried: list[Tried] = []
-    with stderr_console().status("starting the sandbox") as status:
+    of = words.count(len(solved), "solution")
+    with stderr_console().status(f"0 of {of}") as status:
 
         def tell(one: Tried) -> None:
             tried.append(one)
-            status.update(f"{len(tried):,} of {words.count(len(solved), 'solution')}")
+            status.update(f"{len(tried):,} of {of}")
 
         asyncio.run(try_solutions(solved, unsafe=unsafe, tell=tell))
     failed = [one for one in tried if one.verdict != "accepted"]
@@ -38,6 +41,16 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     return 1 if failed or found.broken else 0
 
 
+def as_object(tried: Tried) -> dict[str, Any]:
+    """One program's tests for programs: those that were held, timed to the microsecond."""
+    told: dict[str, Any] = msgspec.to_builtins(tried)
+    if not tried.run:
+        return told | {"tests": []}
+    for row in told["tests"]:
+        row |= {name: round(row[name], 6) for name in ("seconds", "wall") if name in row}
+    return told
+
+
 def _as_object(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> dict[str, object]:
     return {
         "problems": len(found.problems),
@@ -45,7 +58,7 @@ def _as_object(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> di
         "accepted": len(tried) - len(failed),
         "tests": sum(one.run for one in tried),
         "level": tried[0].level,
-        "failed": failed,
+        "failed": [as_object(one) for one in failed],
         "broken": found.broken,
     }
 
@@ -55,21 +68,25 @@ def _show(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> None:
     for one in sorted(failed, key=lambda one: one.problem):
         test = one.failed
         assert test is not None
+        why = words.failure(test)
         lines = test.trace.strip().splitlines()
-        why = test.difference or test.detail
-        more = f", {lines[-1]}" if lines and test.verdict == "runtime_error" else ""
+        crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
+        more = f", {lines[-1]}" if lines and crashed else ""
         verdict = test.verdict.replace("_", " ")
-        console.print(
-            f"{one.problem}: {verdict} on test {test.number}: {why}{more}", soft_wrap=True
-        )
+        print_line(console, f"{one.problem}: {verdict} on test {test.number}: {why}{more}")
     for broken in found.broken:
-        console.print(f"left out: {broken}", soft_wrap=True)
+        print_line(console, f"left out: {broken}")
+    print_line(console, _conclusion(found, tried, len(failed)))
+
+
+def _conclusion(found: ProblemSet, tried: list[Tried], failed: int) -> str:
+    held = words.count(sum(one.run for one in tried), "test")
+    said = [
+        f"{len(tried) - failed:,} of {words.count(len(tried), 'known solution')} accepted, {held}"
+    ]
     without = len(found.problems) - len(tried)
-    missing = f"; {words.count(without, 'problem')} without a solution" if without else ""
-    level = tried[0].level
-    console.print(
-        f"{len(tried) - len(failed):,} of {words.count(len(tried), 'known solution')} accepted, "
-        f"{words.count(sum(one.run for one in tried), 'test')}{missing}; "
-        f"{'no sandbox' if level == 'none' else f'sandbox {level}'}",
-        soft_wrap=True,
-    )
+    if without:
+        said.append(f"{words.count(without, 'problem')} without a solution")
+    if found.broken:
+        said.append(f"{words.count(len(found.broken), 'record')} left out")
+    return "; ".join([*said, words.sandbox(tried[0].level)])

@@ -44,6 +44,7 @@ Examples:
 \b
 Exit status:
   0    every problem was worked on; whether they are solved is in the table
+  1    there was one problem, and no program came of it
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed
@@ -134,7 +135,8 @@ def solve(problems: Path, **values: Any) -> int:
     prompts = load(values["prompts"], code=True)
     check_output(values["output"])
     check_folder(values["report"])
-    chosen.require_positive(values, ("limit", "time_limit", "memory_limit"))
+    chosen.require_positive(values, ("limit",))
+    chosen.require_limits(values["time_limit"], values["memory_limit"])
     with _on_disk(problems) as path:
         work = _dry_run if values["dry_run"] else _begin
         return work(path, settings, prompts, values)
@@ -180,19 +182,20 @@ def _settings(values: dict[str, Any]) -> Settings:
 def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     import asyncio
 
+    from autoreason.cli.consoles import print_line, stderr_console
     from autoreason.cli.dry import dry_run
 
     async def look() -> tuple[Task, Settings]:
         examiner = await _open(problems, values)
         try:
             for each in examiner.broken[:_SHOWN_LINES]:
-                click.echo(_left_out(each), err=True)
+                print_line(stderr_console(), _left_out(each))
             return _assigned(problems, examiner, settings, values)
         finally:
             await examiner.close()
 
     task, settings = asyncio.run(look())
-    return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+    return dry_run(task, settings, prompts, as_json=values["as_json"])
 
 
 def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
@@ -268,8 +271,9 @@ def _assigned(
     from autoreason.run.solving import solving_task
 
     found = _meant(problems, examiner.assignments, values)
-    if values["output"] and len(found) > 1:
-        raise InvalidInput("--output is for one program; use --report DIR for a set")
+    times = len(settings.strategy_options["strategies"]) * (values["repeats"] or 1)
+    if values["output"] and len(found) * times > 1:
+        raise InvalidInput("--output is for one program; use --report DIR for several")
     about = {
         "set": examiner.digest,
         "unsafe": values["unsafe"],

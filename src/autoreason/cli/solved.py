@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from autoreason.cli.drive import Manner
     from autoreason.code.report import SolveReport
-    from autoreason.code.tables import Table
     from autoreason.events import Solved
     from autoreason.run import Result
     from autoreason.story import Story
 
-_ROOMY = 240
+NO_PROGRAM = 1
+"""Exit status where there was one problem and nothing came of it."""
 _LEVELS = {
     "bubblewrap": "bubblewrap, in namespaces of its own",
     "landlock": "Landlock and seccomp",
@@ -46,33 +46,65 @@ def check_folder(folder: Path | None) -> None:
 
 def end(result: Result, manner: Manner, console: Console, seconds: float) -> int:
     """Hand over what came of it, and return the exit status."""
-    status = ending.EXIT[result.status]
-    story = result.story
-    report = report_of(story)
-    alone = program_of(story) if Tally(story).one else None
-    if alone and manner.output:
-        ending.write(manner.output, alone)
+    report = report_of(result.story)
+    one = Tally(result.story).one
+    program = program_of(result.story) if one else None
+    finished = ending.EXIT[result.status] == 0
+    if program and manner.output:
+        ending.write(manner.output, program)
     if manner.as_json:
         ending.print_json(as_object(result, report))
-    elif alone:
-        if not manner.output:
-            ending.show_text(alone, bare=manner.quiet)
-    elif story.solved and not Tally(story).one:
-        _print_tables(report)
-    wanted = manner.report is not None
-    if wanted and status == 0:
+    elif program and not manner.output:
+        ending.show_text(program, bare=manner.quiet)
+    elif not one:
+        _print_set(result, report)
+    if manner.report and finished:
         write_report(result, report, manner.report)
     if manner.quiet:
-        if status:
-            reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
-            steps = ending.in_one_line(result.run, has_text=False)
-            print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
-        return status
-    said = [*rows(result, report), *_took(result, seconds)]
-    if wanted:
-        said.append(("Report", _report_row(manner.report, result, done=status == 0)))
-    ending.print_rows([*said, *ending.next_steps(result)], console)
-    return status
+        _say_trouble(result, manner)
+    else:
+        # What a set came to is said with its table, but for programs that read that.
+        said = rows(result, report) if one or manner.as_json else []
+        said += [*_took(result, seconds), *_files(result, manner)]
+        ending.print_rows([*said, *ending.next_steps(result)], console)
+    return NO_PROGRAM if one and finished and program is None else ending.EXIT[result.status]
+
+
+def _say_trouble(result: Result, manner: Manner) -> None:
+    """The one sentence that is said even where quiet was asked for; none where all is well."""
+    run = result.run
+    if ending.EXIT[result.status]:
+        reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
+        again = f"{run} -o {manner.output}" if manner.output else run
+        said = f"{reason}; {ending.in_one_line(again, has_text=False)}"
+    elif Tally(result.story).one and program_of(result.story) is None:
+        why = result.story.solved[-1].reason if result.story.solved else result.reason
+        said = "; ".join(filter(None, (why, _unwritten(manner))))
+    else:
+        return
+    print(without_controls(f"autoreason: {said}"), file=sys.stderr)
+
+
+def _files(result: Result, manner: Manner) -> list[tuple[str, str]]:
+    """What was written, or how it will be."""
+    finished = ending.EXIT[result.status] == 0
+    one, run = Tally(result.story).one, result.run
+    said = []
+    if manner.output and one:
+        written = "" if program_of(result.story) is None else f"written to {manner.output}"
+        later = f"once it is finished: autoreason resume {run} -o {manner.output}"
+        said.append(("Output", written or (_unwritten(manner) if finished else later)))
+    if manner.report:
+        later = f"once it is finished: autoreason show {run} --report {manner.report}"
+        said.append(("Report", f"written to {manner.report}" if finished else later))
+    return said
+
+
+def _unwritten(manner: Manner) -> str:
+    if manner.output is None:
+        return ""
+    before = ", which is still what it was before" if manner.output.exists() else ""
+    return f"nothing was written to {manner.output}{before}"
 
 
 def show(result: Result, *, as_json: bool) -> None:
@@ -81,14 +113,27 @@ def show(result: Result, *, as_json: bool) -> None:
     if as_json:
         ending.print_json(as_object(result, report))
         return
-    if not Tally(result.story).one:
-        _print_tables(report)
-    said = [*rows(result, report), *_took(result)]
-    if program_of(result.story) and Tally(result.story).one:
+    one = Tally(result.story).one
+    said = _took(result)
+    if one:
+        said = [*rows(result, report), *said]
+    else:
+        _print_set(result, report)
+    if program_of(result.story) and one:
         said.append(("Program", f"autoreason show {result.run} --text"))
     elif ending.EXIT.get(result.status):
         said += ending.next_steps(result)
     ending.print_rows(said, stdout_console())
+
+
+def _print_set(result: Result, report: SolveReport) -> None:
+    """The table of a set and what it comes to, as far as there is any."""
+    from autoreason.cli.scores import print_tables
+
+    console = stdout_console()
+    if result.story.solved:
+        print_tables(report, console)
+    ending.print_rows(rows(result, report), console)
 
 
 def report_of(story: Story) -> SolveReport:
@@ -145,16 +190,14 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
 
 def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     """What is said beneath the table, as labelled sentences."""
-    from autoreason.code.tables import conclusion
+    from autoreason.code.tables import stated
 
     story = result.story
     finished = ending.EXIT.get(result.status) == 0
     paused = [] if finished else [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
+    said = [("", stated(report))]
     if Tally(story).one:
-        said = _one(story.solved[-1]) if story.solved else []
-    else:
-        sentence = conclusion(report)
-        said = [("", f"{sentence[0].upper()}{sentence[1:]}.")]
+        said = [row for event in story.solved[-1:] for row in _one(event)]
     said += [("Left out", str(each)) for each in report.left_out]
     if report.levels:
         said.append(("Sandbox", "; ".join(map(_level, report.levels))))
@@ -163,8 +206,9 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
 
 def _one(event: Solved) -> list[tuple[str, str]]:
     """What came of one problem."""
-    ended = f"{words.ENDINGS[event.status]}: {event.reason}"
-    said = [("", ended), ("Attempts", words.count(event.attempts, "program"))]
+    # No strategy for programs has a last pass: it ends by its tests or by its calls.
+    ended = "Ended" if event.status == "capped" else words.ENDINGS[event.status]
+    said = [("", f"{ended}: {event.reason}"), ("Attempts", words.count(event.attempts, "program"))]
     if event.program is None:
         said.append(("Program", "none"))
     for label, found in (("Public", event.public), ("Private", event.private)):
@@ -183,38 +227,6 @@ def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]
     if seconds is not None:
         took.append(words.duration(seconds))
     return [("Took", ", ".join(took))]
-
-
-def _report_row(folder: Path | None, result: Result, *, done: bool) -> str:
-    if done:
-        return f"written to {folder}"
-    return f"once it is finished: autoreason show {result.run} --report {folder}"
-
-
-def _print_tables(report: SolveReport) -> None:
-    from rich.text import Text
-
-    from autoreason.code.tables import tables
-
-    console = stdout_console()
-    # Whoever reads a pipe or a file gets every column whole.
-    if not console.is_terminal:
-        console.width = _ROOMY
-    for table in tables(report):
-        console.print(Text(table.title, style="bold"))
-        console.print(_rich(table))
-        console.print()
-
-
-def _rich(table: Table) -> Any:
-    from rich.table import Table as Drawn
-
-    drawn = Drawn(box=None, pad_edge=False, header_style="dim")
-    for at, head in enumerate(table.head):
-        drawn.add_column(head, justify="left" if at < table.names else "right")
-    for row in table.rows:
-        drawn.add_row(*row)
-    return drawn
 
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:

@@ -35,7 +35,7 @@ def begin(
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run
 
-        return dry_run(task, settings, prompts, as_json=values["as_json"], verbose=False)
+        return dry_run(task, settings, prompts, as_json=values["as_json"])
     return hold(task, settings, prompts, values)
 
 

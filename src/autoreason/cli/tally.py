@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.cli import words
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from autoreason.code.solving import Terms
     from autoreason.events import Solved
     from autoreason.story import Story
+
+
+class Line(NamedTuple):
+    """One strategy of a set."""
+
+    strategy: str
+    done: int
+    of: int
+    said: str
 
 
 class Tally:
@@ -39,22 +48,34 @@ class Tally:
         """Whether there is one problem, for one strategy, once."""
         return self.total == 1
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """A strategy and how it went so far."""
+    def lines(self) -> Iterator[Line]:
+        """The strategies, and how each went so far."""
         from autoreason.code.solving import called
 
-        names = [called(name) for name in self.terms.strategies]
-        widest = max(map(len, names))
-        for name in names:
+        of = self.total // len(self.terms.strategies)
+        for name in map(called, self.terms.strategies):
             own = [each for each in self._story.solved if each.strategy == name]
-            of = self.total // len(self.terms.strategies)
             said = [f"{len(own):,} of {of:,}"]
             for label, read in _SCORES:
                 found = [each for event in own if (each := read(event)) and _counts(each)]
                 if found:
                     passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in found)
                     said.append(f"{label} {words.percent(passed / len(found))}")
-            yield f"{name:<{widest}}", ", ".join(said)
+            yield Line(name, len(own), of, ", ".join(said))
+
+    def called(self, part: str) -> str:
+        """A part such as `2/single/1` by its problem, with strategy and repeat where there are several."""
+        number, _, rest = part.partition("/")
+        strategy, _, repeat = rest.partition("/")
+        task = self._story.task
+        if task is None or not number.isdigit() or int(number) > len(task.assignments):
+            return part.replace("/", " ")
+        names = [
+            task.assignments[int(number) - 1].id,
+            strategy if len(self.terms.strategies) > 1 else "",
+            repeat if self.terms.repeats > 1 else "",
+        ]
+        return " ".join(filter(None, names))
 
     def left(self, elapsed: float) -> str:
         """How much is done, and about how long the rest takes if it goes on like this."""

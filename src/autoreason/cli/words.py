@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autoreason.assignment import Examined
+    from autoreason.assignment import Examined, Trial
     from autoreason.contract import Contract, Violation
     from autoreason.events import (
         BallotCast,
@@ -128,6 +129,16 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
 
 
+def program_decided(event: PassDecided, k: int | None = None) -> str:
+    """How a pass over programs ended, where tests decide more often than judges."""
+    if event.outcome == "taken":
+        return "taken as it comes"
+    if event.outcome == "inconclusive" or event.verdict:
+        return decided(event, k)
+    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
+    return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
+
+
 def panel(event: PanelHeld) -> str:
     """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
@@ -180,7 +191,7 @@ _DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
-    "tests": "others pass more of the public tests",
+    "tests": "the public tests do not speak for it",
 }
 
 
@@ -315,9 +326,35 @@ def lines(program: str) -> str:
 
 
 def examined(found: Examined) -> str:
-    """How a program did on tests."""
-    verdict = found.verdict.replace("_", " ")
-    return f"{verdict}, {found.passed} of {count(found.total, f'{found.which} test')}"
+    """How a program did on tests; where the first failure ended it, at which."""
+    verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
+    if found.verdict == "accepted":
+        return f"{verdict}, {found.passed} of {count(found.total, tests)}"
+    if 0 < found.run < found.total:
+        return f"{verdict} at {tests} {found.run} of {found.total:,}"
+    return f"{verdict}, {found.passed} of {count(found.total, tests)} passed"
+
+
+def failure(trial: Trial) -> str:
+    """Why a test was not passed, or could not be held."""
+    if trial.verdict == "sandbox_error":
+        return trial.detail or trial.difference
+    broken = _SYNTAX.match(trial.trace) if trial.verdict == "runtime_error" else None
+    if broken:
+        return f"syntax error in line {broken[1]}: {broken[2]}"
+    return trial.difference or trial.detail
+
+
+_SYNTAX = re.compile(
+    r'\s*File "solution\.py", line (\d+)\n(?:.*\n)*?'
+    r"(?:SyntaxError|IndentationError|TabError): (.*)\s*\Z"
+)
+"""What Python says of a program that it cannot begin; one that is under way has a traceback."""
+
+
+def sandbox(level: str) -> str:
+    """How well a program was held, in two words."""
+    return "no sandbox" if level == "none" else f"sandbox {level}"
 
 
 def solved(event: Solved) -> str:

@@ -114,7 +114,7 @@ class Tournament(ProgramStrategy):
         for slot in order:
             passed = standing[slot].passed
             if passed < most:
-                detail = f"it passes {passed} public tests, another {most}"
+                detail = f"it passes {passed} of the public tests, another {most}"
                 self.tell(CandidateDropped(number=number, slot=slot, reason="tests", detail=detail))
         return {slot: standing[slot] for slot in order if standing[slot].passed == most}
 

@@ -50,7 +50,7 @@ def left_out(
     ]
     missing = tuple("/".join(map(str, each)) for each in wanted if each not in told)
     if missing:
-        found.append(LeftOut(why="the run has not come to them", what=missing))
+        found.append(LeftOut(why="the run has not come so far", what=missing))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from autoreason.assignment import Assignment
 from autoreason.code import plot
 from autoreason.code.outcomes import units_of
 from autoreason.code.report import SolveReport
-from autoreason.code.tables import Table, called, conclusion, tables
+from autoreason.code.tables import Table, called, conclusion, stated, tables
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
 
@@ -64,10 +64,9 @@ def write(folder: Path, found: Mapping[str, str]) -> None:
 
 def markdown(report: SolveReport, about: Mapping[str, str]) -> str:
     """The whole report as a page."""
-    said = conclusion(report)
     parts = [
         "# Programs",
-        f"**{said[0].upper()}{said[1:]}.**",
+        f"**{stated(report)}**",
         "\n".join(f"- {label}: {text}" for label, text in about.items()),
         "![Share of problems solved](rates.svg)",
     ]

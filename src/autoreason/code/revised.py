@@ -125,8 +125,9 @@ class AnalyseRevise(ProgramStrategy):
     def _keep(self, number: int, revision: Attempt | None, best: Attempt) -> None:
         reason = "the revision cannot stand"
         if revision:
-            reason = f"it passes {revision.passed} public tests, {best.passed} are passed already"
-            self.tell(CandidateDropped(number=number, slot="B", reason="tests", detail=reason))
+            reason = "the revision passes no more of the public tests"
+            detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
+            self.tell(CandidateDropped(number=number, slot="B", reason="tests", detail=detail))
         self.end_pass(number, "unopposed", "A", reason=reason)
 
 

@@ -23,6 +23,8 @@ class Table(NamedTuple):
     rows: Sequence[tuple[str, ...]]
     names: int = 1
     """How many columns are names."""
+    spare: tuple[str, ...] = ()
+    """Columns that a narrow screen does without, in this order."""
 
 
 def called(strategy: str) -> str:
@@ -115,7 +117,18 @@ def duels(found: Sequence[Duel], title: str) -> Table:
         )
         for each in found
     ]
-    return Table(title, head, rows, names=2)
+    spare = ("h", "p", "could show", "less", "more")
+    return Table(title, head, rows, names=2, spare=spare)
+
+
+def paired(report: SolveReport) -> Table:
+    """Every two strategies on all problems."""
+    return duels(report.duels, "Paired tests on the problems both were scored on")
+
+
+def recovered(report: SolveReport) -> Table:
+    """Every two strategies on problems that were not solved at once."""
+    return duels(report.recoveries, "The same where the first attempt of both failed")
 
 
 def tables(report: SolveReport) -> list[Table]:
@@ -124,10 +137,9 @@ def tables(report: SolveReport) -> list[Table]:
     if report.tiers:
         found.append(tiers(report))
     if report.duels:
-        found.append(duels(report.duels, "Paired tests on the problems both were scored on"))
+        found.append(paired(report))
     if any(each.problems for each in report.recoveries):
-        title = "The same where the first attempt of both failed"
-        found.append(duels(report.recoveries, title))
+        found.append(recovered(report))
     return [*found, took(report), verdicts(report)]
 
 
@@ -150,6 +162,13 @@ def conclusion(report: SolveReport) -> str:
     also = f" (but it is ahead of {', '.join(map(called, beaten))} beyond chance)" if beaten else ""
     lead = _lead(report, first, others[0], duel)
     return f"nobody wins beyond chance: {lead}{also}; {_could_show(duel)}"
+
+
+def stated(report: SolveReport) -> str:
+    """The conclusion as a sentence; a strategy's name stays as it is written."""
+    said = conclusion(report)
+    named = said.startswith(tuple(map(called, report.strategies)))
+    return f"{said if named else said[0].upper() + said[1:]}."
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
