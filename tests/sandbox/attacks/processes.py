@@ -83,6 +83,10 @@ def bearing(token: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_OTHERS = 800 << 20
+"""Bytes in memory files that whatever else runs on the machine may come to have meanwhile."""
+
+
 def shared_memory() -> int:
     """Bytes in memory files on the whole machine."""
     for line in (_PROC / "meminfo").read_text().splitlines():
@@ -122,6 +126,8 @@ class Watch:
             now = below()
             grown = sum(process.memory for process in now) - resident
             shared = shared_memory() - self._shared
+            if shared < _OTHERS:
+                shared = 0
             self.processes = max(self.processes, len(now) - len(self._before))
             self.threads = max([self.threads, *(process.threads for process in now)])
             self.memory = max(self.memory, grown, shared)
