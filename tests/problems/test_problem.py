@@ -135,7 +135,7 @@ def test_an_assignment_holds_nothing_that_nobody_may_see() -> None:
 
 
 def test_several_right_answers_without_a_checker_cannot_be_judged() -> None:
-    assert "no checker program" in assigned(read_own(own(checker="special"))).remark
+    assert "give a `checker_program`" in assigned(read_own(own(checker="special"))).remark
     assert assigned(read_own(own(checker_program=CHECK))).remark == ""
     assert assigned(read_own(own())).remark == ""
 

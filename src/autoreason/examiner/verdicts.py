@@ -10,11 +10,11 @@ from typing import Any
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.examiner.trimming import ending, excerpt
 from autoreason.problems.comparing import Comparison, compare
+from autoreason.problems.problem import NO_CHECKER
 from autoreason.sandbox import driving
 from autoreason.sandbox.base import Ended, Limits, Ran
 
 BROKEN = "the sandbox failed"
-NO_CHECKER = "several answers are right and there is no checker"
 CHECKER_CRASHED = "the checker crashed"
 CHECKER_NONSENSE = "the checker gave no verdict"
 UNFIT = "the test cannot be held"
@@ -76,15 +76,14 @@ def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
     difference = compare(test.output, answer, how)
     if difference is None:
         return accepted(ran)
-    unclear = how.checker == "special"
-    return refused(
-        ran,
-        test,
-        verdict=CodeVerdict.SANDBOX_ERROR if unclear else CodeVerdict.WRONG_ANSWER,
-        difference=difference.said,
-        detail=NO_CHECKER if unclear else "",
-        places=(difference.expected_at, difference.got_at),
-    )
+    places = (difference.expected_at, difference.got_at)
+    if how.checker == "special":
+        # Where it differs from one right answer is no reason.
+        return refused(
+            ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=NO_CHECKER, places=places
+        )
+    said = difference.said
+    return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=said, places=places)
 
 
 def accepted(ran: Ran) -> Trial:

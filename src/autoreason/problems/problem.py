@@ -21,7 +21,8 @@ MEGABYTES = (16, 4096)
 """The smallest and the largest memory limit."""
 
 _CHECK_ARGUMENTS = 3
-_NO_CHECKER = "several answers are right and there is no checker program"
+NO_CHECKER = "several answers are right; give a `checker_program` that tells which"
+"""Why a problem cannot be examined fairly."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,7 +76,7 @@ def assigned(problem: Problem) -> Assignment:
         memory_mb=problem.memory_limit_mb,
         public=problem.public_tests,
         private=len(problem.private_tests),
-        remark=_NO_CHECKER if unfair else "",
+        remark=NO_CHECKER if unfair else "",
     )
 
 
