@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import lzma
 import re
 import sys
 from pathlib import Path
@@ -138,6 +140,8 @@ def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
         ("3", "one.json", "is not valid JSON"),
         ("# Problems\nnone\n", "set.md", "holds no usable problem; the first: line 1: "),
         (b"\xff\xfe\x00\n\xff", "set.jsonl", "not UTF-8 text"),
+        (gzip.compress(b"{}"), "set.jsonl.gz", "set.jsonl.gz is compressed; unpack it"),
+        (lzma.compress(b"{}"), "set.json", "set.json is compressed; unpack it"),
         (json.dumps(own(statement="")), "one.json", "one.json: problem 'double': `statement`"),
         ("[]", "none.json", "none.json holds no problem"),
     ],
