@@ -8,8 +8,11 @@ import pytest
 import pytest_asyncio
 from tests.examiner.made_up import doubling
 
-from autoreason.assignment import CodeVerdict, Trial
+from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.examiner.examining import Examiner
+from autoreason.examiner.verdicts import judge_calls
+from autoreason.sandbox.base import Limits, Ran
+from autoreason.sandbox.driving import LOST
 from autoreason.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
@@ -33,9 +36,11 @@ async def failure(examiner: Examiner, program: str, *tests: str, setup: str = ""
     return examined.failed
 
 
-STOPPED = {
-    "def double(x):\n    while True: pass": "over 1 s of processor time",
-    "import time\ndef double(x): time.sleep(60)": "still running after ",
+LATE = ("over 1 s of processor time", "still running after ")
+"""Which of the two it is depends on how busy the machine is."""
+STOPPED: dict[str, str | tuple[str, ...]] = {
+    "def double(x):\n    while True: pass": LATE,
+    "import time\ndef double(x): time.sleep(60)": LATE[1],
     "def double(x): return bytearray(1 << 40)": "over 64 MB of memory",
     "x = []\nwhile True: x.append('x' * 9999)": "over 64 MB of memory",
     "def double(x):\n    while True: print('x' * 9999)": "printed far more than is expected",
@@ -82,6 +87,24 @@ async def test_a_program_that_cannot_be_loaded_is_told_its_own_traceback(
     assert failed.detail == "the program ended before it had answered"
 
 
+async def test_memory_that_was_not_measured_is_unknown(examiner: Examiner) -> None:
+    assert (await failure(examiner, "def double(x):\n")).memory is None
+
+
+@pytest.mark.parametrize("broken", ["tests", "program"])
+async def test_a_side_that_broke_is_the_sandboxs_failure_however_the_other_ended(
+    broken: str,
+) -> None:
+    ends = {
+        "tests": Ran(ended="exit", status=LOST, stdout=b'{"reason": "it is gone"}'),
+        "program": Ran(ended="exit", status=1),
+        broken: Ran(ended="broken", detail="the server died"),
+    }
+    trial = judge_calls(ends["tests"], ends["program"], Example(code="f()"), Limits())
+    assert trial.verdict is CodeVerdict.SANDBOX_ERROR
+    assert trial.detail == "the sandbox failed: the server died"
+
+
 async def test_lines_of_the_tests_are_not_called_lines_of_the_program(examiner: Examiner) -> None:
     failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6")
     assert 'File "tests.py", line 1, in <module>\n    assert double(3) == 6\n' in failed.trace
@@ -111,7 +134,7 @@ async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alo
 
 
 async def test_a_call_without_an_end_is_told_as_one(examiner: Examiner) -> None:
-    failed = await failure(examiner, "def double(x):\n    while True: pass")
+    failed = await failure(examiner, "import os\ndef double(x): os._exit(1)")
     assert failed.got == "double(3) did not return"
     failed = await failure(examiner, "def double(x): pass")
     assert failed.got == "double(3) returned None"

@@ -61,7 +61,7 @@ def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
         verdict=verdict,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
         input=excerpt(test.input),
         expected=excerpt(test.output),
         got=excerpt(printed(ran)),
@@ -93,7 +93,7 @@ def accepted(ran: Ran) -> Trial:
         verdict=CodeVerdict.ACCEPTED,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
     )
 
 
@@ -112,7 +112,7 @@ def refused(
         verdict=verdict,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
         input=excerpt(test.input),
         expected=excerpt(test.output, places[0]),
         got=excerpt(printed(ran), places[1]),
@@ -131,9 +131,10 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
     fallen = program if _verdict(program) else tests
     trace = ending(str(report.get("trace", ""))) or _trace(fallen)
     why = str(report.get("reason", ""))
-    if verdict is CodeVerdict.SANDBOX_ERROR:
-        why = why or _detail(fallen, verdict, limits)
-        why = why if why.startswith(BROKEN) else f"{UNFIT}: {why or _last_line(tests)}"
+    if "broken" in (tests.ended, program.ended):
+        why = _detail(program if program.ended == "broken" else tests, verdict, limits)
+    elif verdict is CodeVerdict.SANDBOX_ERROR:
+        why = f"{UNFIT}: {why or _last_line(tests)}"
     elif fallen is tests and tests.status in (driving.LOST, driving.RAISED):
         why = why or _exception(trace)
     else:
@@ -143,7 +144,7 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         verdict=verdict,
         seconds=program.seconds,
         wall=program.wall,
-        memory=program.memory,
+        memory=program.memory or None,
         input=excerpt(test.code),
         expected=excerpt(_expected(report, test)),
         got=excerpt(_returned(report)),
