@@ -246,6 +246,33 @@ def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> 
     assert told["failed"][0]["problem"] == "other"
 
 
+def test_solutions_of_problems_that_cannot_be_judged_are_not_counted(inside: Inside) -> None:
+    unfair = PROBLEM | {"id": "any", "checker": "special", "solution": "print(0)"}
+    path = inside.write("set.jsonl", f"{json.dumps(PROBLEM)}\n{json.dumps(unfair)}\n")
+    said = inside("problems", "check", path)
+    assert said.status == 0
+    left_out, conclusion = said.out.splitlines()
+    assert left_out == (
+        "left out: 1 problem that cannot be judged: "
+        "several answers are right; give a `checker_program` that tells which"
+    )
+    assert conclusion.startswith("1 of 1 known solution accepted, 4 tests; sandbox ")
+    assert inside("problems", "check", path, "--json").json["unfair"] == ["any"]
+    path = inside.write("set.jsonl", json.dumps(unfair))
+    assert inside("problems", "check", path).sentence == (
+        "no problem of this set can be judged: "
+        "several answers are right; give a `checker_program` that tells which"
+    )
+
+
+def test_an_answer_that_cannot_be_judged_says_why_in_its_row(inside: Inside) -> None:
+    path = inside.write("p.json", json.dumps(PROBLEM | {"checker": "special"}))
+    said = inside("check", path, inside.write("s.py", "print(0)"))
+    assert said.status == 6
+    row = said.out.splitlines()[1]
+    assert row.endswith("several answers are right; give a `checker_program` that tells which")
+
+
 def test_a_set_without_solutions_has_nothing_to_check(inside: Inside) -> None:
     path = inside.write("p.json", json.dumps(PROBLEM | {"solution": ""}))
     assert inside("problems", "check", path).sentence == (

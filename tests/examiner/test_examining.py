@@ -13,8 +13,8 @@ from tests.examiner.made_up import ADDING, SECRET, adding, doubling
 
 from autoreason.assignment import CodeVerdict, Example
 from autoreason.examiner.examining import Examiner
-from autoreason.examiner.verdicts import NO_CHECKER, REASONS
-from autoreason.problems.problem import Problem
+from autoreason.examiner.verdicts import REASONS
+from autoreason.problems.problem import NO_CHECKER, Problem
 from autoreason.sandbox.base import Level, Limits, Part, Ran, Session
 from autoreason.sandbox.levels import find_level, open_sandbox
 
@@ -292,7 +292,10 @@ async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
     examined = await examiner.examine(problem, "print(0)", "public")
     assert examined.verdict is CodeVerdict.SANDBOX_ERROR
     assert examined.failed is not None
-    assert examined.failed.detail == NO_CHECKER
+    assert (examined.failed.difference, examined.failed.detail) == ("", NO_CHECKER)
+    hidden = await examiner.examine(problem, "print(0)", "private")
+    assert hidden.failed is not None
+    assert hidden.failed.detail == NO_CHECKER
     crashed = await examiner.examine(problem, "print(1 / 0)", "public")
     assert crashed.verdict is CodeVerdict.RUNTIME_ERROR
 

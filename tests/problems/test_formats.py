@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import lzma
 import re
 import sys
 from pathlib import Path
@@ -14,8 +16,10 @@ from tests.problems.made_up import Record, contest, humaneval, livecodebench, mb
 
 from autoreason.errors import InvalidInput
 from autoreason.problems import formats
+from autoreason.problems.comparing import compare
 from autoreason.problems.formats import format_of, read_problems
 from autoreason.problems.own import FIELDS, encode_set
+from autoreason.problems.problem import comparison
 from autoreason.problems.sets import ProblemSet, digest_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -138,6 +142,8 @@ def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
         ("3", "one.json", "is not valid JSON"),
         ("# Problems\nnone\n", "set.md", "holds no usable problem; the first: line 1: "),
         (b"\xff\xfe\x00\n\xff", "set.jsonl", "not UTF-8 text"),
+        (gzip.compress(b"{}"), "set.jsonl.gz", "set.jsonl.gz is compressed; unpack it"),
+        (lzma.compress(b"{}"), "set.json", "set.json is compressed; unpack it"),
         (json.dumps(own(statement="")), "one.json", "one.json: problem 'double': `statement`"),
         ("[]", "none.json", "none.json holds no problem"),
     ],
@@ -197,5 +203,10 @@ def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
     for number, text in enumerate((shown, json.dumps(record))):
         (tmp_path / f"{number}.json").write_text(text)
         assert len(read_problems(tmp_path / f"{number}.json").problems) == 1
+    how = comparison(read_problems(tmp_path / "0.json").problems[0])
+    for got, right in (("7", True), ("7.0", True), ("6.9999999", True), ("8", False)):
+        assert (compare("7", got, how) is None) == right
+        assert f"`{got}`" in page
+    assert compare("1000000", "1000001", how)
     for field in FIELDS:
         assert f"`{field}`" in page

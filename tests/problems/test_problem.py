@@ -47,6 +47,7 @@ def refusal(**changes: Any) -> str:
         ({"checker_program": "def check(a, b, c, *, d): ..."}, "must define `check"),
         ({"tolerance": 2}, "`tolerance` must be 0 to 1"),
         ({"tolerance": 1e-6, "checker": "tokens"}, '`"checker": "float"`'),
+        ({"tolerance": 1e-6, "checker_program": CHECK}, "`checker_program` decides; drop `tol"),
         ({"title": "a\0b"}, "characters in `title` are no text"),
         ({"private_tests": [["a\0", "b"]]}, "characters in `private_tests` are no text"),
         ({"tags": ["\ud800"]}, "characters in `tags` are no text"),
@@ -56,8 +57,13 @@ def refusal(**changes: Any) -> str:
         ({"public_tests": [["1"]]}, "`public_tests[0]` is no test"),
         ({"public_tests": [["1", "2"], {"in": "1"}]}, "`public_tests[1]` is no test"),
         ({"public_tests": [{"input": 1}]}, "`public_tests[0]`: `input`: expected `str`"),
-        ({"kind": "stdio", "public_tests": ["assert f(1)"]}, 'needs `"kind": "function"`'),
+        (
+            {"kind": "stdio", "public_tests": ["assert f(1)"], "private_tests": []},
+            'needs `"kind": "function"`',
+        ),
         ({"kind": "function", "entry_point": "f"}, "test 1 of a function needs `code`"),
+        ({"public_tests": ["assert f(1)"]}, "tests 1 and 2 are of different kinds; give either"),
+        ({"public_tests": [{"code": "f()", "input": "1"}]}, "`code` or `input` and `output`"),
         ({"kind": "haiku"}, "`kind`"),
     ],
 )
@@ -106,7 +112,7 @@ def test_a_function_is_tested_by_statements_that_can_be_compiled() -> None:
     for changes, said in (
         ({"private_tests": ["assert twice(2) ="]}, "test 2 is not valid Python"),
         ({"setup": "import"}, "`setup` is not valid Python"),
-        ({"entry_point": None}, "`entry_point`"),
+        ({"entry_point": None}, "a test that is code calls a function; name it in `entry_point`"),
         ({"entry_point": "2x"}, "`entry_point`"),
         ({"checker_program": CHECK}, "drop `checker_program`"),
         ({"setup": "(" * 5000}, "`setup`"),
@@ -135,7 +141,7 @@ def test_an_assignment_holds_nothing_that_nobody_may_see() -> None:
 
 
 def test_several_right_answers_without_a_checker_cannot_be_judged() -> None:
-    assert "no checker program" in assigned(read_own(own(checker="special"))).remark
+    assert "give a `checker_program`" in assigned(read_own(own(checker="special"))).remark
     assert assigned(read_own(own(checker_program=CHECK))).remark == ""
     assert assigned(read_own(own())).remark == ""
 

@@ -260,6 +260,24 @@ async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) ->
         await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
 
 
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a field": ({"id": "x"}, r"^problem 'x': `statement` is missing; give it$"),
+    "what is no JSON": ({"id": "x", "solution": print}, "^the problem cannot be written as JSON"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(what: str) -> None:
+    problem, said = REFUSED[what]
+    with pytest.raises(InvalidInput, match=said):
+        await solve_async(problem, ScriptedModel({}))
+
+
+async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"^unknown option `cals`; known are strategy, calls, r"):
+        await solve_async(EASY[1], ScriptedModel({}), cals=3)
+
+
 @pytest.mark.timeout(400)
 async def test_three_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: Path) -> None:
     try:

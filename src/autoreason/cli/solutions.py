@@ -13,6 +13,8 @@ from autoreason.cli.ending import print_json
 from autoreason.errors import InvalidInput
 from autoreason.examiner.trying import Tried, try_solutions
 from autoreason.problems.formats import read_problems
+from autoreason.problems.problem import NO_CHECKER
+from autoreason.problems.sets import judged_apart
 
 if TYPE_CHECKING:
     from autoreason.problems.sets import ProblemSet
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     """Try every known solution, show the ones that fail, and give the exit status."""
-    found = read_problems(source)
+    found, unfair = judged_apart(read_problems(source))
     solved = [problem for problem in found.problems if problem.solution.strip()]
     if not solved:
         raise InvalidInput(f"no problem in {source} has a `solution`; give one to check it")
@@ -35,8 +37,11 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
         asyncio.run(try_solutions(solved, unsafe=unsafe, tell=tell))
     failed = [one for one in tried if one.verdict != "accepted"]
     if as_json:
-        print_json(_as_object(found, tried, failed))
+        print_json(_as_object(found, tried, failed) | {"unfair": unfair})
     else:
+        if unfair:
+            left_out = f"left out: {words.count(len(unfair), 'problem')} that cannot be judged"
+            stdout_console().print(f"{left_out}: {NO_CHECKER}", soft_wrap=True)
         _show(found, tried, failed)
     return 1 if failed or found.broken else 0
 

@@ -75,7 +75,7 @@ class Bench:
     async def _call(self, test: Example) -> Trial:
         """A function's test: it calls, from a jail of its own, a program in another."""
         candidate = await self._session("candidate", self._program, self._limits)
-        source, more = f"{self._problem.setup}\n{test.code}\n", ""
+        source, more = f"{self._problem.setup}\n{test.code}\n".removeprefix("\n"), ""
         if len(source.encode()) > SOURCE_LIMIT:
             source, more = self._problem.setup, test.code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()

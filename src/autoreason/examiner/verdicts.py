@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from typing import Any
 
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.examiner.trimming import ending, excerpt
 from autoreason.problems.comparing import Comparison, compare
+from autoreason.problems.problem import NO_CHECKER
 from autoreason.sandbox import driving
 from autoreason.sandbox.base import Ended, Limits, Ran
 
 BROKEN = "the sandbox failed"
-NO_CHECKER = "several answers are right and there is no checker"
 CHECKER_CRASHED = "the checker crashed"
 CHECKER_NONSENSE = "the checker gave no verdict"
 UNFIT = "the test cannot be held"
@@ -22,6 +23,11 @@ REASONS = (BROKEN, NO_CHECKER, CHECKER_CRASHED, CHECKER_NONSENSE, UNFIT)
 
 SMALLEST_OUTPUT = 64 << 10
 LARGEST_OUTPUT = 16 << 20
+
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
+"""The last line of a traceback."""
+_BESIDE = 100
+"""Characters kept of a line of the tests, or of a value, that is told beside others."""
 
 _LIMITED: dict[Ended, CodeVerdict] = {
     "cpu": CodeVerdict.TIME_LIMIT,
@@ -55,7 +61,7 @@ def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
         verdict=verdict,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
         input=excerpt(test.input),
         expected=excerpt(test.output),
         got=excerpt(printed(ran)),
@@ -70,15 +76,14 @@ def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
     difference = compare(test.output, answer, how)
     if difference is None:
         return accepted(ran)
-    unclear = how.checker == "special"
-    return refused(
-        ran,
-        test,
-        verdict=CodeVerdict.SANDBOX_ERROR if unclear else CodeVerdict.WRONG_ANSWER,
-        difference=difference.said,
-        detail=NO_CHECKER if unclear else "",
-        places=(difference.expected_at, difference.got_at),
-    )
+    places = (difference.expected_at, difference.got_at)
+    if how.checker == "special":
+        # Where it differs from one right answer is no reason.
+        return refused(
+            ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=NO_CHECKER, places=places
+        )
+    said = difference.said
+    return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=said, places=places)
 
 
 def accepted(ran: Ran) -> Trial:
@@ -88,7 +93,7 @@ def accepted(ran: Ran) -> Trial:
         verdict=CodeVerdict.ACCEPTED,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
     )
 
 
@@ -107,7 +112,7 @@ def refused(
         verdict=verdict,
         seconds=ran.seconds,
         wall=ran.wall,
-        memory=ran.memory,
+        memory=ran.memory or None,
         input=excerpt(test.input),
         expected=excerpt(test.output, places[0]),
         got=excerpt(printed(ran), places[1]),
@@ -124,20 +129,27 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
     if verdict is CodeVerdict.ACCEPTED:
         return accepted(program)
     fallen = program if _verdict(program) else tests
-    why = str(report.get("reason", "")) or _detail(fallen, verdict, limits)
-    if verdict is CodeVerdict.SANDBOX_ERROR:
-        why = why if why.startswith(BROKEN) else f"{UNFIT}: {why or _last_line(tests)}"
+    trace = ending(str(report.get("trace", ""))) or _trace(fallen)
+    why = str(report.get("reason", ""))
+    if "broken" in (tests.ended, program.ended):
+        why = _detail(program if program.ended == "broken" else tests, verdict, limits)
+    elif verdict is CodeVerdict.SANDBOX_ERROR:
+        why = f"{UNFIT}: {why or _last_line(tests)}"
+    elif fallen is tests and tests.status in (driving.LOST, driving.RAISED):
+        why = why or _exception(trace)
+    else:
+        why = _detail(fallen, verdict, limits)
     return Trial(
         number=0,
         verdict=verdict,
         seconds=program.seconds,
         wall=program.wall,
-        memory=program.memory,
+        memory=program.memory or None,
         input=excerpt(test.code),
-        expected=excerpt(str(report.get("line", ""))),
+        expected=excerpt(_expected(report, test)),
         got=excerpt(_returned(report)),
         difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
-        trace=ending(str(report.get("trace", ""))) or _trace(fallen),
+        trace=trace,
         detail=why,
     )
 
@@ -174,15 +186,18 @@ def _detail(ran: Ran, verdict: CodeVerdict, limits: Limits) -> str:
             return f"over {limits.seconds:g} s of processor time"
         case "wall":
             return f"still running after {ran.wall:.1f} s by the clock"
-        case "memory":
-            return f"over {limits.memory >> 20:,} MB of memory"
         case "broken":
             return f"{BROKEN}: {ran.detail}" if ran.detail else BROKEN
         case "signal":
             return f"ended by {_signal(ran.status)}"
-    if verdict is CodeVerdict.OUTPUT_LIMIT:
-        return "printed far more than is expected"
-    return f"exit status {ran.status}" if verdict is CodeVerdict.RUNTIME_ERROR else ran.detail
+    match verdict:
+        case CodeVerdict.MEMORY_LIMIT:
+            return f"over {limits.memory >> 20:,} MB of memory"
+        case CodeVerdict.OUTPUT_LIMIT:
+            return "printed far more than is expected"
+        case CodeVerdict.RUNTIME_ERROR:
+            return f"exit status {ran.status}"
+    return ran.detail
 
 
 def _signal(number: int) -> str:
@@ -200,6 +215,16 @@ def _last_line(ran: Ran) -> str:
     return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
+def _exception(trace: str) -> str:
+    """What was raised, in one line; the program may have written that, so it counts only in the usual form."""
+    last = trace.strip().rpartition("\n")[2]
+    return _short(last) if _EXCEPTION.fullmatch(last) else "it raised an exception"
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _BESIDE else f"{line[:_BESIDE]}…"
+
+
 def _report(tests: Ran) -> dict[str, Any]:
     """What the tests told at their end; nothing where they could not."""
     try:
@@ -211,9 +236,17 @@ def _report(tests: Ran) -> dict[str, Any]:
 
 def _returned(report: dict[str, Any]) -> str:
     called, got = report.get("called", ""), report.get("got", "")
-    return f"{called} returned {got}" if called and got else str(called)
+    if not called:
+        return ""
+    return f"{called} returned {got}" if got else f"{called} did not return"
+
+
+def _expected(report: dict[str, Any], test: Example) -> str:
+    """The line that failed; nothing where the test is that line."""
+    line = str(report.get("line", ""))
+    return "" if line.strip() == test.code.strip() else line
 
 
 def _difference(report: dict[str, Any]) -> str:
-    line, returned = str(report.get("line", "")), _returned(report)
+    line, returned = _short(str(report.get("line", ""))), _short(_returned(report))
     return f"does not hold: {line}" + (f" ({returned})" if returned else "")

@@ -22,6 +22,9 @@ from autoreason.problems.sets import Broken, ProblemSet, digest_of
 LARGEST = 1 << 30
 """Bytes of a file."""
 
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+"""How files of gzip, bzip2, xz, zstd and zip begin."""
+
 READERS: dict[str, Callable[[Record], Problem]] = {
     "autoreason": read_own,
     "CodeContests": read_contest,
@@ -109,6 +112,8 @@ def _read(source: Path | str, name: str) -> bytes:
             raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
     if len(data) > LARGEST:
         raise InvalidInput(f"{name} is over {LARGEST >> 30} GiB; split it")
+    if data.startswith(_COMPRESSED):
+        raise InvalidInput(f"{name} is compressed; unpack it, or pipe it through zcat to `-`")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 

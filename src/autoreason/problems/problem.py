@@ -21,7 +21,8 @@ MEGABYTES = (16, 4096)
 """The smallest and the largest memory limit."""
 
 _CHECK_ARGUMENTS = 3
-_NO_CHECKER = "several answers are right and there is no checker program"
+NO_CHECKER = "several answers are right; give a `checker_program` that tells which"
+"""Why a problem cannot be examined fairly."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,7 +76,7 @@ def assigned(problem: Problem) -> Assignment:
         memory_mb=problem.memory_limit_mb,
         public=problem.public_tests,
         private=len(problem.private_tests),
-        remark=_NO_CHECKER if unfair else "",
+        remark=NO_CHECKER if unfair else "",
     )
 
 
@@ -141,18 +142,37 @@ def _check_limits(problem: Problem) -> None:
 def _check_tests(problem: Problem) -> None:
     if not problem.tests:
         raise _refuse(problem, "it has no tests; give `public_tests`, `private_tests` or both")
+    _check_kinds(problem)
     if problem.kind == "stdio":
         if any(test.code for test in problem.tests):
             raise _refuse(problem, 'a test with `code` needs `"kind": "function"`')
         _check_consistency(problem)
         return
     if not all(part.isidentifier() for part in problem.entry_point.split(".")):
-        raise _refuse(problem, "name the function that the tests call in `entry_point`")
+        raise _refuse(problem, "a test that is code calls a function; name it in `entry_point`")
     for number, test in enumerate(problem.tests, 1):
         if test.input or test.output or not test.code.strip():
             raise _refuse(problem, f"test {number} of a function needs `code`, and nothing else")
         _check_code(problem, test.code, f"test {number}")
     _check_code(problem, problem.setup, "`setup`")
+
+
+def _check_kinds(problem: Problem) -> None:
+    """Refuse tests that call a function beside tests that are read and answered."""
+    first: dict[bool, int] = {}
+    for number, test in enumerate(problem.tests, 1):
+        if test.code and (test.input or test.output):
+            raise _refuse(
+                problem, f"test {number} has both; give either `code` or `input` and `output`"
+            )
+        first.setdefault(bool(test.code), number)
+    if len(first) > 1:
+        one, other = sorted(first.values())
+        raise _refuse(
+            problem,
+            f"tests {one} and {other} are of different kinds; give either pairs of input and "
+            "output or code that calls a function",
+        )
 
 
 def _check_consistency(problem: Problem) -> None:
@@ -180,6 +200,8 @@ def _check_comparison(problem: Problem) -> None:
     if problem.tolerance is not None:
         if problem.checker != "float":
             raise _refuse(problem, '`tolerance` needs `"checker": "float"`')
+        if problem.checker_program:
+            raise _refuse(problem, "its `checker_program` decides; drop `tolerance`")
         if not (math.isfinite(problem.tolerance) and 0 <= problem.tolerance <= 1):
             raise _refuse(problem, "`tolerance` must be 0 to 1, such as 1e-6")
     if not problem.checker_program:

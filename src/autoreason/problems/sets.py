@@ -9,10 +9,11 @@ from difflib import get_close_matches
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.problems.own import encode_set
-from autoreason.problems.problem import Problem, assigned
+from autoreason.problems.problem import NO_CHECKER, Problem, assigned
 
 
 class Broken(Struct, frozen=True, kw_only=True):
@@ -66,6 +67,15 @@ def find_problem(problems: Sequence[Problem], name: str) -> Problem:
     near = holding or get_close_matches(name, by_id, n=3) or list(by_id)
     more = " …" if len(near) > 3 else ""
     raise InvalidInput(f"no problem {name!r} in this set; there is {', '.join(near[:3])}{more}")
+
+
+def judged_apart(found: ProblemSet) -> tuple[ProblemSet, tuple[str, ...]]:
+    """The problems whose answers can be judged, and the ids of the others; a sentence where there are none."""
+    fair = tuple(one for one in found.problems if not assigned(one).remark)
+    if not fair:
+        raise InvalidInput(f"no problem of this set can be judged: {NO_CHECKER}")
+    unfair = tuple(one.id for one in found.problems if assigned(one).remark)
+    return replace(found, problems=fair), unfair
 
 
 def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:

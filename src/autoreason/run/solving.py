@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,12 +21,15 @@ from autoreason.events import Solved, Status
 from autoreason.exchange import Model
 from autoreason.run.refine import refine_async, wait_for
 from autoreason.run.result import Result
-from autoreason.settings import DEFAULT_MODEL
+from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.strategies.finding import absolute
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
+
+_OF_TEXTS = frozenset({"draft", "facts", "contract", "examiner", "models", "strategy_options"})
+"""Options of `refine_async` that mean nothing here, or that are ours to give."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +83,45 @@ async def solve_async(
     """
     from autoreason.examiner.client import ExaminerClient
 
+    _check_options(options)
     async with AsyncExitStack() as exits:
-        source = problem
+        source = Path() if isinstance(problem, Mapping) else Path(problem)
         if isinstance(problem, Mapping):
             folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="autoreason-"))
             source = Path(folder, "problem.json")
-            source.write_bytes(msgspec.json.encode(problem))
-        client = await ExaminerClient.open(Path(str(source)), unsafe=unsafe)
+            source.write_bytes(_encoded(problem))
+        try:
+            client = await ExaminerClient.open(source, unsafe=unsafe)
+        except InvalidInput as error:
+            if not isinstance(problem, Mapping):
+                raise
+            # Nobody knows the file that it was put into.
+            raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
         exits.push_async_callback(client.close)
         terms = solving_terms(client.digest, strategy, calls=calls, repeats=repeats, unsafe=unsafe)
         return await solve_with(client, client.assignments, model, terms, **options)
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Refuse an option that there is not, before anything is begun."""
+    ours = [*_keywords(solve_async), *_keywords(refine_async), *Settings.__struct_fields__]
+    known = [name for name in dict.fromkeys(ours) if name not in _OF_TEXTS]
+    if unknown := [name for name in given if name not in known]:
+        raise InvalidInput(f"unknown option `{unknown[0]}`; known are {', '.join(known)}")
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+
+
+def _encoded(problem: Mapping[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(dict(problem))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
+        ) from None
 
 
 async def solve_with(

@@ -42,7 +42,8 @@ EXHAUSTED = 14
 """The program, or a value of its, ran out of memory."""
 _LONGEST = 4000
 _NOTHING = object()
-_MORE = "tests.py"
+_TESTS, _SETUP = "tests.py", "setup.py"
+"""What they are called in tracebacks; the latter where the tests come apart from what precedes them."""
 
 
 class Ended(BaseException):
@@ -289,7 +290,7 @@ def drive(code: CodeType, channel: int) -> NoReturn:
     sys.stdout = sys.stderr
     status, error = PASSED, None
     try:
-        codes = [code, *_compiled(more)]
+        codes = [_named(code, _SETUP), _compiled(more)] if more else [_named(code, _TESTS)]
         names = _surroundings(codes, driver, wanted)
         for each in codes:
             exec(each, names)
@@ -300,16 +301,29 @@ def drive(code: CodeType, channel: int) -> NoReturn:
     # The verdict stands; a report that cannot be made takes nothing from it.
     with suppress(BaseException):
         sys.stderr.flush()
-        os.write(1, json.dumps(_report(error, driver, code.co_filename)).encode())
+        os.write(1, json.dumps(_report(error, driver)).encode())
     os._exit(status)
 
 
-def _compiled(source: str) -> list[CodeType]:
+def _named(code: CodeType, name: str) -> CodeType:
+    """The same code from a file of that name, so that nobody takes its lines for the program's."""
+    _remember(name, linecache.getlines(code.co_filename))
+    return _renamed(code, name)
+
+
+def _renamed(code: CodeType, name: str) -> CodeType:
+    inner = (_renamed(c, name) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=name, co_consts=tuple(inner))
+
+
+def _compiled(source: str) -> CodeType:
     """Tests too long to come as a program; tracebacks show them all the same."""
-    if not source:
-        return []
-    linecache.cache[_MORE] = (len(source), None, source.splitlines(keepends=True), _MORE)
-    return [compile(source, _MORE, "exec", dont_inherit=True)]
+    _remember(_TESTS, source.splitlines(keepends=True))
+    return compile(source, _TESTS, "exec", dont_inherit=True)
+
+
+def _remember(name: str, lines: list[str]) -> None:
+    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
 
 
 def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
@@ -342,7 +356,7 @@ def _judged(error: BaseException, driver: Driver) -> int:
     return RAISED if error is driver.raised[0] else FAILED
 
 
-def _report(error: BaseException | None, driver: Driver, name: str) -> dict[str, str]:
+def _report(error: BaseException | None, driver: Driver) -> dict[str, str]:
     """What helps to see why: the last call, the line that failed, the traceback."""
     if error is None and not driver.lost:
         return {}
@@ -351,9 +365,15 @@ def _report(error: BaseException | None, driver: Driver, name: str) -> dict[str,
         "called": called,
         "got": got,
         "trace": _trace(error, driver),
-        "line": _line(error, name),
-        "reason": driver.unfit or driver.lost,
+        "line": _line(error),
+        "reason": driver.unfit or driver.lost or _missing(error, driver),
     }
+
+
+def _missing(error: BaseException | None, driver: Driver) -> str:
+    """The name that the tests use and the program lacks, in words."""
+    lacks = isinstance(error, NameError) and error is not driver.raised[0] and error.name
+    return f"it defines no {lacks}" if lacks else ""
 
 
 def _trace(error: BaseException | None, driver: Driver) -> str:
@@ -366,8 +386,8 @@ def _trace(error: BaseException | None, driver: Driver) -> str:
     return "".join(traceback.format_exception(type(error), error, within))[-_LONGEST:]
 
 
-def _line(error: BaseException | None, name: str) -> str:
+def _line(error: BaseException | None) -> str:
     """The line of the tests at which they failed."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
-    lines = [frame.line for frame in frames if frame.filename in (name, _MORE)]
+    lines = [frame.line for frame in frames if frame.filename in (_TESTS, _SETUP)]
     return (lines[-1] or "")[:_LONGEST] if lines else ""

@@ -135,6 +135,9 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def _raised(error: BaseException) -> Any:
+    if isinstance(error, Uncrossable):
+        # Where in our own code it came up is nobody's help.
+        error = Exception(str(error))
     return {"raised": _nearest(error), "message": _message(error), "trace": _trace(error)}
 
 
