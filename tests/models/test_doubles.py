@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -260,17 +261,14 @@ PROGRAM = "Write the program, in one block that begins with ```python, and nothi
 
 
 @pytest.mark.parametrize("key", ["draft/try/0", "attempt/2/try/0", "pass/1/reviser/try/0"])
-async def test_the_echo_asked_for_a_program_writes_one_that_runs(key: str) -> None:
+async def test_the_echo_asked_for_a_program_writes_one_that_runs(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     written = read_program(await echoed(request(key, text=PROGRAM)))
     assert written
-    ran = subprocess.run(
-        [sys.executable, "-c", written],
-        input="3\n1 2\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.strip()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("3\n1 2\n"))
+    exec(written, {})
+    assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize("name", ["add", "Solution.add"])
