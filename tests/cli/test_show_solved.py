@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
 from tests.cli.test_solve import MODEL, Script, some
-from tests.code.stage import program
+from tests.code.stage import MadeUpExaminer, program
+from tests.run.runs import hold, open_journal
+from tests.run.solving import SCRIPT, problems, terms
 
+from autoreason.cli.worked_on import parts_of
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
+from autoreason.models.doubles import ScriptedModel
+from autoreason.run.solving import solving_task
 
 __all__ = ["examiner", "writes"]
 
@@ -157,3 +165,28 @@ def test_a_run_that_writes_programs_takes_no_word_of_a_person(
     run = inside.runs()[0]
     said = inside(*(each.format(run=run) for each in command)).sentence
     assert f"run {run} writes programs: " in said
+
+
+def test_the_table_of_a_set_says_how_to_see_one_problem(inside: Inside) -> None:
+    inside("solve", some(inside, 2), *MODEL, "-q")
+    assert f"autoreason show {inside.runs()[0]} --problem ID" in inside("show").err
+    inside("solve", some(inside, 1), *MODEL, "-q")
+    assert "--problem" not in inside("show").err
+
+
+async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None:
+    one, two = problems(2)
+    set_of_two = solving_task((replace(one, remark="several answers are right"), two))
+    with open_journal(tmp_path) as journal:
+        result = await hold(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=set_of_two,
+            settings=terms("single"),
+            examiner=MadeUpExaminer(),
+        )
+        row = journal.find(result.run)
+        with pytest.raises(InvalidInput, match="sum-1 was left out: several answers are right"):
+            parts_of(journal, row, result.story, "sum-1", None)
+        (told,) = parts_of(journal, row, result.story, "sum-2", None).values()
+    assert told.draft

@@ -104,7 +104,7 @@ def _tell(book: Journal, row: RunRow, story: Story, number: int | None = None) -
     from autoreason.cli.telling import tell
     from autoreason.run import worked
 
-    one_problem = _solves(story) and story.task is not None and len(story.task.assignments) == 1
+    one_problem = _solves(story) and _on_one_problem(story)
     parts = partial(_tell_parts, book, row, story) if one_problem else None
     tell(row, story, worked(row.id, journal=book).seconds, number, parts)
 
@@ -130,6 +130,10 @@ def _is_table(story: Story) -> bool:
 
 def _solves(story: Story) -> bool:
     return story.settings is not None and story.settings.strategy == "solve"
+
+
+def _on_one_problem(story: Story) -> bool:
+    return story.task is not None and len(story.task.assignments) == 1
 
 
 def _tell_parts(
@@ -175,6 +179,8 @@ def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None
     # A certificate whose process died before it was kept is kept now.
     keep(result, if_lost=True)
     show_study(result, book, as_json=as_json)
+    if _solves(story) and not (as_json or _on_one_problem(story)):
+        click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
 
 
 def _text(row: RunRow, story: Story) -> str:

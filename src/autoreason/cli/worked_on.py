@@ -41,6 +41,9 @@ def parts_of(
     _check(row, "problem", problem, problems)
     _check(row, "strategy", strategy, strategies)
     number = problems.index(problem) + 1 if problem else 1
+    asked = story.task.assignments[number - 1]
+    if problem and asked.remark:
+        raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
     held = replace(story.settings, k=terms.k)
     found = {
         part_name(number, name, repeat): Story(settings=held)
