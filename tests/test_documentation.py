@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.code.stage import MadeUpExaminer
+from tests.run.runs import hold, open_journal
+from tests.run.solving import SCRIPT, task, terms
 
-from autoreason.models.doubles import EchoModel
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.run import replay
 from autoreason.run.refine import refine_async
 
 ROOT = Path(__file__).parents[1]
@@ -60,12 +64,33 @@ def test_the_readme_is_looked_at() -> None:
     assert "docs/architecture.md" in links(ROOT / "README.md")
 
 
-async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
-    (shown,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    file = tmp_path / "twice.py"
+def shown_in(page: str, file: Path) -> Path:
+    """The one program a page shows, as a file."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    (shown,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     file.write_text(shown)
+    return file
+
+
+async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path) -> None:
+    file = shown_in("studies.md", tmp_path / "twice.py")
     result = await refine_async(
         "Write about tides.", EchoModel(), strategy=f"{file}:Twice", journal=tmp_path / "journal.db"
     )
     assert (result.status, result.calls, result.origin) == ("done", 2, "pass 1")
+
+
+async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Path) -> None:
+    file = shown_in("programs.md", tmp_path / "patient.py")
+    with open_journal(tmp_path) as journal:
+        result = await hold(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=task(1),
+            settings=terms(f"{file}:Patient"),
+            examiner=MadeUpExaminer(),
+        )
+        assert (await replay(result.run, journal=journal)).same
+    (solved,) = result.story.solved
+    assert solved.reason == "it passes all 3 public tests"
+    assert (solved.attempts, solved.spent.calls) == (4, 4)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.code.solved import PASSED, WRONG, Verdicts, assignments, set_of, solved, verdict
 from tests.stats.figures import ARMS, private_shares
 from tests.stats.recordings import recorded
 
 from autoreason.assignment import CodeVerdict
 from autoreason.code.report import Score, SolveReport, solve_report
-from autoreason.code.tables import conclusion
+from autoreason.code.tables import conclusion, rates, took
 from autoreason.events import Solved
+from autoreason.exchange import Spent
 from autoreason.stats.shares import cohens_h, mcnemar, share
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
@@ -52,6 +55,39 @@ def test_recovery_counts_only_problems_whose_first_attempt_failed() -> None:
     found = only(solve_report(told, assignments(6)))
     assert found.failed_first == 3
     assert found.recovery == share(1, 3)
+
+
+def test_shares_of_some_problems_say_of_how_many_and_repeats_do_not_count_twice() -> None:
+    told = [
+        solved(f"p{number}", repeat=repeat, first=verdict(number > 3), private=verdict(number > 1))
+        for number in range(1, 6)
+        for repeat in (1, 2)
+    ]
+    report = solve_report(told, assignments(5), repeats=2)
+    (row,) = rates(report).rows
+    found = dict(zip(rates(report).head, row, strict=True))
+    assert found["public but not private"].endswith(" of 5")
+    assert found["recovered"].endswith(" of 3")
+
+
+def test_what_it_took_is_for_one_problem_once_and_in_all() -> None:
+    told = [
+        replace(
+            solved(f"p{number}", repeat=repeat),
+            spent=Spent(calls=2, input=100, output=50 * repeat, known_cost=Decimal("0.2")),
+        )
+        for number in (1, 2)
+        for repeat in (1, 2)
+    ]
+    table = took(solve_report(told, assignments(2), repeats=2))
+    (row,) = table.rows
+    assert row[1:] == ("2.0", "2.0", "175", "$0.20", "8", "700", "$0.80")
+
+
+def test_what_nobody_counted_is_unknown_for_one_problem_too() -> None:
+    told = [replace(solved("p1"), spent=Spent(calls=1, unmetered=1, unpriced=1))]
+    (row,) = took(solve_report(told, assignments(1))).rows
+    assert row[3:] == ("unknown", "unknown", "1", "unknown", "unknown")
 
 
 def test_where_a_problem_has_no_private_tests_the_public_ones_say_whether_it_is_solved() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoreason.code.programs import read_program
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import (
     Message,
@@ -253,6 +255,29 @@ async def test_the_echo_ranks_each_of_many_once() -> None:
     labels = list("ABCDEFG")
     schema = {"type": "array", "items": {"type": "string", "enum": labels}}
     assert sorted(json.loads(await echoed(request(schema=schema)))) == labels
+
+
+PROGRAM = "Write the program, in one block that begins with ```python, and nothing after it."
+
+
+@pytest.mark.parametrize("key", ["draft/try/0", "attempt/2/try/0", "pass/1/reviser/try/0"])
+async def test_the_echo_asked_for_a_program_writes_one_that_runs(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = read_program(await echoed(request(key, text=PROGRAM)))
+    assert written
+    monkeypatch.setattr(sys, "stdin", io.StringIO("3\n1 2\n"))
+    exec(written, {})
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("name", ["add", "Solution.add"])
+async def test_the_echo_defines_what_a_problem_asks_for(name: str) -> None:
+    wanted = f"Python 3 code that defines `{name}`, with the name given.\n\n{PROGRAM}"
+    written = read_program(await echoed(request(text=wanted)), name)
+    space: dict[str, Any] = {}
+    exec(written or "", space)
+    space["add"]("2", "1") if name == "add" else space["Solution"]().add("2", "1")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def guard(clock: Clock) -> Guard:
-    return Guard("acme", most=8, span=5, rest=60, clock=clock)
+    return Guard("acme", most=8, span=20, rest=60, clock=clock)
 
 
 def fail(guard: Guard, failure: Failure = Failure.CONNECTION, times: int = 1) -> None:
@@ -52,13 +52,13 @@ def succeed(guard: Guard) -> None:
 
 def open_up(guard: Guard, clock: Clock) -> None:
     fail(guard, times=7)
-    clock.now += 5
+    clock.now += 20
     fail(guard)
 
 
 def test_eight_failures_in_a_row_open_it(guard: Guard, clock: Clock) -> None:
     fail(guard, times=7)
-    clock.now += 5
+    clock.now += 20
     guard.check()
     fail(guard)
     with pytest.raises(
@@ -69,19 +69,28 @@ def test_eight_failures_in_a_row_open_it(guard: Guard, clock: Clock) -> None:
 
 def test_a_success_in_between_starts_the_count_anew(guard: Guard, clock: Clock) -> None:
     fail(guard, times=7)
-    clock.now += 5
+    clock.now += 20
     succeed(guard)
     fail(guard, times=7)
-    clock.now += 5
+    clock.now += 20
     assert not guard.is_open
 
 
 def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(guard: Guard, clock: Clock) -> None:
     fail(guard, times=32)
+    clock.now += 19
+    fail(guard, times=32)
     assert not guard.is_open
-    clock.now += 5
+    clock.now += 1
     fail(guard)
     assert guard.is_open
+
+
+def test_a_long_silence_before_a_blow_does_not_count(guard: Guard, clock: Clock) -> None:
+    succeed(guard)
+    clock.now += 600
+    fail(guard, times=32)
+    assert not guard.is_open
 
 
 @pytest.mark.parametrize(
@@ -91,7 +100,7 @@ def test_a_provider_that_answers_no_is_not_down(
     guard: Guard, clock: Clock, failure: Failure
 ) -> None:
     fail(guard, failure, times=100)
-    clock.now += 5
+    clock.now += 20
     fail(guard, failure)
     assert not guard.is_open
 

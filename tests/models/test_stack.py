@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterable
+from heapq import heappop, heappush
+from itertools import count
 from random import Random
+from typing import Any
 
 import pytest
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
-from autoreason.exchange import CallRetried, Message, Request, Signal
+from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
 from autoreason.models.concurrency import Gate
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.guard import Guard
@@ -34,6 +38,34 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
+
+
+class Together:
+    """Time that passes for all who sleep at once, as far as the next to wake."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._asleep: list[tuple[float, int, asyncio.Event]] = []
+        self._numbers = count()
+
+    def __call__(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        awake = asyncio.Event()
+        heappush(self._asleep, (self._now + seconds, next(self._numbers), awake))
+        await awake.wait()
+
+    async def until_done(self, calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+        """What comes of calls that run side by side."""
+        tasks = asyncio.gather(*calls, return_exceptions=True)
+        while not tasks.done():
+            for _ in range(10):
+                await asyncio.sleep(0)
+            if self._asleep:
+                self._now, _, awake = heappop(self._asleep)
+                awake.set()
+        return list(await tasks)
 
 
 async def test_a_stacked_model_is_a_model() -> None:
@@ -115,6 +147,28 @@ async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> Non
     inner_again = ScriptedModel(["back"], address="acme/large")
     model = stack(inner_again, gate=Gate(32), guard=guard)
     assert (await model.ask(REQUEST)).text == "back"
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("away", "held_out"), [(4, True), (15, True), (120, False)])
+async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_together(
+    seed: int, away: float, held_out: bool
+) -> None:
+    clock = Together()
+
+    def back_later(_request: Request) -> Answer:
+        return "back" if clock() >= away else CallFailed(Failure.CONNECTION, "no route to host")
+
+    model = stack(
+        ScriptedModel(back_later, address="acme/large"),
+        gate=Gate(20),
+        guard=Guard("acme", clock=clock),
+        rng=Random(seed),
+        sleep=clock.sleep,
+    )
+    ends = await clock.until_done([model.ask(REQUEST) for _ in range(20)])
+    assert {type(end) for end in ends} == {Reply if held_out else ProviderFailed}
+    assert clock() < 40
 
 
 async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent() -> None:

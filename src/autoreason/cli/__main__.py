@@ -15,6 +15,7 @@ from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_FOR_TABLES = ("numpy", "scipy")
 
 
 def main() -> None:
@@ -59,19 +60,33 @@ def run_cli(arguments: list[str]) -> int:
         return _say(str(error), 2)
     except AutoreasonError as error:
         return _say(str(error), 1)
-    except BrokenPipeError:
-        _abandon(sys.stdout)
-        return BROKEN_PIPE
+    except ModuleNotFoundError as missing:
+        return _lacking(missing)
     except OSError as error:
-        if error.filename:
-            return _say(f"cannot use {error.filename}: {error.strerror}; name another", 2)
-        return _say(f"cannot write to standard output: {error.strerror or error}", 1)
+        return _refused(error)
     return status if isinstance(status, int) else 0
 
 
 def _abandon(stream: TextIO) -> None:
     """Its reader has left: write nothing to it again, not even on the way out."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _refused(error: OSError) -> int:
+    """What the system did not let us read or write."""
+    if isinstance(error, BrokenPipeError):
+        _abandon(sys.stdout)
+        return BROKEN_PIPE
+    if error.filename:
+        return _say(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+    return _say(f"cannot write to standard output: {error.strerror or error}", 1)
+
+
+def _lacking(missing: ModuleNotFoundError) -> int:
+    """What only the tables need may be absent; nothing that was recorded is lost by it."""
+    if missing.name not in _FOR_TABLES:
+        raise missing
+    return _say("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
 
 
 def _say(sentence: str, status: int) -> int:

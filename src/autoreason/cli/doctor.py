@@ -87,7 +87,8 @@ def _dependencies() -> Iterator[Finding]:
 def _statistics() -> Iterator[Finding]:
     found, missing = _installed(_FOR_STUDIES)
     if missing:
-        said = f"missing {', '.join(missing)}, which judge, compare and simulate need"
+        needed = "judge, compare, simulate, rate report, and solve and show on sets of problems"
+        said = f"missing {', '.join(missing)}, needed by {needed}"
         yield Finding("statistics", "warn", said, f"pip install {' '.join(missing)}")
     else:
         yield Finding("statistics", "ok", ", ".join(found))

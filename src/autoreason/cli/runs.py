@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -27,7 +27,9 @@ def runs(most: int, journal: str | None, as_json: bool) -> None:
     """List the runs in the journal, newest first.
 
     Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
-    a pass that decided nothing. A live run is under way now; a killed one can be resumed.
+    a pass that decided nothing. Runs that write programs say what they solved of what there is to
+    solve, problems times strategies times repeats. A live run is under way now; a killed one can be
+    resumed.
     """
     from autoreason.cli.ending import print_json
 
@@ -60,14 +62,41 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
         "updated": row.updated,
         "status": _state(row, story),
         "strategy": _strategy(story),
-        "passes": len(story.trajectory) if story else None,
-        "trajectory": story.trajectory if story else None,
+        **_progress(story),
         "calls": row.spent.calls,
         "tokens": row.spent.tokens,
         "cost": row.spent.cost,
         "title": row.title,
         "forked_from": row.forked_from,
     }
+
+
+def _progress(story: Story | None) -> dict[str, Any]:
+    """How far a run has come: passes of a text, or programs that hold of those there are to be."""
+    score = _score(story)
+    told = story if score is None else None
+    return {
+        "passes": len(told.trajectory) if told else None,
+        "trajectory": told.trajectory if told else None,
+        "solved": score.solved if score else None,
+        "to_solve": score.total if score else None,
+    }
+
+
+class _Score(NamedTuple):
+    solved: int
+    total: int
+
+
+def _score(story: Story | None) -> _Score | None:
+    """What was solved of a set of problems; None of any other run."""
+    if story is None or story.task is None or _strategy(story) != "solve":
+        return None
+    from autoreason.cli.tally import Tally
+    from autoreason.code.outcomes import units_of
+
+    units = units_of(story.solved, {each.id: each for each in story.task.assignments})
+    return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
 
 
 def _print_table(found: list[tuple[RunRow, Story | None]]) -> None:
@@ -99,6 +128,8 @@ _RIGHT = (3, 5, 6)
 _GIVEN_UP = (1, 5, 6, 3)
 """Columns that a narrow terminal does without, in this order."""
 _LEAST_TITLE = 20
+_PLAIN = (None, "autoreason", "solve")
+"""Strategies that a title need not name."""
 _WIDE = 200
 
 
@@ -114,17 +145,16 @@ def _called(strategy: str | None) -> str:
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     strategy = _strategy(story)
     won = story.trajectory if story else ()
+    score = _score(story)
     return (
         row.id,
         when(row.created),
         _state(row, story),
-        f"{len(won):,}",
-        words.winners(won, _SHOWN) or "-",
+        "-" if score else f"{len(won):,}",
+        f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        row.title
-        if strategy in (None, "autoreason", "solve")
-        else f"{_called(strategy)}: {row.title}",
+        row.title if strategy in _PLAIN else f"{_called(strategy)}: {row.title}",
     )
 
 

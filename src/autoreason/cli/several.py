@@ -13,6 +13,7 @@ from autoreason.errors import InvalidInput, JournalUnusable
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
+    from autoreason.story import Story
 
 _EVERY = 1_000_000
 
@@ -28,20 +29,36 @@ all_option = options.group(
 
 
 def runs_meant(book: Journal, named: tuple[str, ...], every: bool) -> list[str]:
-    """The runs of these names, or every one; without a name, the newest."""
+    """The runs of these names, or every one; without a name, the newest. Only of texts."""
     if every and named:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
     if every:
-        return [row.id for row in reversed(book.runs(_EVERY)) if _legible(book, row.id)]
+        return [row.id for row in reversed(book.runs(_EVERY)) if _of_use(book, row.id)]
     if not named:
-        return [pick(book, None, lambda _: True, "run in the journal").id]
-    return list(dict.fromkeys(book.find(name).id for name in named))
+        return [_of_texts(book, pick(book, None, lambda _: True, "run in the journal").id)]
+    return list(dict.fromkeys(_of_texts(book, book.find(name).id) for name in named))
 
 
-def _legible(book: Journal, run: str) -> bool:
-    """Whether a run can be read; one that cannot must not hide the others."""
+def _of_texts(book: Journal, run: str) -> str:
+    if _writes_programs(story_of(book, run)):
+        raise InvalidInput(
+            f"run {run} writes programs, and this is for texts; `autoreason show {run}` tells how they did"
+        )
+    return run
+
+
+def _writes_programs(story: Story) -> bool:
+    return story.task is not None and bool(story.task.assignments)
+
+
+def _of_use(book: Journal, run: str) -> bool:
+    """Whether a run is of texts and can be read; one that is not must not hide the others."""
     try:
-        return story_of(book, run).task is not None
+        story = story_of(book, run)
     except JournalUnusable:
         click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
         return False
+    if _writes_programs(story):
+        click.echo(f"autoreason: {run} is left out: it writes programs", err=True)
+        return False
+    return story.task is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
         help="One pass, with its texts and the judges' reasons.",
     ),
     options.option(
+        "--problem",
+        metavar="ID",
+        help="Of a set of programs, one problem: every attempt, pass by pass.",
+    ),
+    options.option(
+        "--strategy", metavar="NAME", help="With --problem: what one strategy made of it."
+    ),
+    options.option(
         "--text", "text_only", is_flag=True, help="Only the text: delivered, or standing now."
     ),
     options.option(
@@ -45,6 +54,8 @@ if TYPE_CHECKING:
 def show(
     run: str | None,
     number: int | None,
+    problem: str | None,
+    strategy: str | None,
     text_only: bool,
     diff: bool,
     as_json: bool,
@@ -59,48 +70,55 @@ def show(
       autoreason show --text > text.md
       autoreason show amber-fox --pass 2
       autoreason show amber-fox --diff
+      autoreason show amber-fox --problem high-water --strategy tournament
     """
-    if sum((number is not None, text_only, diff, as_json, report is not None)) > 1:
+    wants_part = problem is not None or strategy is not None
+    others = (text_only, diff, as_json, report is not None)
+    if sum((number is not None, *others)) > 1:
         raise InvalidInput(
             "--pass, --text, --diff, --json and --report show different things; give one of them"
         )
+    if wants_part and any(others):
+        raise InvalidInput("--problem and --strategy go with --pass N or alone")
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         recorded(row, story)
         if report is not None:
             _write_report(row, story, report)
-            return
-        shows_story = not (text_only or diff or as_json)
-        took = _seconds(book, row) if shows_story else 0.0
-        table = _is_table(story) and not (number or text_only or diff)
-        if table:
-            _show_table(book, row, story, took, as_json)
-    if table:
-        return
-    if shows_story:
-        from autoreason.cli.telling import tell
+        elif wants_part or (number is not None and _solves(story)):
+            _tell_parts(book, row, story, problem, strategy, number)
+        elif text_only or diff:
+            _show_text(row, story, diff=diff)
+        elif _is_table(story) and number is None:
+            _show_table(book, row, story, as_json)
+        elif as_json:
+            from autoreason.cli.ending import print_json
 
-        tell(row, story, took, number)
-    elif as_json:
-        from autoreason.cli.ending import print_json
-
-        print_json(as_object(row, story))
-    elif text_only:
-        from autoreason.cli.ending import show_text
-
-        show_text(_text(row, story), bare=True)
-    else:
-        from autoreason.cli.changes import print_changes
-
-        text = _text(row, story)
-        print_changes(story.draft.text if story.draft else "", text)
+            print_json(as_object(row, story))
+        else:
+            _tell(book, row, story, number)
 
 
-def _seconds(book: Journal, row: RunRow) -> float:
+def _tell(book: Journal, row: RunRow, story: Story, number: int | None = None) -> None:
+    from autoreason.cli.telling import tell
     from autoreason.run import worked
 
-    return worked(row.id, journal=book).seconds
+    one_problem = _solves(story) and _on_one_problem(story)
+    parts = partial(_tell_parts, book, row, story) if one_problem else None
+    tell(row, story, worked(row.id, journal=book).seconds, number, parts)
+
+
+def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
+    text = _text(row, story)
+    if diff:
+        from autoreason.cli.changes import print_changes
+
+        print_changes(story.draft.text if story.draft else "", text)
+    else:
+        from autoreason.cli.ending import show_text
+
+        show_text(text, bare=True)
 
 
 def _is_table(story: Story) -> bool:
@@ -108,6 +126,32 @@ def _is_table(story: Story) -> bool:
 
     # Of a set of problems the table is of use before its end.
     return is_study(story.settings) and (story.delivered is not None or bool(story.solved))
+
+
+def _solves(story: Story) -> bool:
+    return story.settings is not None and story.settings.strategy == "solve"
+
+
+def _on_one_problem(story: Story) -> bool:
+    return story.task is not None and len(story.task.assignments) == 1
+
+
+def _tell_parts(
+    book: Journal,
+    row: RunRow,
+    story: Story,
+    problem: str | None = None,
+    strategy: str | None = None,
+    number: int | None = None,
+) -> None:
+    """How one problem was worked on."""
+    if not _solves(story):
+        raise InvalidInput(
+            f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
+        )
+    from autoreason.cli.worked_on import parts_of, tell_parts
+
+    tell_parts(row, story, parts_of(book, row, story, problem, strategy), number)
 
 
 def _write_report(row: RunRow, story: Story, folder: Path) -> None:
@@ -122,21 +166,21 @@ def _write_report(row: RunRow, story: Story, folder: Path) -> None:
     click.echo(f"written to {folder}", err=True)
 
 
-def _show_table(book: Journal, row: RunRow, story: Story, took: float, as_json: bool) -> None:
+def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None:
     """A finished study: every ballot, then what they come to."""
     from autoreason.cli.ending import result_of
     from autoreason.cli.studies import keep
     from autoreason.cli.studies import show as show_study
 
     if not as_json:
-        from autoreason.cli.telling import tell
-
-        tell(row, story, took)
+        _tell(book, row, story)
         click.echo()
     result = result_of(row, story)
     # A certificate whose process died before it was kept is kept now.
     keep(result, if_lost=True)
     show_study(result, book, as_json=as_json)
+    if _solves(story) and not (as_json or _on_one_problem(story)):
+        click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
 
 
 def _text(row: RunRow, story: Story) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.journals import finished, opened, pick, run_argument, state
+from autoreason.cli.journals import finished, opened, pick, run_argument, state, story_of
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def guide(run: str, text: str, journal: str | None) -> None:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
     with opened(journal) as book:
         row = _unfinished(book, run)
+        _of_a_text(book, row, "no critic of a program reads guidance")
         book.command(row.id, "guide", said)
         if row.live:
             print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
@@ -54,6 +55,7 @@ def accept(run: str | None, journal: str | None) -> None:
     """
     with opened(journal) as book:
         row = _unfinished(book, run)
+        _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
         if row.live:
             print(f"{row.id} ends with the text that stands now", file=sys.stderr)
@@ -91,8 +93,19 @@ def stop(run: str | None, journal: str | None) -> None:
 def _unfinished(book: Journal, run: str | None) -> RunRow:
     row = pick(book, run, lambda row: row.live, "live run")
     if finished(row):
-        raise InvalidInput(
-            f"run {row.id} is finished ({row.status}); `autoreason show {row.id}` tells what came of "
-            "it, and `autoreason fork` goes on from a text"
-        )
+        told = f"`autoreason show {row.id}` tells what came of it"
+        more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
+        raise InvalidInput(f"run {row.id} is finished ({row.status}); {told}{more}")
     return row
+
+
+def _writes_programs(book: Journal, row: RunRow) -> bool:
+    task = story_of(book, row.id).task
+    return task is not None and bool(task.assignments)
+
+
+def _of_a_text(book: Journal, row: RunRow, why: str) -> None:
+    if _writes_programs(book, row):
+        raise InvalidInput(
+            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` tells how far it is"
+        )

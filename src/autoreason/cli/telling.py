@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.run.kinds import is_study
 
 if TYPE_CHECKING:
-    from autoreason.events import BallotCast, CritiqueMade, Problem
+    from autoreason.events import BallotCast, CandidateReady, CritiqueMade, Problem
     from autoreason.journal import RunRow
     from autoreason.story import HeldPanel, Pass, Story
 
@@ -25,7 +26,13 @@ _STEP = 12
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
-def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -> None:
+def tell(
+    row: RunRow,
+    story: Story,
+    seconds: float,
+    number: int | None = None,
+    tell_parts: Callable[[], None] | None = None,
+) -> None:
     """The whole run, or one pass in full."""
     console = stdout_console()
     teller = Teller(console)
@@ -36,7 +43,10 @@ def tell(row: RunRow, story: Story, seconds: float, number: int | None = None) -
     for each in story.passes:
         teller.one_pass(each, story)
     teller.playoff(story)
-    teller.panels(story)
+    if tell_parts:
+        tell_parts()
+    else:
+        teller.panels(story)
     if not is_study(story.settings) or (story.delivered is None and not story.solved):
         teller.end(row, story, seconds)
 
@@ -81,11 +91,11 @@ class Teller:
             self._quote("A", each.incumbent)
         for critique in each.critiques:
             self._critique(critique)
-        for slot, ready in each.candidates.items():
-            self._say(slot, words.candidate(ready))
+        for ready in each.candidates.values():
+            self.candidate(ready, story)
             if in_full:
-                self._quote(slot, ready.text)
-                self._quote(f"notes on {slot}", ready.notes)
+                self._quote(ready.slot, ready.text)
+                self._quote(f"notes on {ready.slot}", ready.notes)
         for lost in each.dropped:
             self._say(lost.slot, words.dropped(lost), "yellow")
             if in_full:
@@ -97,6 +107,10 @@ class Teller:
             self._say("verdict", words.decided(each.decided, k), "bold")
         else:
             self._say("verdict", "none yet", "dim")
+
+    def candidate(self, ready: CandidateReady, story: Story) -> None:  # noqa: ARG002
+        """A challenger, and what is to be known of it."""
+        self._say(ready.slot, words.candidate(ready))
 
     def playoff(self, story: Story) -> None:
         """The final panel."""

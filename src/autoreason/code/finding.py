@@ -31,7 +31,7 @@ def find_program_strategy(name: str) -> type[ProgramStrategy]:
         raise InvalidInput(
             f"no strategy {name!r} for programs; there are {ours}, or name your own as file.py:Class"
         )
-    kind = find_strategy(name, PROGRAM_STRATEGIES)
+    kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
     if not issubclass(kind, ProgramStrategy):
         raise InvalidInput(
             f"{name} writes texts, not programs; take {ours}, or a subclass of autoreason.ProgramStrategy"

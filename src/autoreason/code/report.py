@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from statistics import fmean
 
 from msgspec import Struct
@@ -46,15 +47,18 @@ class Score(Struct, frozen=True, kw_only=True):
     failed_first: int
     """Repeats whose first attempt failed a public test."""
     recovery: Estimate
-    """Share of those that were solved in the end."""
+    """Share of those that were solved in the end; its n counts their problems."""
     fooled: Estimate
-    """Share of what passes every public test that fails a private one."""
+    """Share of what passes every public test that fails a private one; its n counts their problems."""
     verdicts: dict[str, int]
     """How the programs handed in ended, by private tests where there are any."""
     attempts: float | None
-    """Programs written, on average."""
+    """Programs written for a problem, once, on average over repeats with a verdict; so are the next three."""
     calls: float | None
-    """Calls, on average."""
+    tokens: float | None
+    """None where a call was not metered, too."""
+    cost: Decimal | None
+    """US dollars; None where a price is not known, too."""
     spent: Spent
     """Over everything that was tried, with a verdict or without."""
 
@@ -138,9 +142,6 @@ def _ease(difficulty: str) -> tuple[bool, int, str]:
 def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
     own = [unit for unit in units if unit.strategy == strategy]
     scored = [unit for unit in own if unit.solved is not None]
-    spent = Spent()
-    for unit in own:
-        spent = spent.joined(unit.spent)
     return Score(
         strategy=strategy,
         difficulty=difficulty,
@@ -155,8 +156,27 @@ def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
         verdicts=dict(Counter(str(unit.verdict) for unit in scored if unit.verdict)),
         attempts=fmean(unit.attempts for unit in scored) if scored else None,
         calls=fmean(unit.spent.calls for unit in scored) if scored else None,
-        spent=spent,
+        tokens=_tokens_each(scored),
+        cost=_cost_each(scored),
+        spent=_spent(own),
     )
+
+
+def _spent(units: Sequence[Unit]) -> Spent:
+    spent = Spent()
+    for unit in units:
+        spent = spent.joined(unit.spent)
+    return spent
+
+
+def _tokens_each(units: Sequence[Unit]) -> float | None:
+    spent = _spent(units)
+    return spent.tokens / len(units) if units and not spent.unmetered else None
+
+
+def _cost_each(units: Sequence[Unit]) -> Decimal | None:
+    cost = _spent(units).cost
+    return cost / len(units) if units and cost is not None else None
 
 
 def _share(units: Sequence[Unit], rule: Callable[[Unit], bool | None]) -> Estimate:

@@ -52,8 +52,11 @@ class Attempt(NamedTuple):
 class ProgramStrategy(Strategy):
     """A way from a problem to a program, within an allowance of calls that is never overstepped.
 
-    `author`, `revise` and `synthesize` write an attempt and examine it; `hand_in` ends the run.
+    `author` writes an attempt of its own, `revise` and `challenge` one within a pass that `begin_pass` began and
+    `end_pass` will end; each is examined on the public tests. `hand_in` ends the run.
     """
+
+    ending = "self.hand_in(...)"
 
     prompts: ClassVar[tuple[str, ...] | None] = None
     counts_tests: ClassVar[bool] = True
@@ -124,7 +127,7 @@ class ProgramStrategy(Strategy):
     async def revise(
         self, number: int, attempt: Attempt, findings: str = "", tried: str = ""
     ) -> Attempt | None:
-        """The challenger B of a pass: an attempt mended by somebody who sees its results."""
+        """The challenger B of a pass that has begun: an attempt mended by somebody who sees its results."""
         key = f"pass/{number}/reviser"
         results = self.results(attempt)
         prompt = self.venue.prompt(
@@ -141,7 +144,8 @@ class ProgramStrategy(Strategy):
     async def challenge(
         self, number: int, slot: Slot, role: Role, model: str, prompt: str
     ) -> Attempt | None:
-        """A challenger of a pass, examined; None where it cannot stand, which is told."""
+        """A challenger of a pass that has begun, examined; None where it cannot stand, which is told."""
+        self.check_begun(number)
         written = await self._write(role, f"pass/{number}/{role}", model, prompt)
         stage = f"pass/{number}/{slot}"
         if isinstance(written, Unwritten):

@@ -41,8 +41,8 @@ def rates(report: SolveReport) -> Table:
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
-            percent(each.fooled),
-            _of(each.recovery, each.failed_first),
+            _of(each.fooled),
+            _of(each.recovery),
         )
         for each in report.scores
     ]
@@ -59,7 +59,7 @@ def tiers(report: SolveReport) -> Table:
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
-            _of(each.recovery, each.failed_first),
+            _of(each.recovery),
         )
         for each in report.tiers
     ]
@@ -68,19 +68,24 @@ def tiers(report: SolveReport) -> Table:
 
 def took(report: SolveReport) -> Table:
     """What each strategy took."""
-    head = ("strategy", "attempts", "calls", "calls in all", "tokens", "cost")
+    head = (
+        *("strategy", "attempts", "calls", "tokens", "cost"),
+        *("all calls", "all tokens", "all cost"),
+    )
     rows = [
         (
             called(each.strategy),
             _mean(each.attempts),
             _mean(each.calls),
+            "unknown" if each.tokens is None else f"{each.tokens:,.0f}",
+            money(each.cost),
             f"{each.spent.calls:,}",
             _tokens(each),
             money(each.spent.cost),
         )
         for each in report.scores
     ]
-    return Table("What it took, a problem and in all", head, rows)
+    return Table("What it took, for one problem once and in all", head, rows)
 
 
 def verdicts(report: SolveReport) -> Table:
@@ -253,8 +258,9 @@ def _bare(found: Estimate) -> str:
     return "over 99 %" if 0.995 < found.value < 1 else f"{found.value * 100:.0f} %"
 
 
-def _of(found: Estimate, tried: int) -> str:
-    return f"{percent(found)} of {tried}" if found.value is not None else NOTHING
+def _of(found: Estimate) -> str:
+    """A share of some of the problems, and of how many."""
+    return f"{percent(found)} of {found.n}" if found.value is not None else NOTHING
 
 
 def _mean(value: float | None) -> str:

@@ -68,10 +68,12 @@ class EchoModel:
     address = "echo/echo"
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer with an instance of the schema asked for, or with a short document."""
+        """Answer with an instance of the schema asked for, with a tiny program, or with a short document."""
         if request.schema:
             instance = _instance(request.schema.definition, _Echo(request), request.schema.name)
             text = json.dumps(instance, ensure_ascii=False)
+        elif _FENCE in request.messages[-1].text:
+            text = _program(_Echo(request))
         else:
             text = _document(_Echo(request))
         reply = _reply(request, text, seconds=0.0)
@@ -133,6 +135,16 @@ def _stream(request: Request, reply: Reply, on_signal: OnSignal | None) -> None:
 _MATERIAL = re.compile(r"^<<<(?!END)([A-Z]+)[^\n]*>>>\n(.*?)\n<<<END \1", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
 _OPENINGS = ("In short,", "First,", "In practice,", "For example,", "Most of all,", "In the end,")
+_FENCE = "```python"
+_DEFINES = re.compile(r"^Python 3 code that defines `(?:(\w+)\.)?(\w+)`", re.MULTILINE)
+_GUESSES = (
+    "given[0] if given else None",
+    "given[-1] if given else None",
+    "len(given)",
+    "max(map(str, given), default=None)",
+    "min(map(str, given), default=None)",
+    "sorted(map(str, given))",
+)
 _VERBS = ("rests on", "needs", "leads to", "depends on", "comes before", "makes room for")
 
 
@@ -211,6 +223,23 @@ def _phrase(echo: _Echo, path: str) -> str:
     """A few words that stand in what was shown, so that a quote can be found there."""
     line = echo.pick([line for line in echo.shown.splitlines() if line.strip()], path)
     return " ".join(line.lstrip("#-*> ").split()[:8]) or "nothing"
+
+
+def _program(echo: _Echo) -> str:
+    """A program that runs and is hardly ever right: a guess from what it is given, whatever was asked."""
+    guess = echo.pick(_GUESSES, "guess")
+    wanted = _DEFINES.search("\n".join(echo.said))
+    if wanted is None:
+        lines = ["import sys", "", "given = sys.stdin.read().split()", f"print({guess})"]
+    elif wanted[1]:
+        lines = [
+            f"class {wanted[1]}:",
+            f"    def {wanted[2]}(self, *given):",
+            f"        return {guess}",
+        ]
+    else:
+        lines = [f"def {wanted[2]}(*given):", f"    return {guess}"]
+    return "\n".join(("A guess.", "", _FENCE, *lines, "```"))
 
 
 def _document(echo: _Echo) -> str:

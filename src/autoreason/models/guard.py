@@ -17,20 +17,21 @@ OUTAGE = frozenset({Failure.OVERLOADED, Failure.TIMEOUT, Failure.CONNECTION, Fai
 
 
 class Guard:
-    """Shared by all calls to one provider; opens when they fail in a row, probes after a rest."""
+    """Shared by all calls to one provider; opens when they fail in a row for a while, probes after a rest."""
 
     def __init__(
         self,
         provider: str,
         *,
         most: int = 8,
-        span: float = 5.0,
+        span: float = 20.0,
         rest: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._provider = provider
         self._most = most
-        # One blow can break every call under way at once; only failing for a while is an outage.
+        # One blow can break every call under way at once, and a server that starts again is away for
+        # seconds; only failing for a while is an outage.
         self._span = span
         self._rest = rest
         self._clock = clock

@@ -25,7 +25,8 @@ _MENDS = {
 class Patience:
     """How long one call is tried. Waits are in seconds."""
 
-    tries: int = 5
+    tries: int = 6
+    """Enough to outlast a provider that is away for a quarter of a minute."""
     busy_tries: int = 10
     """For a provider that is up but wants us slower: limits per minute take a minute to pass."""
     first_wait: float = 1.0
@@ -43,7 +44,7 @@ class Patience:
         """Seconds until the next try: as long as we were told, and never all at the same moment."""
         # No more than 64 doublings: a float has no room for the powers beyond.
         ceiling = min(self.longest_wait, self.first_wait * 2.0 ** min(failures - 1, 64))
-        return (retry_after or 0.0) + rng.uniform(0.0, ceiling)
+        return (retry_after or 0.0) + rng.uniform(ceiling / 2, ceiling)
 
 
 class Retrying:

@@ -32,17 +32,19 @@ RIVALS = {
 _PLUGGED_IN = "autoreason_strategy_"
 
 
-def find_strategy(name: str, others: dict[str, str] | None = None) -> type[Strategy]:
-    """The class behind a name; one clear sentence where there is none."""
+def find_strategy(
+    name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
+) -> type[Strategy]:
+    """The class behind a name; one clear sentence where there is none, or where it has not this parent."""
     places = RIVALS | (others or {})
     if name in places:
         module, _, kind = places[name].partition(":")
-        return _strategy(getattr(importlib.import_module(module), kind), name)
+        return _strategy(getattr(importlib.import_module(module), kind), name, parent)
     if ":" in name:
-        return _from_file(name)
+        return _strategy(_from_file(name), name, parent)
     for point in _entry_points():
         if point.name == name:
-            return _from_package(point)
+            return _strategy(_from_package(point), name, parent)
     raise InvalidInput(
         f"no strategy {name!r}; there are {', '.join([*RIVALS, *announced()])}, "
         "or name your own as file.py:Class"
@@ -74,7 +76,7 @@ def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
     return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)
 
 
-def _from_file(name: str) -> type[Strategy]:
+def _from_file(name: str) -> object:
     file, _, kind = name.rpartition(":")
     path = Path(file).expanduser()
     if not path.is_file():
@@ -83,7 +85,8 @@ def _from_file(name: str) -> type[Strategy]:
     module = _load(path, path.stat().st_mtime_ns)
     if not hasattr(module, kind):
         raise InvalidInput(f"{file} has no class {kind}; check the name behind the colon")
-    return _strategy(getattr(module, kind), name)
+    found: object = getattr(module, kind)
+    return found
 
 
 @cache
@@ -105,20 +108,20 @@ def _load(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     return module
 
 
-def _from_package(point: EntryPoint) -> type[Strategy]:
+def _from_package(point: EntryPoint) -> object:
     try:
-        kind = point.load()
+        kind: object = point.load()
     except Exception as error:
         raise InvalidInput(
             f"the strategy {point.name} of an installed package cannot be loaded: {described(error)}; "
             "mend or remove the package"
         ) from error
-    return _strategy(kind, point.name)
+    return kind
 
 
-def _strategy(kind: object, name: str) -> type[Strategy]:
+def _strategy(kind: object, name: str, parent: str) -> type[Strategy]:
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
-        raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.Strategy")
+        raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.{parent}")
     if kind.run is Strategy.run:
         raise InvalidInput(f"{name} says nothing of what it does; give it a `run` of its own")
     return kind

@@ -54,7 +54,8 @@ async def held(strategy: Strategy) -> Delivered:
         delivered: object = await strategy.run()
     if not isinstance(delivered, Delivered) or strategy.story.delivered != delivered:
         raise StrategyRaised(
-            f"the strategy {name} ended without a text; end its run with self.deliver(...)"
+            f"the strategy {name} ended with nothing delivered; "
+            f"end its run with `return {strategy.ending}`"
         )
     return delivered
 

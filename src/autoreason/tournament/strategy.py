@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, PanelFailed, plainly
+from autoreason.errors import InvalidInput, PanelFailed, StrategyRaised, plainly
 from autoreason.events import (
     FINISHED,
     AnyEvent,
@@ -52,6 +52,8 @@ class Strategy:
     """Whether finished texts are what it is held over."""
     over_programs: ClassVar[bool] = False
     """Whether programs are what it writes, with prompts of their own."""
+    ending: ClassVar[str] = "self.deliver(...)"
+    """How its run ends, as whoever writes one types it."""
 
     def __init__(self, venue: Venue) -> None:
         self.story = Story(task=venue.task, settings=venue.settings)
@@ -97,6 +99,14 @@ class Strategy:
         if self.venue.allowance:
             self.venue.allowance.begin_pass()
         self.tell(PassStarted(number=number, words=count_words(self.incumbent.text)))
+
+    def check_begun(self, number: int) -> None:
+        """Refuse what belongs to a pass that is not under way, before anything of it is asked or told."""
+        if not self.story.passes or self.story.passes[-1].number != number:
+            raise StrategyRaised(
+                f"the strategy {self.settings.strategy} works in pass {number}, which has not begun; "
+                f"call self.begin_pass({number}) first"
+            )
 
     def may_begin(self, number: int, *, calls_after: int = 0) -> bool:
         """Whether this pass may be held, with this many calls to come after the last one."""
@@ -150,6 +160,7 @@ class Strategy:
         reason: str = "",
     ) -> None:
         """Tell how a pass ended; after too many that decided nothing the run pauses."""
+        self.check_begun(number)
         text = self.incumbent.text
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)

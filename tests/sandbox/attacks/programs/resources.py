@@ -115,7 +115,7 @@ RESOURCES = (
         import os, time
         mine = [os.memfd_create('mine') for _ in range(60)]
         for fd in mine:
-            os.write(fd, b'x' * (8 << 20))
+            os.write(fd, b'x' * (24 << 20))
         time.sleep(0.2)
         """,
         alone=True,
