@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.inside import Inside
@@ -96,3 +97,11 @@ def test_a_mistake_is_one_clear_sentence(
     done = inside("problems", *arguments)
     assert done.status == 2
     assert said in done.sentence
+
+
+def test_a_set_is_never_written_over_itself(inside: Inside, source: str) -> None:
+    before = Path(source).read_bytes()
+    done = inside("problems", "convert", source, "--to", source)
+    assert done.status == 2
+    assert "itself" in done.err
+    assert Path(source).read_bytes() == before

@@ -20,8 +20,8 @@ def test_what_python_would_warn_of_is_not_our_users_matter() -> None:
 
 
 def test_what_is_wrong_is_told_with_its_line() -> None:
-    assert fault("x = 1\ny = (") == "line 2: '(' was never closed"
-    assert fault("return 1") == "line 1: 'return' outside function"
+    assert fault("x = 1\ny = (") == "line 2 is not valid Python"
+    assert fault("return 1") == "line 1 is not valid Python"
 
 
 def test_nothing_that_is_no_python_gets_through() -> None:

@@ -256,6 +256,13 @@ async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) ->
     assert held.status == driving.FAILED
 
 
+async def test_tests_that_lack_a_module_are_not_held_against_the_program(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(): return 1", "import numpy\nassert f() == 1")
+    assert held.status == driving.UNFIT
+    held = await hold(sandbox, "def f(): import numpy", "assert f() is None")
+    assert held.status == driving.RAISED
+
+
 async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_program(
     sandbox: Sandbox,
 ) -> None:

@@ -98,6 +98,10 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
     check_output(target, "--to")
+    if target and target.exists() and Path(source).exists() and target.samefile(source):
+        raise InvalidInput(
+            f"--to is {source} itself, and what cannot be used would be lost; name another file"
+        )
     found = read_problems(source)
     lines = encode_set(found.problems).decode()
     if target is None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autoreason.assignment import CodeVerdict, Examined, Example, Trial, Which
 from autoreason.examiner.bench import Bench, limits_of
 from autoreason.examiner.cache import VerdictCache, digest_of, key_of, manner_of
-from autoreason.examiner.verdicts import BROKEN, REASONS
+from autoreason.examiner.verdicts import BROKEN, CHECKER_CRASHED, REASONS
 from autoreason.problems.problem import Problem
 from autoreason.sandbox.base import Level, Sandbox
 
@@ -102,9 +102,14 @@ def summed_up(trials: Sequence[Trial], which: Which, total: int, level: str) -> 
 
 def sealed(examined: Examined) -> Examined:
     """What may leave the examiner: of private tests verdicts, times and memory, and no word of what is in them."""
-    if examined.which == "public":
-        return examined
-    return replace(examined, trials=tuple(map(_sealed, examined.trials)))
+    seal = _sealed_checker if examined.which == "public" else _sealed
+    return replace(examined, trials=tuple(map(seal, examined.trials)))
+
+
+def _sealed_checker(trial: Trial) -> Trial:
+    """A public test may be told whole, but not what a checker says as it falls: it may name what is hidden."""
+    crashed = trial.detail.startswith(CHECKER_CRASHED)
+    return replace(trial, detail=CHECKER_CRASHED) if crashed else trial
 
 
 def _sealed(trial: Trial) -> Trial:

@@ -18,13 +18,13 @@ def parsed(source: str) -> ast.Module | None:
 
 
 def fault(source: str) -> str | None:
-    """Why it cannot be compiled; None where it can."""
+    """Why it cannot be compiled, without a word of what is in it; None where it can."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compile(source, "<source>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
+        return f"line {error.lineno} is not valid Python" if error.lineno else "not valid Python"
     except (ValueError, RecursionError, MemoryError):
         return "it is too much for Python to read"
     return None

@@ -351,6 +351,9 @@ def _judged(error: BaseException, driver: Driver) -> int:
             return FAILED if error.code else PASSED
         case MemoryError():
             return EXHAUSTED
+        case ImportError() if error is not driver.raised[0]:
+            driver.unfit = f"{error}"
+            return UNFIT
         case NameError() if type(error) is NameError:
             return RAISED
     return RAISED if error is driver.raised[0] else FAILED
