@@ -76,7 +76,7 @@ def _show(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> None:
         why = words.failure(test)
         lines = test.trace.strip().splitlines()
         crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
-        more = f", {lines[-1]}" if lines and crashed else ""
+        more = f", {lines[-1]}" if lines and crashed and lines[-1] not in why else ""
         verdict = test.verdict.replace("_", " ")
         print_line(console, f"{one.problem}: {verdict} on test {test.number}: {why}{more}")
     for broken in found.broken:
