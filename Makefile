@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test machine lint format bench lock prices clean
+.PHONY: help demo test coverage machine lint format bench lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 
 test: lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
+	@$(BIN)/pytest -q -n 2 --dist worksteal
+
+coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q -n 2 --dist worksteal --cov
 
 # Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.

@@ -150,7 +150,7 @@ def test_an_empty_program_is_no_code(inside: Inside, problem: str) -> None:
 def test_a_program_that_is_no_python_has_a_syntax_error(inside: Inside, problem: str) -> None:
     said = inside("check", problem, inside.write("s.py", "n = 1\nprint((n)\n"))
     assert (
-        "runtime error    0.000 s     0 MB  syntax error in line 2: '(' was never closed"
+        "runtime error    0.000 s           syntax error in line 2: '(' was never closed"
         in said.out
     )
     assert "adding: runtime error (syntax error in line 2: '(' was never closed); 0 of" in said.out

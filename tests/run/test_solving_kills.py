@@ -98,7 +98,7 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(tmp_path: Path) -> 
     kills = 0
     for number in range(3):
         path = tmp_path / str(number)
-        while (code := killed_after(path, chance.uniform(0.005, 0.06))) is None:
+        while (code := killed_after(path, chance.uniform(0.02, 0.12))) is None:
             kills += 1
         assert code == 0
         assert story(path) == whole

@@ -66,9 +66,8 @@ def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_els
     for depth in range(1, 15):
         lines += [" " * depth + "try:a", " " * depth + "finally:"]
     bomb = "\n".join([*lines, " " * 16 + "a"] * 100)
-    for _ in range(3):
-        ran = rig.run(bomb, limits=Limits(seconds=1.0))
-        assert (ran.ended, ran.detail) == ("cpu", "compiling the program took too long")
+    ran = rig.run(bomb, limits=Limits(seconds=1.0))
+    assert (ran.ended, ran.detail) == ("cpu", "compiling the program took too long")
     assert rig.run("print(1)").stdout == b"1\n"
 
 
@@ -87,6 +86,7 @@ def test_what_is_imported_is_not_held_against_the_program(rig: Rig) -> None:
         "def wait(): threading.Event().wait()\n"
         "x = [0] * 10**9",
         "import mmap\nx = [mmap.mmap(-1, 64 << 20) for _ in range(10)]",
+        "import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))\nx = bytearray(1 << 30)",
     ],
 )
 def test_memory_ends_a_run(rig: Rig, source: str) -> None:

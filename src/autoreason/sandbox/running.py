@@ -48,7 +48,7 @@ def add_site_builtins() -> None:
 
 
 def accommodate(source: str) -> None:
-    """Let pass what some programs do first, and what changes nothing here."""
+    """Let pass what some programs do first, and what changes nothing here. Never before the limits are set."""
     if "/dev/stdin" in source:
         builtins.open = _open
     if "setrlimit" in source:

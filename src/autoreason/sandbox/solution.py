@@ -61,7 +61,6 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     kernel.exit_on(signal.SIGXCPU)
     jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
     warm.preload(opening.source)
-    running.accommodate(opening.source)
     way = running.way_of(opening.part)
     # What the imports took is not the program's.
     walls = jail.settle(walls._replace(mapped=kernel.mapped()))
@@ -158,6 +157,7 @@ def _become_test(
         kernel.close_from(RULESET + (walls.ruleset is not None))
         running.open_streams()
         jail.confine(walls, opening.seconds, opening.memory, opening.output)
+        running.accommodate(opening.source)
         if not walls.namespaces and os.getppid() != parent:
             os._exit(1)
         program.begun[0] = 1

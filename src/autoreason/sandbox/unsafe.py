@@ -196,7 +196,6 @@ def _ended(over: Over, wrote: int, errors: bytes, limits: Limits) -> Ended:
         (over.late, "wall"),
         (wrote >= limits.output, "output"),
         (over.status != 0 and last.startswith(b"MemoryError"), "memory"),
-        (over.memory > limits.memory + _INTERPRETER, "memory"),
         (over.status < 0, "signal"),
     )
     return next((ended for happened, ended in reasons if happened), "exit")
