@@ -36,6 +36,7 @@ PROGRAMS = (
     "import os\nos.fork()",
     "import socket\nsocket.socket()",
     "import os\nprint(os.listdir('/'))",
+    "import os\nprint(os.read(0, os.fstat(0).st_size))\nos.lseek(0, 0, 0)\nprint(open(0).read())",
 )
 
 

@@ -55,11 +55,11 @@ def answer(lines: list[Line], call: Call) -> int:
                 raise AssertionError(f"no such instruction: {code:#x}")
 
 
-def judged(machine: str, name: str, *arguments: int) -> int:
+def judged(machine: str, name: str, *arguments: int, paths: bool = False) -> int:
     """What a test process is told: the stricter answer of its two filters."""
     here = MACHINES[machine]
     call = Call(here.numbers[name], here.audit, arguments)
-    answers = answer(for_session(here), call), answer(for_test(here), call)
+    answers = answer(for_session(here), call), answer(for_test(here, paths=paths), call)
     return next((each for each in answers if each != ALLOW), ALLOW)
 
 
@@ -138,6 +138,13 @@ def test_arguments_stay_within_bounds(
     machine: str, name: str, arguments: tuple[int, ...], allowed: bool
 ) -> None:
     assert judged(machine, name, *arguments) == (ALLOW if allowed else REFUSE)
+
+
+@each_machine
+def test_where_paths_lead_to_files_none_can_be_asked_after(machine: str) -> None:
+    for flags in (0x1000, 0x1100, 0):
+        assert judged(machine, "newfstatat", 0, 1, 1, flags, paths=True) == REFUSE
+    assert judged(machine, "fstat", 0, 1, paths=True) == ALLOW
 
 
 @each_machine

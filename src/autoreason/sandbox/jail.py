@@ -38,16 +38,19 @@ class Jail(NamedTuple):
     """Bytes of address space that a bare interpreter takes."""
     tasks: int = _OWN_TASKS
     """Threads and processes of the user in all, beyond which a program starts no more threads."""
+    bare: bool = False
+    """Whether no path leads to a file of anybody's."""
 
 
 def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
+    bare = jail.namespaces
     if jail.uid is not None:
-        if not jail.namespaces:
-            _go_where_nothing_is()
+        bare = bare or _go_where_nothing_is()
         _become(jail.uid)
     elif not jail.namespaces:
         jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
+    jail = jail._replace(bare=bare)
     if jail.namespaces:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
         _go_on_inside()
@@ -80,7 +83,7 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     if jail.ruleset is not None:
         landlock.restrict(jail.ruleset)
         os.close(jail.ruleset)
-    seccomp.hold_test(os.getpid())
+    seccomp.hold_test(os.getpid(), paths=not jail.bare)
 
 
 def soften(what: int, most: int | None) -> None:
@@ -98,17 +101,16 @@ def _within(most: int, hard: int) -> int:
     return most if hard == resource.RLIM_INFINITY else min(most, hard)
 
 
-def _go_where_nothing_is() -> None:
-    """Make a folder that is no longer there the root of all paths: even asking after a file finds none.
-
-    In bubblewrap none can be made, and none is needed.
-    """
+def _go_where_nothing_is() -> bool:
+    """Make a folder that is no longer there the root of all paths, if that can be done: then no path finds a file."""
     with contextlib.suppress(OSError):
         nowhere = Path("/tmp", f"autoreason-{os.urandom(8).hex()}")
         nowhere.mkdir(0o700)
         os.chdir(nowhere)
         nowhere.rmdir()
         os.chroot(".")
+        return True
+    return False
 
 
 def _become(uid: int) -> None:

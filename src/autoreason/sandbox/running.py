@@ -53,9 +53,13 @@ def accommodate(source: str) -> None:
         builtins.open = _open
     if "setrlimit" in source:
         resource.setrlimit = _keep_limits
+    if "fstat" in source:
+        os.fstat = _fstat
 
 
-_usual_open = builtins.open
+_usual_open, _usual_fstat = builtins.open, os.fstat
+_streams: dict[int, os.stat_result] = {}
+"""What the standard streams were like at the start."""
 
 
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,9 +72,15 @@ def _keep_limits(what: int, limits: tuple[int, int]) -> None:
     """Programs ask for a deeper stack, which they have already."""
 
 
+def _fstat(fd: int) -> os.stat_result:
+    """Programs ask how much there is to read, by a call that is refused where it could tell of other files too."""
+    return _streams[fd] if fd in _streams else _usual_fstat(fd)
+
+
 def open_streams() -> None:
     """Standard streams over descriptors 0, 1 and 2, as the interpreter makes them."""
     for descriptor, mode, name in ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr")):
+        _streams[descriptor] = os.fstat(descriptor)
         stream = _stream(descriptor, mode, f"<{name}>")
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

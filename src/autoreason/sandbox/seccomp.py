@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from autoreason.sandbox import kernel
 from autoreason.sandbox.syscalls import (
+    BY_PATH,
     CHECKED,
     FREE,
     MACHINES,
@@ -74,11 +75,11 @@ def for_session(machine: Machine) -> list[Line]:
     return [*program, _REFUSED]
 
 
-def for_test(machine: Machine) -> list[Line]:
-    """What a test process has on top of that: no supervising, and arguments within bounds."""
+def for_test(machine: Machine, *, paths: bool) -> list[Line]:
+    """What a test process has on top: no supervising, and arguments within bounds; `paths`: some lead to files."""
     known = machine.numbers
     program = [Line(_LOAD, 0, 0, _NUMBER)]
-    for name in SUPERVISING:
+    for name in (*SUPERVISING, *(BY_PATH if paths else ())):
         if name in known:
             program += _if_number(known[name], [_REFUSED])
     for name, checks in CHECKED.items():
@@ -92,9 +93,9 @@ def hold_session() -> None:
     _install(_prepared()[0])
 
 
-def hold_test(pid: int) -> None:
-    """Hold this process, whose number is `pid`, to what programs need."""
-    _install(_prepared()[1].replace(struct.pack("<I", _PID_MARK), struct.pack("<I", pid)))
+def hold_test(pid: int, *, paths: bool) -> None:
+    """Hold this process, whose number is `pid`, to what programs need; `paths`: some lead to files."""
+    _install(_prepared()[1 + paths].replace(struct.pack("<I", _PID_MARK), struct.pack("<I", pid)))
 
 
 def prepare() -> None:
@@ -109,12 +110,12 @@ def _install(filter_: bytes) -> None:
 
 
 @cache
-def _prepared() -> tuple[bytes, bytes]:
+def _prepared() -> tuple[bytes, ...]:
     here = MACHINES.get(platform.machine())
     if here is None:
         raise OSError(f"no system calls are known for {platform.machine()}")
-    session, test = for_session(here), for_test(here)
-    return b"".join(map(Line.pack, session)), b"".join(map(Line.pack, test))
+    filters = for_session(here), for_test(here, paths=False), for_test(here, paths=True)
+    return tuple(b"".join(map(Line.pack, each)) for each in filters)
 
 
 def _if_number(number: int, body: list[Line]) -> list[Line]:

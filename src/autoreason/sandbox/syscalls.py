@@ -78,8 +78,7 @@ CHECKED: dict[str, Rule] = {
     "kill": (Check(0, (OWN_PID,)),),
     "mmap": _NEVER_CODE,
     "mprotect": _NEVER_CODE,
-    # The C library asks after open files with this flag. A path given with it is followed all the same: where neither
-    # bubblewrap nor root has taken the files away, a program can learn that one is there, and its size.
+    # The C library asks after open files with this flag. A path given with it is followed all the same; see `BY_PATH`.
     "newfstatat": (Check(3, (_AT_EMPTY_PATH,)),),
     "prctl": (Check(0, (_PR_SET_NAME,)),),
     "prlimit64": (Check(0, (0, OWN_PID)), *_null(2)),
@@ -92,6 +91,9 @@ CHECKED: dict[str, Rule] = {
     "tgkill": (Check(0, (OWN_PID,)),),
 }
 """Calls that are allowed only where every check holds."""
+
+BY_PATH = ("newfstatat",)
+"""Calls that tell of a file by its path, and are refused where a path leads to one."""
 
 SUPERVISING = (
     *("recvmsg", "sendmsg", "wait4", "pidfd_open", "pidfd_send_signal", "unshare", "setns"),

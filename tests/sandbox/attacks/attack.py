@@ -63,8 +63,6 @@ class Attack(Struct, frozen=True):
     """Nothing else runs meanwhile: what it takes from the machine is measured."""
     harmful: bool = False
     """Never run without a sandbox."""
-    hidden_files: bool = False
-    """Held only in bubblewrap or by root: otherwise whoever knows a path can ask how old and large a file is."""
 
     def program(self, words: dict[str, str]) -> str:
         """Its source with the names of what is outside filled in."""

@@ -138,7 +138,6 @@ SECRETS = (
         seconds, rest = struct.unpack_from('qI', about, 112)
         print(seconds * 10 ** 9 + rest)
         """,
-        hidden_files=True,
     ),
     Attack(
         "an attribute of a file",
