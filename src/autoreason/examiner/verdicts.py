@@ -7,6 +7,8 @@ import re
 import signal
 from typing import Any
 
+from msgspec.structs import replace
+
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.examiner.trimming import ending, excerpt
 from autoreason.problems.comparing import Comparison, compare
@@ -56,18 +58,7 @@ def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
         verdict = CodeVerdict.OUTPUT_LIMIT
     if verdict is None:
         return None
-    return Trial(
-        number=0,
-        verdict=verdict,
-        seconds=ran.seconds,
-        wall=ran.wall,
-        memory=ran.memory or None,
-        input=excerpt(test.input),
-        expected=excerpt(test.output),
-        got=excerpt(printed(ran)),
-        trace=_trace(ran),
-        detail=_detail(ran, verdict, limits),
-    )
+    return refused(ran, test, verdict=verdict, detail=_detail(ran, verdict, limits))
 
 
 def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
@@ -107,12 +98,9 @@ def refused(
     places: tuple[int, int] = (0, 0),
 ) -> Trial:
     """A test whose answer was not accepted, with what helps to see why."""
-    return Trial(
-        number=0,
+    return replace(
+        accepted(ran),
         verdict=verdict,
-        seconds=ran.seconds,
-        wall=ran.wall,
-        memory=ran.memory or None,
         input=excerpt(test.input),
         expected=excerpt(test.output, places[0]),
         got=excerpt(printed(ran), places[1]),
@@ -139,12 +127,9 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
         why = why or _exception(trace)
     else:
         why = _detail(fallen, verdict, limits)
-    return Trial(
-        number=0,
+    return replace(
+        accepted(program),
         verdict=verdict,
-        seconds=program.seconds,
-        wall=program.wall,
-        memory=program.memory or None,
         input=excerpt(test.code),
         expected=excerpt(_expected(report, test)),
         got=excerpt(_returned(report)),
