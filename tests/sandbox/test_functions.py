@@ -224,16 +224,17 @@ async def test_a_program_that_is_gone_fails_even_tests_that_expect_an_exception(
 @pytest.mark.parametrize(
     ("program", "ended"),
     [
-        ("def f():\n    while True: pass", "cpu"),
-        ("import time\ndef f(): time.sleep(60)", "wall"),
-        ("def f():\n    while True: print('x' * 10000)", "output"),
+        # On a busy machine the clock may come first.
+        ("def f():\n    while True: pass", ("cpu", "wall")),
+        ("import time\ndef f(): time.sleep(60)", ("wall",)),
+        ("def f():\n    while True: print('x' * 10000)", ("output",)),
     ],
 )
 async def test_a_limit_is_hit_by_the_program_and_the_tests_lose_it(
-    sandbox: Sandbox, program: str, ended: str
+    sandbox: Sandbox, program: str, ended: tuple[str, ...]
 ) -> None:
     held = await hold(sandbox, program, "assert f() == 1")
-    assert held.program.ended == ended
+    assert held.program.ended in ended
     assert held.tests.ended == "wall" or held.status in (driving.LOST, driving.RAISED)
 
 

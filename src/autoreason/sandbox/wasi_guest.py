@@ -94,6 +94,7 @@ def _serve(code: CodeType) -> None:
 
 def _drive(code: CodeType) -> None:
     _module("values").os = _door_as_a_file()
+    _module("asking")
     _module("driving").drive(code, _CHANNEL)
 
 

@@ -1,0 +1,263 @@
+"""How tests ask the program, which is in another process, for its names, calls and values.
+
+Standard library only: this runs inside a jail. The program is heard as values and as raised exceptions, never as
+anything that could end the tests or equal what it is not.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+from autoreason.sandbox.values import (
+    Gone,
+    Malformed,
+    TooMuch,
+    Uncrossable,
+    decode,
+    encode,
+    receive,
+    send,
+)
+
+LONGEST = 4000
+"""Characters of a value, call or traceback that are told."""
+_NOTHING = object()
+
+
+class Ended(BaseException):
+    """The tests cannot go on; nothing in them may take it for an exception they expect."""
+
+
+class Held:
+    """Something of the program's that stayed there; equal to itself alone."""
+
+    __slots__ = ("_held_by", "_held_number")
+
+    _held_by: Driver
+    _held_number: int
+
+    def __init__(self, by: Driver, number: int) -> None:
+        object.__setattr__(self, "_held_by", by)
+        object.__setattr__(self, "_held_number", number)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self._held_by.call(self._held_number, args, kwargs)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._held_by.attribute(self._held_number, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._held_by.ask("change", self._held_number, name, self._held_by.sent(value))
+
+    def __getitem__(self, key: object) -> object:
+        return self._held_by.ask("item", self._held_number, self._held_by.sent(key))
+
+    def __iter__(self) -> Iterator[object]:
+        return self._held_by.iterate(self._held_number)
+
+    def __len__(self) -> int:
+        length: int = self._held_by.told(self._held_number, "len", int)
+        return length
+
+    def __bool__(self) -> bool:
+        truth: bool = self._held_by.told(self._held_number, "bool", bool)
+        return truth
+
+    def __str__(self) -> str:
+        return self._held_by.shown(self._held_number, "str")
+
+    def __repr__(self) -> str:
+        return self._held_by.shown(self._held_number, "repr")
+
+
+class Driver:
+    """Asks the program for its names, calls and values."""
+
+    def __init__(self, channel: int) -> None:
+        self._channel: int | None = channel
+        self._tickets: dict[int, Held] = {}
+        self._labels: dict[int, str] = {}
+        self._call: tuple[int, tuple[object, ...], dict[str, object]] | None = None
+        self._returned: object = _NOTHING
+        self._given = False
+        """Whether the program has given anything that can be deep or large."""
+        self.raised: tuple[BaseException | None, str] = (None, "")
+        """What the program raised last, and its own traceback."""
+        self.lost = ""
+        """Why the program can no longer be asked."""
+        self.unfit = ""
+        """Why the tests cannot be held."""
+
+    def names(self, wanted: list[str]) -> dict[str, object]:
+        """What the program has under these names."""
+        found = self._exchange(["names", wanted])
+        if type(found) is not dict or not found.keys() <= set(wanted):
+            raise self._forged("names that nobody asked for")
+        values = {name: self._received(value) for name, value in found.items()}
+        for name, value in values.items():
+            self._label(value, name)
+        return values
+
+    def call(self, number: int, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """Call something held; a call that returns None may have changed what it was given."""
+        self._call, self._returned = (number, args, kwargs), _NOTHING
+        sent = [self.sent(each) for each in args]
+        named = {name: self.sent(each) for name, each in kwargs.items()}
+        reply = self._exchange(["call", number, sent, named])
+        if type(reply) is not dict or "is" not in reply:
+            raise self._forged("a reply that is none")
+        self._returned = self._received(reply["is"])
+        if self._returned is None:
+            self._change(args, reply.get("changed"))
+        return self._returned
+
+    def attribute(self, number: int, name: str) -> object:
+        """An attribute of something held."""
+        value = self.ask("attribute", number, name)
+        self._label(value, f"{self._labels.get(number, 'object')}.{name}")
+        return value
+
+    def ask(self, *question: Any) -> object:
+        """Ask for one value."""
+        return self._received(self._exchange(list(question)))
+
+    def iterate(self, number: int) -> Iterator[object]:
+        """Go through something held, one at a time."""
+        iterator = self._exchange(["begin", number])
+        while True:
+            following = self._exchange(["following", iterator])
+            if type(following) is not list or len(following) > 1:
+                raise self._forged("more than one value at a time")
+            if not following:
+                return
+            yield self._received(following[0])
+
+    def told(self, number: int, how: str, kind: type) -> Any:
+        """A length, truth or text, of exactly the type it has to be."""
+        value = self.ask("told", number, how)
+        if type(value) is not kind:
+            raise self._forged(f"no {kind.__name__} where one was asked for")
+        return value
+
+    def shown(self, number: int, how: str) -> str:
+        """Something held, as the program shows it while it is asked; by its name afterwards."""
+        if self._channel is None or self.lost:
+            return f"<{self._labels.get(number, 'object')}>"
+        return str(self.told(number, how, str))
+
+    def sent(self, value: object) -> Any:
+        """A value on its way to the program."""
+        try:
+            return encode(value, self._number)
+        except Uncrossable as error:
+            raise self._cannot(error) from None
+
+    def hang_up(self) -> tuple[str, str]:
+        """Ask no more; tell the last call and what it returned."""
+        self._channel = None
+        if self._call is None:
+            return "", ""
+        number, args, kwargs = self._call
+        given = [*map(_short, args), *(f"{name}={_short(each)}" for name, each in kwargs.items())]
+        called = f"{self._labels.get(number, 'object')}({', '.join(given)})"
+        return called[:LONGEST], "" if self._returned is _NOTHING else _short(self._returned)
+
+    def _label(self, value: object, name: str) -> None:
+        if type(value) is Held:
+            self._labels.setdefault(value._held_number, name)
+
+    def _number(self, value: object) -> int:
+        if type(value) is not Held:
+            raise Uncrossable(f"a {type(value).__name__} cannot be passed to the program")
+        return value._held_number
+
+    def _change(self, args: tuple[object, ...], changed: Any) -> None:
+        """Do to lists, dictionaries and sets what the program did to its copies."""
+        for each in changed if type(changed) is list else ():
+            match each:
+                case [int(at), sent] if 0 <= at < len(args):
+                    _update(args[at], self._received(sent))
+                case _:
+                    raise self._forged("a change of what is no argument")
+
+    def _received(self, sent: Any) -> Any:
+        try:
+            value = decode(sent, self._ticket)
+        except Malformed as error:
+            raise self._forged(f"what is {error}") from None
+        self._given = self._given or type(value) not in (Held, type(None), bool, int, float)
+        return value
+
+    def _ticket(self, number: int) -> Held:
+        return self._tickets.setdefault(number, Held(self, number))
+
+    def _exchange(self, question: list[Any]) -> Any:
+        if self.lost or self._channel is None:
+            raise Ended
+        try:
+            send(self._channel, question)
+            reply = receive(self._channel)
+        except Uncrossable as error:
+            raise self._cannot(error) from None
+        except Gone:
+            self.lost = "the program ended before it had answered"
+            raise Ended from None
+        except Malformed as error:
+            raise self._forged(str(error)) from None
+        match reply:
+            case {"value": value}:
+                return value
+            case {"raised": str(name), "message": str(message), "trace": str(trace)}:
+                self.raised = (made(name, message), trace)
+                raise self.raised[0]
+            case _:
+                raise self._forged("a reply that is none")
+
+    def _forged(self, what: str) -> Ended:
+        self.lost = f"the program sent {what}"
+        return Ended()
+
+    def _cannot(self, error: Uncrossable) -> Ended:
+        # Tests pass on what the program returned: it must not get out of a verdict by returning too much.
+        if isinstance(error, TooMuch) and self._given:
+            self.lost = str(error)
+        else:
+            self.unfit = str(error)
+        return Ended()
+
+
+def _update(old: Any, new: Any) -> None:
+    if type(old) is not type(new):
+        return
+    if type(old) in (list, bytearray):
+        old[:] = new
+    elif type(old) in (dict, set):
+        old.clear()
+        old.update(new)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def made(name: str, message: str) -> Exception:
+    """An exception of the built-in class of that name; one that steers Python itself becomes a RuntimeError."""
+    kind = vars(builtins).get(name)
+    steers = (StopIteration, StopAsyncIteration, Warning)
+    if not isinstance(kind, type) or not issubclass(kind, Exception) or issubclass(kind, steers):
+        return RuntimeError(f"{name}: {message}")
+    try:
+        return kind(message)
+    except TypeError:
+        return ValueError(message)
