@@ -1,7 +1,7 @@
-"""Right is the one order in which the vertices go: it is always the smallest that is next."""
+"""One answer is right: the order in which the vertices go, for the smallest is always next."""
 
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(_input: str, output: str, expected: str) -> bool | str:
     return output.split() == expected.split()

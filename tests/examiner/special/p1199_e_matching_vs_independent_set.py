@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(input: str, output: str, _expected: str) -> bool | str:
     asked, given = map(int, input.split()), iter(output.split())
     for _ in range(next(asked)):
         size, many = next(asked), next(asked)

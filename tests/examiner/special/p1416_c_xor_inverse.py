@@ -1,7 +1,7 @@
-"""Right are the fewest inversions and the smallest number that leaves so few."""
+"""One answer is right: the fewest inversions, and the smallest number that leaves so few."""
 
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(_input: str, output: str, expected: str) -> bool | str:
     return output.split() == expected.split()

@@ -1,7 +1,7 @@
-"""Right is the number of ways for each agency, one after the other."""
+"""One answer is right: the number of ways in each case."""
 
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(_input: str, output: str, expected: str) -> bool | str:
     return output.split() == expected.split()

@@ -1,7 +1,7 @@
-"""Right is the one largest result of the game."""
+"""One answer is right: the largest result of the game."""
 
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(_input: str, output: str, expected: str) -> bool | str:
     return output.split() == expected.split()

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-POPULATION = {"B": 100, "R": 200}
+POPULATION = {"B": 100, "R": 200, "D": 0}
 
 
 def check(input: str, output: str, expected: str) -> bool | str:
-    rows = input.split()[2:]
-    grid = {(x, y): cell for x, row in enumerate(rows, 1) for y, cell in enumerate(row, 1)}
-    empty = {place for place, cell in grid.items() if cell == "."}
-    reached = _population(empty, output.split())
-    if reached is None:
-        return "an operation that cannot be done"
-    return reached == _population(empty, expected.split()) or "not the largest population"
+    rows = enumerate(input.split()[2:], 1)
+    empty = {(x, y) for x, row in rows for y, cell in enumerate(row, 1) if cell == "."}
+    towers = dict.fromkeys(empty, "D")
+    operations = _operations(output)
+    if len(operations) > 10**6:
+        return "too many operations"
+    for kind, x, y in operations:
+        # A cell is built on when it is empty, and destroyed when it is not.
+        if (x, y) not in empty or (kind == "D") == (towers[x, y] == "D"):
+            return "an operation that cannot be done"
+        if kind == "R" and "B" not in (
+            towers.get(near) for near in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))
+        ):
+            return "a red tower without a blue one beside it"
+        towers[x, y] = kind
+    largest = {(x, y): POPULATION[kind] for kind, x, y in _operations(expected)}
+    reached = sum(POPULATION[kind] for kind in towers.values())
+    return reached == sum(largest.values()) or "not the largest population"
 
 
-def _population(empty: set[tuple[int, int]], words: list[str]) -> int | None:
-    towers: dict[tuple[int, int], str] = {}
-    kinds, rows, columns = words[1::3], words[2::3], words[3::3]
-    if int(words[0]) != len(kinds) or len(kinds) > 10**6:
-        return None
-    for kind, row, column in zip(kinds, rows, columns, strict=True):
-        x, y = place = int(row), int(column)
-        if kind == "D":
-            if towers.pop(place, None) is None:
-                return None
-            continue
-        beside = [towers.get(near) for near in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-        if kind not in POPULATION or place not in empty or place in towers:
-            return None
-        if kind == "R" and "B" not in beside:
-            return None
-        towers[place] = kind
-    return sum(POPULATION[kind] for kind in towers.values())
+def _operations(text: str) -> list[tuple[str, int, int]]:
+    size, *words = text.split()
+    operations = list(zip(words[::3], map(int, words[1::3]), map(int, words[2::3]), strict=True))
+    if len(operations) != int(size) or not {kind for kind, _, _ in operations} <= set(POPULATION):
+        raise ValueError("not so many operations as told, or one of no kind")
+    return operations

@@ -6,7 +6,7 @@ from itertools import groupby
 from string import ascii_lowercase
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(input: str, output: str, _expected: str) -> bool | str:
     size, *wanted = map(int, input.split())
     [string] = output.split()
     if len(string) != size or not set(string) <= set(ascii_lowercase):

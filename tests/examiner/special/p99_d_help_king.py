@@ -1,7 +1,7 @@
-"""Right is the expected number of tosses as a fraction in lowest terms, which is written in one way."""
+"""One answer is right: the expected number of tosses, as a fraction in lowest terms."""
 
 from __future__ import annotations
 
 
-def check(input: str, output: str, expected: str) -> bool | str:  # noqa: ARG001
+def check(_input: str, output: str, expected: str) -> bool | str:
     return output.split() == expected.split()
