@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.examiner.checkers import CHECKERS
+from tests.examiner.fairly import CHECKERS, ONE_ANSWER, ONE_POINT, fairly
 from tests.examiner.mutants import broken_for_certain, broken_perhaps
 
 from autoreason.assignment import CodeVerdict, Example, Trial
@@ -27,6 +27,7 @@ pytestmark = [
     pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
     pytest.mark.timeout(300),
 ]
+SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
 PARTS = 4
 SHORT = 0.05
 """Seconds after which a program that never ends is stopped."""
@@ -51,10 +52,10 @@ def folder(shared: Path) -> Path:
 
 @cache
 def problems_of(path: Path) -> tuple[Problem, ...]:
-    """A set, read once."""
+    """A set, read once, in which every answer can be judged."""
     found = read_problems(path)
     assert not found.broken
-    return found.problems
+    return tuple(map(fairly, found.problems))
 
 
 @asynccontextmanager
@@ -86,7 +87,7 @@ async def last_trial(
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("name", ["stdio", "humaneval", "mbpp"])
+@pytest.mark.parametrize("name", SETS)
 async def test_every_known_solution_is_accepted_on_every_test(
     folder: Path, name: str, part: int
 ) -> None:
@@ -100,37 +101,24 @@ async def test_every_known_solution_is_accepted_on_every_test(
         assert await side_by_side(problems_of(folder / f"{name}.jsonl")[part::PARTS], try_one) == []
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-async def test_where_several_answers_are_right_none_of_the_known_ones_is_called_wrong(
-    folder: Path, part: int
-) -> None:
-    fair = (CodeVerdict.ACCEPTED, CodeVerdict.SANDBOX_ERROR, CodeVerdict.TIME_LIMIT)
+def test_where_several_answers_are_right_a_checker_of_ours_tells_which(folder: Path) -> None:
+    problems = problems_of(folder / "stdio_special.jsonl")
+    checked = [problem for problem in problems if problem.checker_program]
+    assert len(checked) == len(list(CHECKERS.glob("*.py"))) == 46
+    assert len(problems) == len(checked) + len(ONE_ANSWER) + len([ONE_POINT])
+
+
+async def test_a_checker_refuses_what_is_no_answer(folder: Path) -> None:
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
-            quick = replace(problem, time_limit_s=3.0)
-            trial = await last_trial(examiner, quick, problem.solution, problem.tests[:10])
-            # One of them does not end on all of its tests in plain Python either.
-            return "" if trial.verdict in fair else f"{problem.id}: {trial}"
+            for words in ("", "-7", "\u00e9 nothing", f"{problem.tests[0].output} 1"):
+                trial = await last_trial(examiner, problem, f"print({words!r})", problem.tests[:1])
+                if trial.verdict is not CodeVerdict.WRONG_ANSWER:
+                    return f"{problem.id}: {words!r} {trial}"
+            return ""
 
-        problems = problems_of(folder / "stdio_special.jsonl")[part::PARTS]
-        assert await side_by_side(problems, try_one) == []
-
-
-@pytest.mark.parametrize("name", CHECKERS)
-async def test_with_a_checker_of_our_own_the_known_solution_is_accepted(
-    folder: Path, name: str
-) -> None:
-    [problem] = [one for one in problems_of(folder / "stdio_special.jsonl") if name in one.id]
-    judged = replace(problem, checker_program=CHECKERS[name])
-    async with examining() as examiner:
-        trial = await last_trial(examiner, judged, problem.solution, problem.tests)
-        assert trial.verdict is CodeVerdict.ACCEPTED, trial
-        assert trial.number == len(problem.tests)
-        wrong = f"print({problem.tests[0].output.split()[0]})\nprint(1, 1)"
-        trial = await last_trial(examiner, judged, wrong, problem.tests)
-        assert trial.verdict in (CodeVerdict.WRONG_ANSWER, CodeVerdict.SANDBOX_ERROR)
-        assert trial.verdict is CodeVerdict.WRONG_ANSWER or "the checker crashed" in trial.detail
+        assert await side_by_side(problems_of(folder / "stdio_special.jsonl"), try_one) == []
 
 
 async def test_every_given_breakage_gets_its_verdict_where_it_fails(folder: Path) -> None:
@@ -161,7 +149,7 @@ async def test_every_given_breakage_gets_its_verdict_where_it_fails(folder: Path
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("name", ["stdio", "humaneval", "mbpp"])
+@pytest.mark.parametrize("name", SETS)
 async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(
     folder: Path, name: str, part: int
 ) -> None:
@@ -182,8 +170,9 @@ async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("name", ["stdio", "stdio_special"])
 async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
-    folder: Path, part: int
+    folder: Path, name: str, part: int
 ) -> None:
     plain = Examiner(UnsafeSandbox())
     async with examining() as examiner:
@@ -202,7 +191,7 @@ async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
                     return f"{problem.id}: {way}\n{ours}\n{theirs}"
             return ""
 
-        problems = problems_of(folder / "stdio.jsonl")[part::PARTS]
+        problems = problems_of(folder / f"{name}.jsonl")[part::PARTS]
         assert await side_by_side(problems, try_one) == []
 
 
