@@ -99,8 +99,8 @@ def as_page(measures: Sequence[Measure], machine: Machine) -> str:
     table = "\n".join([head, "|---|---|---|---|---|", *body])
     return (
         "# Benchmarks\n\n"
-        "What autoreason adds to the time, money and memory that the models themselves take. All of it is measured\n"
-        "against a fake provider on the same machine; whatever is compared alternates within one run.\n\n"
+        "What autoreason adds to the time and memory that models and programs take. Models are a fake provider on the\n"
+        "same machine, programs those of real problems; whatever is compared alternates within one run.\n\n"
         f"{table}\n\n"
         f"Measured on {machine}.\n\n"
         f"To repeat it: `make bench`; this page is written by `{COMMAND} --write`.\n"

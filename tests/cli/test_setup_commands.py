@@ -11,6 +11,7 @@ from tests.cli.server import Server
 
 from autoreason.cli import small
 from autoreason.cli.doctor import sandbox_finding
+from autoreason.sandbox.base import ENGINE
 from autoreason.sandbox.levels import Found, find_level
 
 
@@ -93,7 +94,7 @@ def test_the_doctor_says_how_programs_are_held_and_why_not_better(
     assert (finding.about, finding.level) == ("sandbox", level)
     assert finding.said.startswith(found.level)
     assert words in finding.said
-    assert ("autoreason[wasi]" in finding.mend) == (found.level == "none")
+    assert (ENGINE in finding.mend) == (found.level == "none")
     assert list(tmp_path.iterdir()) == []
 
 

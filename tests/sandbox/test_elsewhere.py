@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import platform
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.sandbox import levels, wasi
-from autoreason.sandbox.base import Limits
+from autoreason.sandbox.base import ENGINE, Limits
 from autoreason.sandbox.levels import find_level, open_sandbox
 from autoreason.sandbox.wasi import WasiSandbox
 
@@ -35,6 +37,11 @@ def _installed(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     monkeypatch.setattr(wasi, "is_installed", lambda: there)
 
 
+def test_the_engine_that_is_named_is_the_one_that_was_tried() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["optional-dependencies"]["wasi"] == [ENGINE]
+
+
 def test_elsewhere_programs_are_refused_in_one_sentence_that_names_both_ways_out(
     elsewhere: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +51,7 @@ def test_elsewhere_programs_are_refused_in_one_sentence_that_names_both_ways_out
         open_sandbox()
     said = str(refused.value)
     assert elsewhere in said
-    assert 'pip install "autoreason[wasi]"' in said
+    assert f"pip install {ENGINE}" in said
     assert "--unsafe" in said
     assert "\n" not in said
 
@@ -91,7 +98,7 @@ def test_a_linux_machine_where_nothing_holds_is_like_elsewhere(
 @pytest.mark.usefixtures("elsewhere")
 async def test_elsewhere_a_program_is_really_run() -> None:
     if not (wasi.is_installed() and wasi.is_prepared()):
-        pytest.skip('needs the engine, used once before: pip install "autoreason[wasi]"')
+        pytest.skip(f"needs the engine, used once before: pip install {ENGINE}")
     sandbox = open_sandbox(workers=1)
     try:
         async with sandbox.open("print(int(input()) + 1)", Limits()) as session:

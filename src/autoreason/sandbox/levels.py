@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.sandbox.base import Level, Sandbox
+from autoreason.sandbox.base import ENGINE, Level, Sandbox
 
 if TYPE_CHECKING:
     from autoreason.sandbox.launch import Server, Walls
@@ -74,7 +74,7 @@ def open_sandbox(
     if found.level == "none":
         raise InvalidInput(
             f"no sandbox holds on this machine ({found.reasons[-1]}), so programs written by a model are not run: "
-            'pip install "autoreason[wasi]", or say --unsafe to run them like any other program'
+            f"pip install {ENGINE}, or say --unsafe to run them like any other program"
         )
     if found.level == "wasi":
         from autoreason.sandbox.wasi import WasiSandbox

@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.sandbox.base import Ran
+from autoreason.sandbox.base import ENGINE, Ran
 from autoreason.sandbox.wasi_worker import (
     HEADER,
     LARGEST,
@@ -115,7 +115,7 @@ class Engine:
         if isinstance(said, Failed):
             raise InvalidInput(
                 f"the WebAssembly engine does not start ({said.why}); reinstall it with"
-                ' `pip install --force-reinstall "autoreason[wasi]"`, or run with --unsafe'
+                f" `pip install --force-reinstall {ENGINE}`, or run with --unsafe"
             )
         return engine
 
