@@ -36,7 +36,8 @@ PROGRAMS = (
     "import os\nos.fork()",
     "import socket\nsocket.socket()",
     "import os\nprint(os.listdir('/'))",
-    "import os\nprint(os.read(0, os.fstat(0).st_size))\nos.lseek(0, 0, 0)\nprint(open(0).read())",
+    "import mmap, os\nprint(os.read(0, os.fstat(0).st_size), mmap.mmap(0, 0, access=1)[:])\nos.lseek(0, 0, 0)\n"
+    "print(open(0).read())",
 )
 
 

@@ -23,7 +23,7 @@ def assert_held(told: Told) -> None:
     assert (added.ended, added.stdout) == ("exit", b"7\n")
     assert who.stdout == b"True True {}\n"
     assert (threads.stdout, threads.stderr) == (b"7\n", b"")
-    assert (sized.stdout, sized.stderr) == (b"b'34\\n'\n34\n\n", b"")
+    assert (sized.stdout, sized.stderr) == (b"b'34\\n' b'34\\n'\n34\n\n", b"")
     for refused in (read, forked, connected, listed):
         assert (refused.ended, refused.status, refused.stdout) == ("exit", 1, b"")
         assert refused.stderr.rstrip().splitlines()[-1].startswith(b"PermissionError: [Errno 1]")

@@ -28,6 +28,17 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ("import sys\nprint([line for line in sys.stdin])", "a\r\nb\n", "['a\\n', 'b\\n']\n"),
         ("import os\nprint(os.read(0, 100))", "xy", "b'xy'\n"),
         ("import os\nprint(os.read(0, os.fstat(0).st_size))", "xy", "b'xy'\n"),
+        (
+            "import mmap\nprint(mmap.mmap(0, 0, access=mmap.ACCESS_READ).readline())",
+            "x\ny",
+            "b'x\\n'\n",
+        ),
+        (
+            "import threading as t\nt.stack_size(1 << 29)\n"
+            "t = t.Thread(target=lambda: print(len(input())))\nt.start()\nt.join()",
+            "xy",
+            "2\n",
+        ),
         ("import sys\nprint(sys.stdin.mode, sys.stdout.mode, sys.stdin.name)", "", "r w <stdin>\n"),
         ("import sys\nsys.stdin.seek(0)\nprint(sys.stdin.read())", "again", "again\n"),
         ("open(1, 'w').write('held back')", "", "held back"),

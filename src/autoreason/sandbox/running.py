@@ -9,6 +9,7 @@ import contextlib
 import gc
 import io
 import linecache
+import mmap
 import os
 import resource
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from types import CodeType, ModuleType
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, Self, TextIO
 
 Way = Callable[[CodeType], None]
 
@@ -47,19 +48,11 @@ def add_site_builtins() -> None:
     )
 
 
-def accommodate(source: str) -> None:
-    """Let pass what some programs do first, and what changes nothing here. Never before the limits are set."""
-    if "/dev/stdin" in source:
-        builtins.open = _open
-    if "setrlimit" in source:
-        resource.setrlimit = _keep_limits
-    if "fstat" in source:
-        os.fstat = _fstat
-
-
-_usual_open, _usual_fstat = builtins.open, os.fstat
+_usual_open, _usual_fstat, _usual_stack_size = builtins.open, os.fstat, threading.stack_size
 _streams: dict[int, os.stat_result] = {}
 """What the standard streams were like at the start."""
+_DEEP_ENOUGH = 128 << 20
+"""Bytes of a thread's stack; room that is asked for counts as memory, used or not."""
 
 
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,6 +68,38 @@ def _keep_limits(what: int, limits: tuple[int, int]) -> None:
 def _fstat(fd: int) -> os.stat_result:
     """Programs ask how much there is to read, by a call that is refused where it could tell of other files too."""
     return _streams[fd] if fd in _streams else _usual_fstat(fd)
+
+
+class _Map(mmap.mmap):
+    """Finds out by the same call how long what it maps is."""
+
+    def __new__(cls, fileno: int, length: int, *args: Any, **kwargs: Any) -> Self:
+        """A map of a standard stream is as long as that was at the start."""
+        if length == 0 and fileno in _streams:
+            length = _streams[fileno].st_size
+        return super().__new__(cls, fileno, length, *args, **kwargs)
+
+
+def _stack_size(size: int = 0) -> int:
+    """Programs ask for half a gigabyte, to be on the safe side."""
+    return _usual_stack_size(min(size, _DEEP_ENOUGH))
+
+
+_ACCOMMODATED: tuple[tuple[str, ModuleType, str, Any], ...] = (
+    ("/dev/stdin", builtins, "open", _open),
+    ("fstat", os, "fstat", _fstat),
+    ("mmap", mmap, "mmap", _Map),
+    ("setrlimit", resource, "setrlimit", _keep_limits),
+    ("stack_size", threading, "stack_size", _stack_size),
+)
+"""Words of a program, and what is put in whose place where it has them."""
+
+
+def accommodate(source: str) -> None:
+    """Let pass what some programs do first, and what changes nothing here. Never before the limits are set."""
+    for word, module, name, ours in _ACCOMMODATED:
+        if word in source:
+            setattr(module, name, ours)
 
 
 def open_streams() -> None:
