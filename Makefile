@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
+# Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
+WORKERS := -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test coverage machine lint format bench lock prices clean
@@ -21,10 +23,10 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 
 test: lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
-	@$(BIN)/pytest -q -n 2 --dist worksteal
+	@$(BIN)/pytest -q $(WORKERS)
 
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
-	@$(BIN)/pytest -q -n 2 --dist worksteal --cov
+	@$(BIN)/pytest -q $(WORKERS) --cov
 
 # Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.
 machine:
