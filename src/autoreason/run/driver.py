@@ -33,7 +33,6 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import ACCEPTED, Asker
-from autoreason.run.examination import OnCall
 from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
@@ -187,6 +186,8 @@ class _Drive:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
             if examiner is None and self._task.assignments:
+                from autoreason.run.examination import OnCall
+
                 examiner = OnCall(self._settings)
                 exits.push_async_callback(examiner.close)
             asker = Asker(
