@@ -83,6 +83,11 @@ class PromptSet:
         context = template.new_context(variables, shared=True)
         return "".join(template.root_render_func(context)).strip()
 
+    def compile_all(self) -> None:
+        """Compile what has not been rendered yet, at a moment when nobody waits for it."""
+        for source in self.sources.values():
+            _compiled(source)
+
     def only(self, names: Iterable[str] | None) -> PromptSet:
         """Just the prompts of these names; None is all of them."""
         if names is None:

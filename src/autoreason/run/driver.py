@@ -47,6 +47,8 @@ from autoreason.tournament.venue import Venue
 from autoreason.version import __version__
 
 _LATE: tuple[CommandKind, ...] = ("stop",)
+_SENT = 0.05
+"""Seconds within which a run's first request is on its way."""
 
 
 async def start(
@@ -196,10 +198,13 @@ class _Drive:
             venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
             strategy = made(kind_of(self._settings), venue)
             watcher = asyncio.create_task(asker.watch_for_commands())
+            # While the first reply is awaited there is time for the prompts of the others.
+            compiling = asyncio.get_running_loop().call_later(_SENT, self._prompts.compile_all)
             try:
                 ended: Delivered | RunPaused = await self._hold(strategy, asker)
             finally:
                 watcher.cancel()
+                compiling.cancel()
                 await self._journal.flush()
         return self._result(strategy.story, ended, purse)
 
