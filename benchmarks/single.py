@@ -51,6 +51,7 @@ def measure_startup(rounds: int = 11) -> list[Measure]:
     bare, helped, imported, runs = zip(*(_start() for _ in range(rounds + 1)), strict=True)
     times = _milliseconds(helped) / _milliseconds(bare)
     first = median(one.to_first for one in runs)
+    multiple = 1000 * first / _milliseconds(bare)
     aiohttp = _milliseconds(imported) - _milliseconds(bare)
     return [
         at_most(
@@ -69,6 +70,12 @@ def measure_startup(rounds: int = 11) -> list[Measure]:
             0.45,
             "s",
             best=min(one.to_first for one in runs),
+        ),
+        for_information(
+            "startup",
+            "the same, as a multiple of a bare interpreter",
+            f"{multiple:.1f} x",
+            multiple=multiple,
         ),
         for_information(
             "startup", "`import aiohttp` alone", f"{aiohttp:.0f} ms", aiohttp_ms=aiohttp

@@ -69,6 +69,15 @@ def test_a_prompt_that_would_fail_later_is_refused_now(
         load(tmp_path)
 
 
+def test_a_prompt_is_compiled_when_it_is_rendered_or_asked_for() -> None:
+    from jinja2 import TemplateSyntaxError
+
+    prompts = PromptSet({"good": "Write {{ text }}.", "bad": "{% if %}"})
+    assert prompts.render("good", text="it") == "Write it."
+    with pytest.raises(TemplateSyntaxError):
+        prompts.compile_all()
+
+
 def test_a_folder_without_prompts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has no prompts"):
         load(tmp_path)

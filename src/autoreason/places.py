@@ -12,6 +12,11 @@ def data_folder() -> Path:
     return _folder("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 
 
+def certificates_folder() -> Path:
+    """Where the certificates of judges are kept."""
+    return data_folder() / "certificates"
+
+
 def cache_folder() -> Path:
     """What can be fetched again: model weights."""
     return _folder("XDG_CACHE_HOME", ".cache", "Library/Caches")

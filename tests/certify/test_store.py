@@ -7,13 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.certify.judges import stored
 
-from autoreason.certify.store import (
-    all_certificates,
-    certificates_folder,
-    find,
-    keep,
-    place_of,
-)
+from autoreason.certify.store import all_certificates, find, keep, place_of
+from autoreason.places import certificates_folder
 
 
 def test_what_is_kept_is_found_again() -> None:

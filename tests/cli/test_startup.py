@@ -35,6 +35,12 @@ def test_the_help_of_run_loads_nothing_heavy() -> None:
     assert imported("run", "--help").isdisjoint(HEAVY)
 
 
+def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
+    loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--passes", "1")
+    assert {"jinja2", "sqlite3"} <= loaded
+    assert loaded.isdisjoint(("aiohttp", "rich", "tomllib", "xllamacpp", "yaml", "zipfile"))
+
+
 def test_every_command_has_the_help_it_is_listed_with() -> None:
     listed = {name: said for section in SECTIONS.values() for name, said in section.items()}
     for name, said in listed.items():

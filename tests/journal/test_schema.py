@@ -10,7 +10,7 @@ import pytest
 from tests.journal.samples import a_process
 
 from autoreason.errors import JournalUnusable
-from autoreason.journal import Journal
+from autoreason.journal import Journal, file
 from autoreason.journal.file import migrate
 
 MIGRATIONS = (
@@ -85,3 +85,23 @@ def test_a_half_made_journal_is_made_again(path: Path) -> None:
         path.with_name(name).write_text("half")
     Journal.open(str(path), create=True).close()
     assert sorted(file.name for file in path.parent.iterdir()) == ["journal.db", "journal.db.locks"]
+
+
+def test_a_new_journal_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    waited_for: list[tuple[str, bool]] = []
+    to_disk = file._to_disk
+
+    def noting(what: Path) -> None:
+        waited_for.append((what.name, path.exists()))
+        to_disk(what)
+
+    monkeypatch.setattr(file, "_to_disk", noting)
+    Journal.open(str(path), create=True).close()
+    assert waited_for == [("journal.db.new", False), (tmp_path.name, True)]
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["journal.db"]
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()

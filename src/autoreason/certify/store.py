@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.certify.report import Certificate
-from autoreason.places import data_folder
+from autoreason.places import certificates_folder
 
 _LONGEST_NAME = 180
 
@@ -24,11 +24,6 @@ class Stored(Struct, frozen=True, kw_only=True):
     certificate: Certificate
     run: str
     date: datetime
-
-
-def certificates_folder() -> Path:
-    """Where certificates are kept."""
-    return data_folder() / "certificates"
 
 
 def place_of(model: str, base_url: str | None = None) -> Path:

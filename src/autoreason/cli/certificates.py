@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from autoreason.places import certificates_folder
 from autoreason.task import without_controls
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ _HEADINGS = ("judge", "verdict", "when", "run", "failed")
 
 def warn_of_failed_judges(settings: Settings) -> None:
     """Say in one line which judges of a panel failed their certificate, and in what."""
+    if not os.access(certificates_folder(), os.X_OK):
+        return
     from autoreason.certify.store import find
     from autoreason.run.kinds import kind_of
 

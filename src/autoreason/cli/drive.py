@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 INTERRUPTED = 130
+_TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables by which a user says so of what is none."""
 
 
 class _Closes(Protocol):
@@ -107,11 +109,11 @@ class Manner:
         )
 
 
-def choose_view(live: Live, manner: Manner, console: Console, known: int = 0) -> View:
+def choose_view(live: Live, manner: Manner, console: Console | None, known: int = 0) -> View:
     """The live view on a terminal that can redraw, else a line per step."""
     if manner.quiet:
         return Silent(live)
-    if manner.live and console.is_terminal and not console.is_dumb_terminal:
+    if manner.live and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.screen import Screen
 
         return Screen(live, console)
@@ -134,16 +136,15 @@ Begin = Callable[[View, Switch], Awaitable[Result]]
 
 def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: float = 0.0) -> int:
     """Drive a run from here to its end, and return the exit status."""
-    from autoreason.cli.consoles import stderr_console
-
-    console = stderr_console()
+    console = None if manner.quiet else _console()
     view = choose_view(Live(run, worked=worked), manner, console, known)
     result = asyncio.run(_hold(begin, view))
     status = ending.EXIT[result.status]
     if view.live.solving:
         from autoreason.cli import solved
+        from autoreason.cli.consoles import stderr_console
 
-        return solved.end(result, manner, console, view.live.elapsed)
+        return solved.end(result, manner, console or stderr_console(), view.live.elapsed)
     if status == 0 and view.live.study:
         from autoreason.cli import studies
 
@@ -155,7 +156,7 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
     if not manner.quiet:
         rows = ending.rows(result, result.story, view.live.elapsed, manner.output)
         with contextlib.suppress(OSError):
-            ending.print_rows(rows, console)
+            ending.print_rows(rows, console) if console else ending.write_rows(rows, sys.stderr)
     elif status:
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         steps = ending.in_one_line(result.run, has_text=result.text is not None)
@@ -163,6 +164,15 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
     elif broken := ending.contract_broken(result):
         print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
     return status
+
+
+def _console() -> Console | None:
+    """Where a terminal shows what we print; None where it goes to a file, and needs none of that."""
+    if not sys.stderr.isatty() and _TREATED_AS_TERMINALS.isdisjoint(os.environ):
+        return None
+    from autoreason.cli.consoles import stderr_console
+
+    return stderr_console()
 
 
 async def _hold(begin: Begin, view: View) -> Result:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from autoreason.cli import words
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -249,13 +249,21 @@ def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]
 
 
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    """Labelled sentences on a terminal or into a log."""
+    """Labelled sentences on a terminal or into a file."""
     from rich.text import Text
 
     for label, sentence in lay_out(labelled, console.width):
         console.print(
             Text.assemble((label, "dim"), (sentence, "" if label else "bold")), soft_wrap=True
         )
+
+
+def write_rows(labelled: list[tuple[str, str]], out: TextIO) -> None:
+    """The same where it is known to be a file."""
+    from autoreason.task import without_controls
+
+    for label, sentence in lay_out(labelled, terminal_width()):
+        print(without_controls(label + sentence), file=out)
 
 
 def terminal_width() -> int:

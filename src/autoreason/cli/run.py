@@ -91,9 +91,6 @@ def begin(
     forked_from: str | None = None,
 ) -> int:
     """Check everything, then open the journal and drive the run."""
-    from autoreason.models.opening import warm_up
-
-    warm_up(settings.models.all())
     from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, closing, hold
     from autoreason.cli.small import NOTE, require_weights

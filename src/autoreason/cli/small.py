@@ -45,10 +45,10 @@ def weights_state() -> Weights:
 
 def require_weights(settings: Settings) -> None:
     """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
-    from autoreason.models.local import LocalModel
-
     if DEFAULT_MODEL not in settings.models.all():
         return
+    from autoreason.models.local import LocalModel
+
     on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if on_terminal and find_spec(_ENGINE) and not weights_state().ready:
         question = f"The weights of {DEFAULT_MODEL} ({_SIZE}) are not here yet. Fetch them now?"

@@ -200,13 +200,11 @@ def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dic
 
 def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     """Open the set, check everything, then open the journal and drive the run."""
-    from autoreason.models.opening import warm_up
-
-    warm_up(settings.models.all())
     from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, closing, hold
     from autoreason.cli.small import NOTE, require_weights
     from autoreason.journal import Journal
+    from autoreason.models.opening import warm_up
     from autoreason.models.pool import ModelPool
     from autoreason.run import check, start
     from autoreason.settings import DEFAULT_MODEL
@@ -218,6 +216,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
         def name(run: str) -> None:
             view.live.run = run
 
+        warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,
             closing(ModelPool(settings.base_url)) as pool,

@@ -83,15 +83,23 @@ def _build(path: Path) -> None:
         new.with_name(new.name + suffix).unlink(missing_ok=True)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with plainly(path), closing(_connect(new)) as connection:
+        for statement in sql.FOR_MAKING:
+            connection.execute(statement)
         connection.execute(sql.SET_APPLICATION)
         migrate(connection, path)
         connection.execute(sql.USE_WAL)
+    _to_disk(new)
     new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    _to_disk(path.parent)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until what a file or a folder holds would survive a crash."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:

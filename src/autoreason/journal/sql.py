@@ -95,6 +95,8 @@ GET_APPLICATION = "PRAGMA application_id"
 ALLOW_SHORTER = "PRAGMA writable_schema = ON"
 SET_APPLICATION = f"PRAGMA application_id = {APPLICATION_ID}"
 TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+# Nobody sees the file before it is whole: it need not survive a crash half made.
+FOR_MAKING = ("PRAGMA synchronous = OFF", "PRAGMA journal_mode = MEMORY")
 FOR_READING = ("PRAGMA query_only = ON",)
 FOR_WRITING = (
     "PRAGMA synchronous = FULL",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -74,6 +73,9 @@ def _read(path: Path) -> dict[str, str]:
         raise InvalidInput(
             f"the key file {path} can be read by others on this machine; run `chmod 600 {path}`"
         )
+    # Most keys are in the environment.
+    import tomllib
+
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

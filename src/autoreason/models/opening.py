@@ -59,9 +59,11 @@ def open_model(
 
 
 def warm_up(addresses: Iterable[str]) -> None:
-    """Begin to import what these models will need, beside whatever else there is to do."""
+    """Begin to import what these models will need, for whoever has to wait for another process now.
+
+    Not beside other work in this one: two threads that take turns are slower than one after the other.
+    """
     if not {address.partition("/")[0] for address in addresses} <= _WITHOUT_HTTP:
-        # A fifth of it is reading certificates, which keeps no other thread from working.
         Thread(target=import_module, args=("aiohttp",), daemon=True).start()
 
 

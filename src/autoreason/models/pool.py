@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from autoreason.exchange import Model
 from autoreason.models import prices
 from autoreason.models.concurrency import Gate
 from autoreason.models.guard import Guard
-from autoreason.models.local import LocalModel
 from autoreason.models.opening import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
 from autoreason.models.wire import WireModel
+
+if TYPE_CHECKING:
+    from autoreason.models.local import LocalModel
 
 _NO_LIMIT = 1000
 """Models inside the process keep to their own limits."""
@@ -47,10 +50,9 @@ class ModelPool:
     async def check(self, address: str) -> Check:
         """Whether a model can be reached, takes our key and exists; asks it nothing."""
         self.lend(address)
-        bare = self._bare.get(address)
-        if isinstance(bare, LocalModel):
-            bare.check()
-        if not isinstance(bare, WireModel):
+        if local := self._local(address):
+            local.check()
+        if not isinstance(self._bare.get(address), WireModel):
             return Check(address=address)
         if address not in self._checked:
             asking = check(address, base_url=self.base_url, transport=self._transport)
@@ -60,14 +62,23 @@ class ModelPool:
     def window(self, address: str) -> int | None:
         """Tokens a model can read and write at once; None where that is not known."""
         self.lend(address)
-        bare = self._bare.get(address)
-        return bare.window if isinstance(bare, LocalModel) else prices.window(address)
+        local = self._local(address)
+        return local.window if local else prices.window(address)
 
     async def close(self) -> None:
         """Let go of all of it."""
         for model in self._layered.values():
             await model.close()
         await self._transport.close()
+
+    def _local(self, address: str) -> LocalModel | None:
+        """The model behind an address, if we run it in this process."""
+        if not address.startswith("local/"):
+            return None
+        from autoreason.models.local import LocalModel
+
+        bare = self._bare.get(address)
+        return bare if isinstance(bare, LocalModel) else None
 
     def _open(self, address: str) -> Model:
         name = address.partition("/")[0]

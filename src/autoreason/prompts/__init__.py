@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +78,15 @@ class PromptSet:
 
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
-        template = self._templates[name]
+        template = _compiled(self.sources[name])
         # Jinja's own `render` copies its globals every time; our prompts use none.
         context = template.new_context(variables, shared=True)
         return "".join(template.root_render_func(context)).strip()
+
+    def compile_all(self) -> None:
+        """Compile what has not been rendered yet, at a moment when nobody waits for it."""
+        for source in self.sources.values():
+            _compiled(source)
 
     def only(self, names: Iterable[str] | None) -> PromptSet:
         """Just the prompts of these names; None is all of them."""
@@ -93,10 +98,6 @@ class PromptSet:
                 f"there is no prompt {min(missing)!r}; the prompts are {_list(self.sources)}"
             )
         return PromptSet({name: self.sources[name] for name in names})
-
-    @cached_property
-    def _templates(self) -> dict[str, Template]:
-        return {name: _compiled(source) for name, source in self.sources.items()}
 
 
 @cache
@@ -175,7 +176,7 @@ def variables_of(source: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> Template:
-    # Compiling takes milliseconds, and hundreds of runs use the same few prompts.
+    # Compiling takes milliseconds: only what is said is compiled, and once for hundreds of runs.
     return _environment().from_string(source)
 
 

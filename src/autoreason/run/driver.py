@@ -33,7 +33,6 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asking import ACCEPTED, Asker
-from autoreason.run.examination import OnCall
 from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
@@ -48,6 +47,8 @@ from autoreason.tournament.venue import Venue
 from autoreason.version import __version__
 
 _LATE: tuple[CommandKind, ...] = ("stop",)
+_SENT = 0.05
+"""Seconds within which a run's first request is on its way."""
 
 
 async def start(
@@ -187,6 +188,8 @@ class _Drive:
                 pool = ModelPool(self._settings.base_url)
                 exits.push_async_callback(pool.close)
             if examiner is None and self._task.assignments:
+                from autoreason.run.examination import OnCall
+
                 examiner = OnCall(self._settings)
                 exits.push_async_callback(examiner.close)
             asker = Asker(
@@ -195,10 +198,13 @@ class _Drive:
             venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
             strategy = made(kind_of(self._settings), venue)
             watcher = asyncio.create_task(asker.watch_for_commands())
+            # While the first reply is awaited there is time for the prompts of the others.
+            compiling = asyncio.get_running_loop().call_later(_SENT, self._prompts.compile_all)
             try:
                 ended: Delivered | RunPaused = await self._hold(strategy, asker)
             finally:
                 watcher.cancel()
+                compiling.cancel()
                 await self._journal.flush()
         return self._result(strategy.story, ended, purse)
 

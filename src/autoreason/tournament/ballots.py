@@ -21,6 +21,7 @@ from autoreason.tournament.own_words import (
     structured,
     takes_back,
 )
+from autoreason.tournament.patterns import Pattern
 from autoreason.tournament.ranking_forms import NOUN, PLACES, Forms, Ranking, Unreadable
 
 
@@ -240,17 +241,17 @@ _TRAIL = (
     rf"(?:(?:two|three|four|five|six|seven|\d) )?{NOUN}s"
     rf"|(?:with|and) (?:brief )?(?:justifications?|explanations?|reasoning|reasons|rationale))"
 )
-_HEAD = re.compile(
+_HEAD = Pattern(
     rf"""[^\w"'<]*+(?:\d{{1,2}}[.)]\s+)?(?P<lead>(?:{_LEAD}[\s,:;.!-]*)*+)"""
     rf"(?:(?P<core>rank(?:ings?|ed)?(?! #?\d+ ?[:.)-])|{_BEST_FIRST})\b"
     rf"(?:[\s(,:-]*+{_TRAIL}\b\)?)*+(?P<delimiter>\s*[:=-]+|\s+(?:is|are)\b:?)?\s*)?",
     re.IGNORECASE,
 )
-_FINAL = re.compile(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
+_FINAL = Pattern(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
 _NO_BRACKETS = dict.fromkeys(map(ord, '[]"'))
-_WORD = re.compile(r"\w+")
-_ENDS = re.compile(r" ?(?:$|[.;!])", re.MULTILINE)
-_ASIDE = re.compile(r"\([^()]*\)")
+_WORD = Pattern(r"\w+")
+_ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
+_ASIDE = Pattern(r"\([^()]*\)")
 _PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
 _KIND = rf"(?: (?:place|one|overall|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
 _WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
@@ -261,27 +262,27 @@ _IS = (
 _DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _VERDICTS = (
-    re.compile(
+    Pattern(
         rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])? (?:{_IS} )?(?:\w{{1,20}}ly )?"
         rf"(?:to be )?(?:in )?(?:the )?(?:clear |overall )?{_PLACED}{_KIND}{_DONE}(?(set)(?!,))",
         _FLAGS,
     ),
-    re.compile(
+    Pattern(
         rf"\b(?<!to ){_PLACED}{_KIND}(?: (?:is|was|goes to|(?:sh|w)ould be)(?P<not> not|n't)? "
         rf"| ?[:=(]+ ?){_WRITTEN}",
         _FLAGS,
     ),
-    re.compile(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
-    re.compile(
+    Pattern(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
+    Pattern(
         rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_WRITTEN}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
         _FLAGS,
     ),
-    re.compile(
+    Pattern(
         r"\b(?P<label>\w++) (?:wins|is (?:\w{1,20}ly |much )?(?:better|superior|preferable))"
         rf"(?P<not>(?!))?{_KIND}{_DONE}",
         _FLAGS,
     ),
-    re.compile(
+    Pattern(
         r"\bi(?:'d| would)?(?: (?:now|still|do|actually))? (?:prefer|pick|choose|favou?r|go with"
         rf"|vote for) {_WRITTEN}(?P<not>(?!))?",
         _FLAGS,
@@ -294,10 +295,8 @@ _NEXT = (
     r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"
     rf"(?:{NOUN} )?"
 )
-_RUN = re.compile(
-    rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS
-)
-_BETTER = re.compile(
+_RUN = Pattern(rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS)
+_BETTER = Pattern(
     rf"\b(?P<one>\w++) (?:(?:{_IS_UNNAMED} )?(?:\w{{1,20}}ly |much |still )?"
     r"(?:better than|stronger than|superior to|preferable to|above|ahead of|before|over)|beats"
     rf"|outranks|outperforms) (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",

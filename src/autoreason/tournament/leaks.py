@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.patterns import Pattern
+
 # A text that opens like this announces itself instead of being the document.
-_OPENERS = re.compile(
+_OPENERS = Pattern(
     r"""\A[\s*#_>-]*+(?:
       (?:sure|certainly|of\ course|absolutely|okay|ok)\b[^\n]{0,60}?\b(?:here|below)\b[^\n]*
     | (?:here(?:\ is|['’]s|\ are)|below\ is|the\ following\ is|this\ is)\s+(?:the|my|an?|your)\b[^\n]{0,60}?
@@ -26,12 +28,12 @@ class _Sign(NamedTuple):
 
     needles: tuple[str, ...]
     """One of these stands in every passage the pattern finds; looking for them first is far quicker."""
-    pattern: re.Pattern[str]
+    pattern: Pattern
 
 
 def _sign(needles: str, pattern: str) -> _Sign:
     flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE
-    return _Sign(tuple(needles.split(", ")), re.compile(pattern, flags))
+    return _Sign(tuple(needles.split(", ")), Pattern(pattern, flags))
 
 
 _SIGNS = (

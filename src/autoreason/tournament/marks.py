@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from autoreason.tournament.patterns import Pattern
 from autoreason.tournament.ranking_forms import NOUN
 
 
@@ -45,8 +46,8 @@ def _lines_above(text: str, at: int) -> str:
 
 
 _HEADING_LINES = 2
-_SCORE = re.compile(r"\b(?:scor(?:e|es|ed|ing)|points?|marks?|ratings?|rated)\b", re.IGNORECASE)
-_MARK = re.compile(
+_SCORE = Pattern(r"\b(?:scor(?:e|es|ed|ing)|points?|marks?|ratings?|rated)\b", re.IGNORECASE)
+_MARK = Pattern(
     rf"(?:(?P<noun>{NOUN})[ #]*+)?\b(?P<label>\w++)['\")\]]*+"
     r"(?P<words>(?: ?[:=|(-]++| (?:scor(?:es|ed)|gets|got|earns|receives|is|was|rated|ranks?|comes in"
     r"|with|at|(?-i:an?|the)|overall|total|final|score|rating|mark|place)\b){0,6}+) ?"

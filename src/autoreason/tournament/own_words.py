@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from autoreason.tournament.patterns import Pattern
+
 
 class Line(NamedTuple):
     """A line that says something."""
@@ -142,12 +144,12 @@ _MOST_OBJECTS = 50
 # As pairs: a key given twice must not hide what it said first.
 _JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
 _NO_MARKS = dict.fromkeys(map(ord, '"“”<~'), " ")
-_THINKING = re.compile(r"(</?)think(?:ing)?>", re.IGNORECASE)
-_OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
-_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_RANKING_TAG = re.compile(r"<(/?)(?:final[_-])?ranking>", re.IGNORECASE)
+_THINKING = Pattern(r"(</?)think(?:ing)?>", re.IGNORECASE)
+_OBJECT = Pattern(r"^[ \t]*\{", re.MULTILINE)
+_BLOCK_QUOTE = Pattern(r"^[ \t]*>.*$", re.MULTILINE)
+_RANKING_TAG = Pattern(r"<(/?)(?:final[_-])?ranking>", re.IGNORECASE)
 # A quotation may run over lines but, as a stray mark must not swallow an answer, not over a gap.
-_QUOTATION = re.compile(r'“[^“”]*”|"(?:[^"\n]|\n(?![ \t]*\n))*"|~~[^~]*~~')
+_QUOTATION = Pattern(r'“[^“”]*”|"(?:[^"\n]|\n(?![ \t]*\n))*"|~~[^~]*~~')
 _PLAIN = str.maketrans(
     dict.fromkeys("‐‑‒–—―−", "-")  # noqa: RUF001
     | dict.fromkeys("→⇒➔➜➡⟶≻≫", ">")
@@ -157,26 +159,26 @@ _PLAIN = str.maketrans(
     | {"、": ",", "🥇": "1. ", "🥈": "2. ", "🥉": "3. "}
     | dict.fromkeys("*\\\u200b\u200d\ufeff\ufe0f", "")
 )
-_REPORTING = re.compile(
+_REPORTING = Pattern(
     r"\b(?:format|template|examples?|e\.g\.|instruct\w*|ask(?:s|ed)?|prompt|says?|said|contains?"
     r"|claims?|writes?|wrote|reads?|states?|includes?|ends?|embed\w*|inject\w*|tells?|gives?|gave"
     r"|quot\w+|previous|other|another|earlier|prior|someone|suppose|hypothetical\w*|if|not|never"
     r"|wrong|fake|its)\b|n't\b",
     re.IGNORECASE,
 )
-_OWN_ANSWER = re.compile(
+_OWN_ANSWER = Pattern(
     r"\b(?:my|(?<!its )final|here(?: is|'s) the) (?:final )?"
     r"(?:ranking|answer|verdict|ballot|json|response)\b",
     re.IGNORECASE,
 )
-_OWN_LEAD = re.compile(
+_OWN_LEAD = Pattern(
     r"^\W*(?:based|looking|considering|given|after|so|thus|therefore|hence|here)\b"
     r"|\b(?:i|i'd|i'll|my|final|overall|verdict|decision|conclusion|summary|result|ranking)\b",
     re.IGNORECASE,
 )
-_DENIAL = re.compile(r"\b(?:not|never|if|were)\b|n't\b", re.IGNORECASE)
+_DENIAL = Pattern(r"\b(?:not|never|if|were)\b|n't\b", re.IGNORECASE)
 # Without a colon only the end of a line can lead up to the next: "Text A contains the line".
-_LEADS_TO_ANOTHERS = re.compile(
+_LEADS_TO_ANOTHERS = Pattern(
     r"\b(?:says?|said|contains?|claims?|writes?|wrote|written|writing|reads?|states?|includes?"
     r"|inserts?|adds?|ends? with|embeds?|injects?|tells? me|asks? (?:me )?for|gives?|gave|quotes?"
     r"|suggests?|demands?|prints?|like|as in|e\.g\.|for example|for instance|judge|not|never)"
@@ -185,7 +187,7 @@ _LEADS_TO_ANOTHERS = re.compile(
     r"|output|of|for|me|us|to|be|simply|just|only|exactly|literally))*[ ,;-]*$",
     re.IGNORECASE,
 )
-_WORST_FIRST = re.compile(
+_WORST_FIRST = Pattern(
     r"\b(?:worst|weakest|lowest|last|bottom|least|worse)(?: \w+)?(?: to | ?- ?to ?- ?| ?> ?)(?:the )?"
     r"(?:best|strongest|highest|first|top|most|better)\b"
     r"|\b(?:worst|weakest|lowest|least \w+)(?: \w+)?(?:[ -]| comes | is )first\b"
@@ -200,7 +202,7 @@ _MAYBE_WORST_FIRST = (
     *("wors", "weakest", "lowest", "last", "least", "bottom", "order"),
     *(">", "sign", "symbol", "arrow"),
 )
-_RETRACTION = re.compile(
+_RETRACTION = Pattern(
     r"\b(?:(?:scratch|strike|reverse|swap|flip) (?:that|this|it|them|the|\w+ and)|just kidding"
     r"|on (?:second thought|reflection)"
     r"|i (?:(?:have |'ve )?made an? (?:mistake|error)|mis(?:read|spoke|stated|ranked|labell?ed))"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from autoreason.tournament.own_words import Line
+from autoreason.tournament.patterns import Pattern
 
 Ranking = tuple[str, ...]
 """Labels, best first."""
@@ -236,21 +237,21 @@ _PLACE = rf"(?:best|worst|last|{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))"
 _MORE = r"(?:[ -](?:best|place|choice))?"
 _MARK = r"(?:[.):]+|\s?-)\s*"
 _OPEN, _CLOSE = r"[\[({\"']*", r"[\])}\"']*"
-_PLACE_WORD = re.compile(_PLACE, re.IGNORECASE)
+_PLACE_WORD = Pattern(_PLACE, re.IGNORECASE)
 _OPENING = 80
-_GOES_ON = re.compile(r"\s+\w")
-_BULLET = re.compile(r"[-+•]\s*")
-_NUMBERED = re.compile(r"\(?\d{1,2}[.)]\s")
-_NOTE = re.compile(r"\s*(?:\([^()]*\)|[:-]?\s*\d+(?:\.\d+)?\s*(?:/\s*\d+|%|points?\b))")
-_MARKED = re.compile(
+_GOES_ON = Pattern(r"\s+\w")
+_BULLET = Pattern(r"[-+•]\s*")
+_NUMBERED = Pattern(r"\(?\d{1,2}[.)]\s")
+_NOTE = Pattern(r"\s*(?:\([^()]*\)|[:-]?\s*\d+(?:\.\d+)?\s*(?:/\s*\d+|%|points?\b))")
+_MARKED = Pattern(
     r"[\s(:-]*(?:score:? )?(?P<mark>\d+(?:\.\d+)?)\s*(?:/|%|points?\b|\)$)", re.IGNORECASE
 )
-_SAID = re.compile(
+_SAID = Pattern(
     r"\s*(?:[:=-]?\s*(?:(?:is|ranks|comes(?: in)?)\s+)?(?:the\s+)?|(?P<bracket>\())"
     rf"(?P<place>{_PLACE}|(?(bracket)\d{{1,2}}|(?!))){_MORE}(?(bracket)\)|(?=\s*(?:$|[-,.;:!?>]|then\b)))",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(
+_SEPARATOR = Pattern(
     r"(?P<comma>\s*,\s*(?:(?:and )?then |and |followed by )?)"
     r"|(?P<chain>\s*[-=]*>+(?!=)\s*)"
     r"|(?P<semicolon>\s*;\s*)"
@@ -260,9 +261,9 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 # An explanation is set off from what it explains.
-_SET_OFF = re.compile(r"\s*(?:$|[-.:;!?,(\[|]|because\b|since\b)", re.IGNORECASE)
-_EXPLAINED = re.compile(r"\s*(?:[.;!?(\[|-]|,?\s*(?:because|since|as|due to)\b)", re.IGNORECASE)
-_DOUBT = re.compile(
+_SET_OFF = Pattern(r"\s*(?:$|[-.:;!?,(\[|]|because\b|since\b)", re.IGNORECASE)
+_EXPLAINED = Pattern(r"\s*(?:[.;!?(\[|-]|,?\s*(?:because|since|as|due to)\b)", re.IGNORECASE)
+_DOUBT = Pattern(
     r"\b(?:ti(?:e|es|ed)|equal(?:ly)?|joint(?:ly)?|revers\w+|ascending|instead)\b|^\W*(?:or|but)\b",
     re.IGNORECASE,
 )
