@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from autoreason.cli import ending, words
 from autoreason.cli.journals import opened
 from autoreason.cli.live import Live
+from autoreason.cli.small import NOTE
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.run import Result, Switch
-from autoreason.task import without_controls
+from autoreason.journal import Journal
+from autoreason.run import Result, Switch, check, start
+from autoreason.settings import DEFAULT_MODEL, Settings
+from autoreason.task import Task, without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from autoreason.code.examining import Examiner
+    from autoreason.models.pool import ModelPool
+    from autoreason.prompts import PromptSet
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
@@ -129,6 +136,41 @@ async def closing(lent: Closable) -> AsyncIterator[Closable]:
         yield lent
     finally:
         await lent.close()
+
+
+async def begun(
+    view: View,
+    switch: Switch,
+    task: Task,
+    settings: Settings,
+    *,
+    prompts: PromptSet,
+    pool: ModelPool,
+    journal: str | None,
+    notes: Iterable[str] = (),
+    forked_from: str | None = None,
+    examiner: Examiner | None = None,
+) -> Result:
+    """A run from its first check to its end; nothing is written before everything is checked."""
+    await check(task, settings, pool, prompts)
+    if switch.stopped:
+        raise KeyboardInterrupt
+    for line in (*notes, *([NOTE] if DEFAULT_MODEL in settings.models.all() else ())):
+        view.note(line)
+    with Journal.open(journal, create=True) as record:
+        return await start(
+            task,
+            settings,
+            journal=record,
+            prompts=prompts,
+            pool=pool,
+            on_event=view.tell,
+            on_signal=view.hear,
+            switch=switch,
+            forked_from=forked_from,
+            on_started=lambda run: setattr(view.live, "run", run),
+            examiner=examiner,
+        )
 
 
 Begin = Callable[[View, Switch], Awaitable[Result]]

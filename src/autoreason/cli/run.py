@@ -92,38 +92,24 @@ def begin(
 ) -> int:
     """Check everything, then open the journal and drive the run."""
     from autoreason.cli.certificates import warn_of_failed_judges
-    from autoreason.cli.drive import Manner, closing, hold
-    from autoreason.cli.small import NOTE, require_weights
-    from autoreason.journal import Journal
+    from autoreason.cli.drive import Manner, begun, closing, hold
+    from autoreason.cli.small import require_weights
     from autoreason.models.pool import ModelPool
-    from autoreason.run import check, start
-    from autoreason.settings import DEFAULT_MODEL
 
     require_weights(settings)
     warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
-        def name(run: str) -> None:
-            view.live.run = run
-
         async with closing(ModelPool(settings.base_url)) as pool:
-            await check(task, settings, pool, prompts)
-            if switch.stopped:
-                raise KeyboardInterrupt
-            if DEFAULT_MODEL in settings.models.all():
-                view.note(NOTE)
-            with Journal.open(values["journal"], create=True) as journal:
-                return await start(
-                    task,
-                    settings,
-                    journal=journal,
-                    prompts=prompts,
-                    pool=pool,
-                    on_event=view.tell,
-                    on_signal=view.hear,
-                    switch=switch,
-                    forked_from=forked_from,
-                    on_started=name,
-                )
+            return await begun(
+                view,
+                switch,
+                task,
+                settings,
+                prompts=prompts,
+                pool=pool,
+                journal=values["journal"],
+                forked_from=forked_from,
+            )
 
     return hold(go, Manner.of(values))

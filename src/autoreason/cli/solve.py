@@ -201,51 +201,41 @@ def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dic
 def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     """Open the set, check everything, then open the journal and drive the run."""
     from autoreason.cli.certificates import warn_of_failed_judges
-    from autoreason.cli.drive import Manner, closing, hold
-    from autoreason.cli.small import NOTE, require_weights
-    from autoreason.journal import Journal
+    from autoreason.cli.drive import Manner, begun, closing, hold
+    from autoreason.cli.small import require_weights
     from autoreason.models.opening import warm_up
     from autoreason.models.pool import ModelPool
-    from autoreason.run import check, start
-    from autoreason.settings import DEFAULT_MODEL
 
     require_weights(settings)
     warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
-        def name(run: str) -> None:
-            view.live.run = run
-
         warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,
             closing(ModelPool(settings.base_url)) as pool,
         ):
             task, whole = _assigned(problems, examiner, settings, values)
-            await check(task, whole, pool, prompts)
-            if switch.stopped:
-                raise KeyboardInterrupt
-            for each in examiner.broken[:_SHOWN_LINES]:
-                view.note(_left_out(each))
-            if examiner.level == "none":
-                view.note("no sandbox: what the model writes can do whatever you can")
-            if DEFAULT_MODEL in settings.models.all():
-                view.note(NOTE)
-            with Journal.open(values["journal"], create=True) as journal:
-                return await start(
-                    task,
-                    whole,
-                    journal=journal,
-                    prompts=prompts,
-                    pool=pool,
-                    on_event=view.tell,
-                    on_signal=view.hear,
-                    switch=switch,
-                    on_started=name,
-                    examiner=examiner,
-                )
+            return await begun(
+                view,
+                switch,
+                task,
+                whole,
+                prompts=prompts,
+                pool=pool,
+                journal=values["journal"],
+                notes=_notes(examiner),
+                examiner=examiner,
+            )
 
     return hold(go, Manner.of(values))
+
+
+def _notes(examiner: ExaminerClient) -> Iterator[str]:
+    """What whoever has programs written should know first."""
+    yield from map(_left_out, examiner.broken[:_SHOWN_LINES])
+    if examiner.level == "none":
+        yield "no sandbox: what the model writes can do whatever you can"
 
 
 async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
