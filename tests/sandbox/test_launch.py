@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.sandbox.launch import OURS, bubblewrap, real_python, unused_uid
+from autoreason.sandbox.launch import OURS, bubblewrap, real_python, unused_uids
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 
 
 def test_root_becomes_a_user_who_is_nobody_and_another_one_for_each_server() -> None:
-    uids = [unused_uid(number) for number in range(8)]
-    assert len(set(uids)) == 8
+    uids = [uid for number in range(8) for uid in unused_uids(number)]
+    assert len(set(uids)) == len(uids) == 64
     assert not {entry.pw_uid for entry in pwd.getpwall()} & set(uids)
 
 

@@ -24,9 +24,14 @@ def assert_held(told: Told) -> None:
     assert who.stdout == b"True True {}\n"
     assert (threads.stdout, threads.stderr) == (b"7\n", b"")
     assert (sized.stdout, sized.stderr) == (b"b'34\\n' b'34\\n'\n34\n\n", b"")
-    for refused in (read, forked, connected, listed):
+    for refused, why in (
+        (read, b"FileNotFoundError: [Errno 2]"),
+        (forked, b"PermissionError: [Errno 1]"),
+        (connected, b"PermissionError: [Errno 1]"),
+        (listed, b"FileNotFoundError: [Errno 2]"),
+    ):
         assert (refused.ended, refused.status, refused.stdout) == ("exit", 1, b"")
-        assert refused.stderr.rstrip().splitlines()[-1].startswith(b"PermissionError: [Errno 1]")
+        assert refused.stderr.rstrip().splitlines()[-1].startswith(why)
 
 
 @pytest.fixture

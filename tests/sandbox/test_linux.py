@@ -213,3 +213,19 @@ def test_descriptors_do_not_pile_up() -> None:
         for _ in range(5):
             rig.runs("print(1)", [b""] * 5)
         assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become several users")
+@pytest.mark.parametrize("level", ["landlock", "seccomp"])
+def test_solutions_at_the_same_time_are_different_users(level: Level) -> None:
+    source = "import os\nprint(os.getuid())"
+    with rigged(level) as rig:
+
+        async def both() -> set[bytes]:
+            async with (
+                rig.sandbox.open(source, Limits()) as one,
+                rig.sandbox.open(source, Limits(), part="checker") as other,
+            ):
+                return {(await each.run(b"")).stdout for each in (one, other)}
+
+        assert len(rig.runner.run(both())) == 2

@@ -39,6 +39,26 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
             "xy",
             "2\n",
         ),
+        (
+            "import os\nfrom pathlib import Path\n"
+            "print(os.getcwd(), os.path.abspath(__file__), Path('x').resolve(), Path('x').exists())",
+            "",
+            "/ /solution.py /x False\n",
+        ),
+        (
+            "try: open('input.txt')\nexcept FileNotFoundError: print(input())",
+            "from here",
+            "from here\n",
+        ),
+        ("from pathlib import Path\nprint(Path('/dev/stdin').read_text())", "x", "x\n"),
+        ("import sys,\\\n colorsys\nprint(colorsys.__name__)", "", "colorsys\n"),
+        ("from xml import (  # :)\n dom)\nprint(dom.__name__)", "", "xml.dom\n"),
+        (
+            "from xml.dom.minidom import parseString\nprint(parseString('<a/>').firstChild.tagName)",
+            "",
+            "a\n",
+        ),
+        ("import email\nprint(email.message_from_string('A: b')['a'])", "", "b\n"),
         ("import sys\nprint(sys.stdin.mode, sys.stdout.mode, sys.stdin.name)", "", "r w <stdin>\n"),
         ("import sys\nsys.stdin.seek(0)\nprint(sys.stdin.read())", "again", "again\n"),
         ("open(1, 'w').write('held back')", "", "held back"),

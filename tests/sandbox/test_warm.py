@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.sandbox.warm import ALWAYS, KNOWN, REFUSED, named, preload
+from autoreason.sandbox.warm import ALWAYS, KNOWN, NOWHERE, REFUSED, named, preload
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,15 @@ def test_programs_inside_packages_are_not_imported(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(importlib, "import_module", tried.append)
     preload("import unittest.__main__, ctypes.test, this, antigravity, wave, os.path, numpy")
     assert tried == ["wave"]
+
+
+def test_modules_that_look_for_a_home_find_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    homes: list[Path] = []
+    monkeypatch.setattr(importlib, "import_module", lambda _: homes.append(Path.home()))
+    preload("import sysconfig, readline")
+    assert homes == [Path(NOWHERE)] * 2
+    assert "HOME" not in os.environ
 
 
 def test_modules_that_do_things_when_imported_are_left_to_the_program() -> None:

@@ -23,6 +23,8 @@ _OWN_TASKS = 64
 _MORE_TASKS = 512
 """Threads and processes that an ordinary user may get more of while a program is tested, its own included."""
 _STACK = 256 << 20
+_SIGNALS = 64
+"""Signals that wait to be dealt with; what is left of the whole user's."""
 
 
 class Jail(NamedTuple):
@@ -76,6 +78,7 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
         (resource.RLIMIT_STACK, _STACK),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_SIGPENDING, _SIGNALS),
     ):
         _limit(what, most)
     kernel.give_up_powers()

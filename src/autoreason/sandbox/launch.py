@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import filterfalse, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ _ROOMY = 'ulimit -S -s 262144 2>/dev/null; exec "$0" "$@"'
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 _UIDS = range(61_184, 65_520)
 """Numbers that no package gives to a user."""
+_USERS = 8
+"""Of them a server has, so that programs at the same time do not take each other's threads."""
 
 
 class Walls(NamedTuple):
@@ -77,10 +80,10 @@ def launch(walls: Walls, *, number: int = 0, python: str | None = None) -> Serve
     python = str(Path(python or real_python()).resolve())
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     errors = os.memfd_create("stderr")
-    uid = str(unused_uid(number)) if os.geteuid() == 0 else ""
+    uids = ",".join(map(str, unused_uids(number))) if os.geteuid() == 0 else ""
     folder = _INSIDE if walls.level == "bubblewrap" else str(OURS)
     arguments = (
-        *(str(theirs.fileno()), uid, "yes" if walls.namespaces else "no"),
+        *(str(theirs.fileno()), uids, "yes" if walls.namespaces else "no"),
         "no" if walls.level == "seccomp" else "yes",
     )
     command = [python, *_FLAGS, "-c", _BOOT, folder, *arguments]
@@ -130,13 +133,19 @@ def _mounts(python: str) -> Iterator[str]:
         yield str(prefix / "lib")
 
 
-def unused_uid(number: int) -> int:
-    """A user that nobody is: another for each server, and for each of several clients at once."""
-    start = os.getpid() * 16 + number
-    for step in range(len(_UIDS)):
-        uid = _UIDS[(start + step) % len(_UIDS)]
-        try:
-            pwd.getpwuid(uid)
-        except KeyError:
-            return uid
-    raise OSError("every user number is taken")
+def unused_uids(number: int) -> list[int]:
+    """Users that nobody is: others for each server, and for each of several clients at once."""
+    start = (os.getpid() * 16 + number) * _USERS
+    candidates = (_UIDS[(start + step) % len(_UIDS)] for step in range(len(_UIDS)))
+    unused = list(islice(filterfalse(_is_somebody, candidates), _USERS))
+    if not unused:
+        raise OSError("every user number is taken")
+    return unused
+
+
+def _is_somebody(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True

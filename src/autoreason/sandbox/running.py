@@ -56,7 +56,7 @@ _DEEP_ENOUGH = 128 << 20
 
 
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
-    if file == "/dev/stdin":
+    if str(file) == "/dev/stdin":
         file, kwargs = 0, kwargs | {"closefd": False}
     return _usual_open(file, *args, **kwargs)
 
@@ -67,7 +67,12 @@ def _keep_limits(what: int, limits: tuple[int, int]) -> None:
 
 def _fstat(fd: int) -> os.stat_result:
     """Programs ask how much there is to read, by a call that is refused where it could tell of other files too."""
-    return _streams[fd] if fd in _streams else _usual_fstat(fd)
+    try:
+        return _usual_fstat(fd)
+    except OSError:
+        if fd in _streams:
+            return _streams[fd]
+        raise
 
 
 class _Map(mmap.mmap):
@@ -87,12 +92,18 @@ def _stack_size(size: int = 0) -> int:
 
 _ACCOMMODATED: tuple[tuple[str, ModuleType, str, Any], ...] = (
     ("/dev/stdin", builtins, "open", _open),
+    ("/dev/stdin", io, "open", _open),
     ("fstat", os, "fstat", _fstat),
     ("mmap", mmap, "mmap", _Map),
     ("setrlimit", resource, "setrlimit", _keep_limits),
     ("stack_size", threading, "stack_size", _stack_size),
 )
 """Words of a program, and what is put in whose place where it has them."""
+
+
+def stay_at_the_root() -> None:
+    """Let programs ask where they are, also where the kernel could not tell: their folder may be no longer there."""
+    os.getcwd = lambda: "/"
 
 
 def accommodate(source: str) -> None:

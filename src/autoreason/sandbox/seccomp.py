@@ -50,6 +50,7 @@ class Line(NamedTuple):
 
 _ALLOWED = Line(_RETURN, 0, 0, _ALLOW)
 _REFUSED = Line(_RETURN, 0, 0, _ERRNO | errno.EPERM)
+_NO_FILE = Line(_RETURN, 0, 0, _ERRNO | errno.ENOENT)
 
 
 class _Program(ctypes.Structure):
@@ -71,7 +72,8 @@ def for_session(machine: Machine) -> list[Line]:
         if name in known:
             program += _if_number(known[name], [_ALLOWED])
     for name, number in MISSING.items():
-        program += _if_number(known[name], [Line(_RETURN, 0, 0, _ERRNO | number)])
+        if name in known:
+            program += _if_number(known[name], [Line(_RETURN, 0, 0, _ERRNO | number)])
     return [*program, _REFUSED]
 
 
@@ -79,12 +81,14 @@ def for_test(machine: Machine, *, paths: bool) -> list[Line]:
     """What a test process has on top: no supervising, and arguments within bounds; `paths`: some lead to files."""
     known = machine.numbers
     program = [Line(_LOAD, 0, 0, _NUMBER)]
-    for name in (*SUPERVISING, *(BY_PATH if paths else ())):
+    for name in SUPERVISING:
         if name in known:
             program += _if_number(known[name], [_REFUSED])
     for name, checks in CHECKED.items():
-        body = [line for check in checks for line in (*_check(check), _REFUSED)]
-        program += _if_number(known[name], [*body, _ALLOWED])
+        refused = _NO_FILE if name in BY_PATH else _REFUSED
+        body = [line for check in checks for line in (*_check(check), refused)]
+        ended = refused if paths and name in BY_PATH else _ALLOWED
+        program += _if_number(known[name], [*body, ended])
     return [*program, _ALLOWED]
 
 

@@ -25,11 +25,12 @@ class Solution(NamedTuple):
 
     pid: int
     session: socket.socket
+    uid: int | None
 
 
 def main(arguments: list[str]) -> NoReturn:
     """Warm up, say so, and serve until the client goes away."""
-    control_fd, uid, namespaces, files = arguments
+    control_fd, uids, namespaces, files = arguments
     control = socket.socket(fileno=int(control_fd))
     os.environ.clear()
     os.chdir("/")
@@ -37,10 +38,11 @@ def main(arguments: list[str]) -> NoReturn:
     kernel.tame_threads()
     warm.warm()
     running.add_site_builtins()
+    running.stay_at_the_root()
     seccomp.prepare()
     random.seed(0)
     walls = jail.Jail(
-        uid=int(uid) if uid else None,
+        uid=None,
         namespaces=namespaces == "yes",
         ruleset=landlock.allow_nothing() if files == "yes" else None,
         mapped=kernel.mapped(),
@@ -48,10 +50,10 @@ def main(arguments: list[str]) -> NoReturn:
     gc.collect()
     gc.freeze()
     control.send(READY)
-    _serve(control, walls)
+    _serve(control, walls, [int(uid) for uid in uids.split(",") if uid])
 
 
-def _serve(control: socket.socket, walls: jail.Jail) -> NoReturn:
+def _serve(control: socket.socket, walls: jail.Jail, uids: list[int]) -> NoReturn:
     events = select.poll()
     events.register(control, select.POLLIN)
     solutions: dict[int, Solution] = {}
@@ -61,7 +63,8 @@ def _serve(control: socket.socket, walls: jail.Jail) -> NoReturn:
                 message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
                 if not message:
                     os._exit(0)
-                begun = _begin(socket.socket(fileno=descriptors[0]), walls)
+                uid = _free(uids, {each.uid for each in solutions.values()})
+                begun = _begin(socket.socket(fileno=descriptors[0]), walls._replace(uid=uid))
                 pidfd = os.pidfd_open(begun.pid)
                 solutions[pidfd] = begun
                 events.register(pidfd, select.POLLIN)
@@ -71,10 +74,15 @@ def _serve(control: socket.socket, walls: jail.Jail) -> NoReturn:
                 _end(solutions.pop(ready))
 
 
+def _free(uids: list[int], taken: set[int | None]) -> int | None:
+    """A user for another solution: one that no other has, if there is one left; none where nobody can be chosen."""
+    return next((uid for uid in uids if uid not in taken), uids[-1] if uids else None)
+
+
 def _begin(session: socket.socket, walls: jail.Jail) -> Solution:
     pid = kernel.fork()
     if pid:
-        return Solution(pid, session)
+        return Solution(pid, session, walls.uid)
     try:
         _leave(session, walls)
         if walls.ruleset is not None:

@@ -49,18 +49,24 @@ FREE = (
     *("epoll_pwait", "getsockopt", "getsockname", "getpeername", "recvfrom", "shutdown"),
     # Memory, threads, and what they wait on.
     *("munmap", "mremap", "madvise", "brk", "futex", "set_robust_list", "rseq", "sched_yield"),
-    *("sched_getaffinity", "arch_prctl", "exit", "exit_group", "restart_syscall"),
+    *("arch_prctl", "exit", "exit_group", "restart_syscall"),
     # Signals to oneself.
     *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait"),
     *("rt_sigsuspend", "sigaltstack", "pause", "alarm", "getitimer", "setitimer"),
     # Time, chance, and who one is.
-    *("clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time"),
+    *("nanosleep", "gettimeofday", "time"),
     *("times", "getrusage", "getrandom", "uname", "getpid", "gettid", "getppid", "getuid"),
     *("geteuid", "getgid", "getegid", "getresuid", "getresgid", "getrlimit", "getcwd", "getcpu"),
 )
 """Calls that are allowed whatever their arguments are."""
 
+_EVERYBODYS_CLOCKS = (Check(0, tuple(range(12))),)
+"""Not those of other processes, which tell who is there and what they do."""
+
 CHECKED: dict[str, Rule] = {
+    "clock_getres": _EVERYBODYS_CLOCKS,
+    "clock_gettime": _EVERYBODYS_CLOCKS,
+    "clock_nanosleep": _EVERYBODYS_CLOCKS,
     "clone": (
         Check(0, (0,), mask=0xFFFFFFFF ^ _CLONE_OF_A_THREAD),
         Check(0, (_CLONE_THREAD,), mask=_CLONE_THREAD),
@@ -82,6 +88,7 @@ CHECKED: dict[str, Rule] = {
     "newfstatat": (Check(3, (_AT_EMPTY_PATH,)),),
     "prctl": (Check(0, (_PR_SET_NAME,)),),
     "prlimit64": (Check(0, (0, OWN_PID)), *_null(2)),
+    "sched_getaffinity": (Check(0, (0, OWN_PID)),),
     # Without an address: to the other end of a pair, and nowhere else.
     "sendto": _null(4),
     "socketpair": (
@@ -93,7 +100,7 @@ CHECKED: dict[str, Rule] = {
 """Calls that are allowed only where every check holds."""
 
 BY_PATH = ("newfstatat",)
-"""Calls that tell of a file by its path, and are refused where a path leads to one."""
+"""Calls that tell of a file by its path, for which there is none; where a path leads to one, they are never allowed."""
 
 SUPERVISING = (
     *("recvmsg", "sendmsg", "wait4", "pidfd_open", "pidfd_send_signal", "unshare", "setns"),
@@ -101,8 +108,11 @@ SUPERVISING = (
 )
 """Calls that only the solution process makes, to start tests, watch them and end them."""
 
-MISSING = {"clone3": errno.ENOSYS}
-"""Calls that the C library does without when it is told that there is no such call."""
+MISSING = {"clone3": errno.ENOSYS, "open": errno.ENOENT, "openat": errno.ENOENT}
+"""Calls that are answered as if what they ask for were not there: a better call, or a file.
+
+The C library does without the first; and programs that look for a file are prepared to find none.
+"""
 
 
 class Machine(NamedTuple):
@@ -123,7 +133,7 @@ _GENERIC = """
     165 getrusage 167 prctl 168 getcpu 169 gettimeofday 172 getpid 173 getppid 174 getuid 175 geteuid
     176 getgid 177 getegid 178 gettid 199 socketpair 204 getsockname 205 getpeername 206 sendto
     207 recvfrom 209 getsockopt 210 shutdown 214 brk 215 munmap 216 mremap 220 clone 222 mmap
-    226 mprotect 233 madvise 261 prlimit64 278 getrandom 293 rseq 435 clone3 211 sendmsg 212 recvmsg
+    226 mprotect 233 madvise 261 prlimit64 278 getrandom 293 rseq 435 clone3 56 openat 211 sendmsg 212 recvmsg
     260 wait4 434 pidfd_open 424 pidfd_send_signal 97 unshare 268 setns 436 close_range
     446 landlock_restrict_self 277 seccomp 91 capset
 """
@@ -139,7 +149,7 @@ _X86 = """
     202 futex 204 sched_getaffinity 219 restart_syscall 228 clock_gettime 229 clock_getres
     230 clock_nanosleep 231 exit_group 232 epoll_wait 233 epoll_ctl 234 tgkill 262 newfstatat
     270 pselect6 271 ppoll 273 set_robust_list 281 epoll_pwait 290 eventfd2 291 epoll_create1 292 dup3
-    293 pipe2 302 prlimit64 309 getcpu 318 getrandom 334 rseq 435 clone3 46 sendmsg 47 recvmsg
+    293 pipe2 302 prlimit64 309 getcpu 318 getrandom 334 rseq 435 clone3 2 open 257 openat 46 sendmsg 47 recvmsg
     61 wait4 434 pidfd_open 424 pidfd_send_signal 272 unshare 308 setns 436 close_range
     446 landlock_restrict_self 317 seccomp 57 fork 126 capset
 """

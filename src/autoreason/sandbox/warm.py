@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,8 @@ ALWAYS = (
 )
 """What programs use most, and what the interpreter itself imports on the way."""
 
+NOWHERE = "/nonexistent"
+
 OURS = ("autoreason.sandbox.driving", "autoreason.sandbox.serving")
 
 LATE = ("_pylong", "_pydatetime", "_colorize")
@@ -59,9 +62,14 @@ HIDDEN = {
     "asyncio": ("concurrent.futures.thread",),
     "cProfile": ("pstats",),
     "concurrent.futures": ("concurrent.futures.thread",),
+    "email": ("email.feedparser", "email.message", "email.parser", "email.policy"),
+    "email.message": ("email.feedparser", "email.parser", "email.policy"),
     "profile": ("pstats",),
+    "sqlite3": ("sqlite3.dump",),
     "unittest": ("locale", "shutil", "unittest.async_case"),
     "uuid": ("hashlib",),
+    "xml.dom.minidom": ("xml.dom.expatbuilder",),
+    "xml.sax": ("xml.sax.expatreader",),
 }
 """What a module imports only when something of it is used."""
 
@@ -83,7 +91,7 @@ _STARTING = frozenset({"__main__", "test", "tests"})
 KNOWN = sys.stdlib_module_names - REFUSED
 
 _IMPORT = re.compile(
-    r"""\b(?:from\s+(?P<package>[\w.]+)\s+import[ \t]*(?:\((?P<inside>[^)]*)|(?P<names>[^\n;]*))
+    r"""\b(?:from\s+(?P<package>[\w.]+)\s+import[ \t]*(?:\((?P<inside>(?:[^)\#]|\#[^\n]*)*+)|(?P<names>[^\n;]*))
         |import[ \t]+(?P<modules>[^\n;]*)
         |(?:__import__|import_module)\s*\(\s*["'](?P<called>[\w.]+))""",
     re.VERBOSE,
@@ -92,12 +100,13 @@ _IMPORT = re.compile(
 
 _QUOTED = re.compile(r"""["']([A-Za-z][\w-]{1,19})["']""")
 _WORD = re.compile(r"\s*([\w.]+)")
+_COMMENT = re.compile(r"#[^\n]*")
 _CODECS = frozenset(aliases.values())
 
 
 def named(source: str) -> Iterator[str]:
     """Modules that a program names in what looks like an import, and what may be modules inside them."""
-    for found in _IMPORT.finditer(source):
+    for found in _IMPORT.finditer(source.replace("\\\n", " ")):
         package = found["package"]
         if package is not None:
             yield package
@@ -111,6 +120,15 @@ def named(source: str) -> Iterator[str]:
 
 def preload(source: str) -> None:
     """Import what a program is going to import of the standard library, while files can still be read."""
+    # Modules that look for a home find none: not in the list of users, and no settings of anybody's in it.
+    os.environ["HOME"] = NOWHERE
+    try:
+        _preload(source)
+    finally:
+        del os.environ["HOME"]
+
+
+def _preload(source: str) -> None:
     for name in dict.fromkeys(named(source)):
         parts = name.split(".")
         if parts[0] in KNOWN and not _STARTING.intersection(parts):
@@ -130,7 +148,7 @@ def warm() -> None:
 
 
 def _first_words(names: str) -> Iterator[str]:
-    for each in names.split(","):
+    for each in _COMMENT.sub("", names).split(","):
         if word := _WORD.match(each):
             yield word[1]
 

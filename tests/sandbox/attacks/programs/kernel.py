@@ -20,14 +20,14 @@ _CALL = """
 """
 
 _NEEDED = {
-    "x86_64": "0-1 3 5 7-20 22-28 32-40 44-48 51-56 60-63 72-75 77 79 96-100 102 104 107-108 110-111 115 118"
-    " 120-121 124 127-128 130-131 140 143 145-147 153 157-158 186 201-204 213 218-219 222-226 228-234 247 262"
+    "x86_64": "0-3 5 7-20 22-28 32-40 44-48 51-56 60-63 72-75 77 79 96-100 102 104 107-108 110-111 115 118"
+    " 120-121 124 127-128 130-131 140 143 145-147 153 157-158 186 201-204 213 218-219 222-226 228-234 247 257 262"
     " 270-271 273-274 281 283-284 286-287 289-293 295-296 302 309 318 324 327-328 332 334-336 436 441 449 454-456",
-    "aarch64": "17 19-25 29 32 46 57-59 62-74 79-80 82-83 85-87 93-96 98-103 107-111 113-115 120-126 128-129"
+    "aarch64": "17 19-25 29 32 46 56-59 62-74 79-80 82-83 85-87 93-96 98-103 107-111 113-115 120-126 128-129"
     " 131-137 139 141 148 150 153 155-156 158 160 163 165 167-169 172-179 199 204-212 214-216 220 222 226-227"
     " 232-233 260-261 278 283 286-287 291 293 436 441 449 454-456",
 }
-"""Calls that a program which computes, waits, reads and prints may make; others ask for more than that."""
+"""Calls that a program which computes, waits, reads, prints or looks for files may make; others ask for more."""
 
 _GROUPS = {
     "namespaces": """
@@ -129,6 +129,23 @@ _GROUPS = {
         call('msgget', 68, 186, 1, 0)
         call('mq_open', 240, 180, b'@TOKEN@', 0, 0, 0)
         call('remap_file_pages', 216, 234, 0, 0, 0, 0, 0)
+    """,
+    "other processes": """
+        for who in (int('@BYSTANDER@'), 1):
+            told = ctypes.create_string_buffer(128)
+            call(f'clock_gettime({who})', 228, 113, ~who << 3 | 2, told)
+            call(f'clock_getres({who})', 229, 114, ~who << 3 | 2, told)
+            call(f'clock_nanosleep({who})', 230, 115, ~who << 3 | 2, 1, told, 0)
+            if who != os.getpid():
+                call(f'sched_getaffinity({who})', 204, 123, who, 128, told)
+    """,
+    "the user's share of signals": """
+        import signal, threading
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})
+        sent = 0
+        while sent < 1000 and libc.syscall(131 if ARM else 234, os.getpid(), threading.get_native_id(), 34) == 0:
+            sent += 1
+        print('call signals', 1 if sent < 1000 else 0)
     """,
     "terminals": """
         import array
