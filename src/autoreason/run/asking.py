@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from time import monotonic
-from typing import Any
 
 from autoreason.code.examining import Examiner, answer
 from autoreason.errors import Accepted, CallFailed, InvalidInput, ProviderFailed, Stopped
@@ -14,13 +13,12 @@ from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.models.rest import Interruptible, resting
+from autoreason.models.rest import STOPPED, Interruptible, resting
 from autoreason.run.recall import Memory
 from autoreason.run.result import Switch
 
 _LOOK_EVERY = 0.5
 _ENDING: tuple[CommandKind, ...] = ("stop", "accept")
-_STOPPED = "a person stopped the run"
 ACCEPTED = "a person accepted the text as it stands"
 
 
@@ -114,15 +112,11 @@ class Asker:
         model = self._pool.lend(request.model)
         return await self._interruptible(model.ask(request, self._on_signal))
 
-    async def _interruptible(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
-        call = Interruptible(asking)
+    async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
+        call = Interruptible()
         self._calls.add(call)
         try:
-            return await call.reply()
-        except asyncio.CancelledError:
-            if call.ended:
-                raise Stopped(_STOPPED) from None
-            raise
+            return await call.reply(asking)
         finally:
             self._calls.discard(call)
 
@@ -147,7 +141,7 @@ class Asker:
         if self.accepted:
             raise Accepted(ACCEPTED)
         if self._switch.stopped:
-            raise Stopped(_STOPPED)
+            raise Stopped(STOPPED)
         if self._out_of_reach:
             raise ProviderFailed(self._out_of_reach)
 
