@@ -83,7 +83,8 @@ class Asker:
             self._on_signal(CallStarted(request.key, request.role, request.model))
         self._journal.asked(self._run, request)
         try:
-            return await self._answer(request)
+            model = self._pool.lend(request.model)
+            return await self._interruptible(model.ask(request, self._on_signal))
         except (ProviderFailed, CallFailed, Stopped) as error:
             if self._on_signal:
                 seconds = monotonic() - started
@@ -107,10 +108,6 @@ class Asker:
         finally:
             if self._on_signal:
                 self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
-
-    async def _answer(self, request: Request) -> Reply:
-        model = self._pool.lend(request.model)
-        return await self._interruptible(model.ask(request, self._on_signal))
 
     async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
         call = Interruptible()
