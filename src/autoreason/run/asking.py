@@ -29,6 +29,7 @@ class Asker:
         self,
         run: str,
         journal: Journal,
+        memory: Memory,
         pool: ModelPool,
         purse: Purse,
         switch: Switch,
@@ -38,7 +39,7 @@ class Asker:
         self._run = run
         self._journal = journal
         self._pool = pool
-        self._memory = Memory(journal.replies(run))
+        self._memory = memory
         self._switch = switch
         self._on_signal = on_signal
         self._examiner = examiner
