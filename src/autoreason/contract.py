@@ -96,6 +96,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(found)
 
     def _length(self, text: str) -> list[Violation]:
+        if not self.min_words and not self.max_words:
+            return []
         words = count_words(text)
         if self.min_words and words < self.min_words:
             return [Violation("min_words", f"{words} words, at least {self.min_words} needed")]

@@ -71,6 +71,17 @@ def test_a_killed_holder_lets_go(journal: Journal, locks: Path) -> None:
     assert list(locks.iterdir()) == []
 
 
+def test_whatever_a_killed_holder_wrote_makes_room_for_the_next(
+    journal: Journal, locks: Path
+) -> None:
+    locks.mkdir(exist_ok=True)
+    (locks / f"{RUN}.lock").write_text('{"pid": 1}' + "?" * 9999)
+    with journal.hold(RUN):
+        who = journal.holder(RUN)
+        assert who is not None
+        assert who.pid == os.getpid()
+
+
 def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal) -> None:
     code = """
     import os, time

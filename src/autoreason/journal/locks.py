@@ -122,7 +122,9 @@ def _acquire(path: Path, deadline: float) -> int | None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _still_there(lock, path):
-                os.ftruncate(lock, 0)
+                # A fresh file is left alone: one that was emptied may be put on the disk as it is closed.
+                if os.fstat(lock).st_size:
+                    os.ftruncate(lock, 0)
                 return lock
         except BlockingIOError:
             if time.monotonic() > deadline:

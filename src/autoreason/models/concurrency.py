@@ -57,7 +57,8 @@ class Gate:
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         try:
-            await turn
+            with resting():
+                await turn
         except asyncio.CancelledError:
             # Given a place and cancelled in the same moment: the place goes to the next.
             if not turn.cancelled():
@@ -122,8 +123,7 @@ class Limited:
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request when there is a place for it."""
-        with resting():
-            await self._gate.enter()
+        await self._gate.enter()
         try:
             reply = await self._model.ask(request, on_signal)
             self._gate.widen()

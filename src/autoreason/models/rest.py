@@ -3,47 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import Any
 
+from autoreason.errors import Stopped
 from autoreason.exchange import Reply
+
+STOPPED = "a person stopped the run"
 
 
 class Interruptible:
     """A call that can be ended at no loss while it rests."""
 
-    def __init__(self, asking: Coroutine[Any, Any, Reply]) -> None:
-        self.ended = False
-        """Whether it was ended while it rested."""
-        self._rests = 0
-        context = copy_context()
-        context.run(_THIS.set, self)
-        # Tasks that a model starts on the way belong to the same call: they inherit the context.
-        self._task = asyncio.create_task(asking, context=context)
+    def __init__(self) -> None:
+        self.rests = 0
+        """In how many places it only waits now."""
+        self._task: asyncio.Task[Any] | None = None
+        self._ended = False
 
-    async def reply(self) -> Reply:
-        """What comes of it; nobody else waits, so whoever is cancelled here cancels the call."""
+    async def reply(self, asking: Awaitable[Reply]) -> Reply:
+        """What comes of it, or `Stopped` where it was ended while it rested."""
+        self._task = task = asyncio.current_task()
+        assert task is not None
+        cancelled = task.cancelling()
+        # Tasks that a model starts on the way belong to the same call: they inherit the context.
+        before = _THIS.set(self)
         try:
-            return await self._task
+            return await asking
         except asyncio.CancelledError:
-            self._task.cancel()
+            # Whoever else cancelled the task meanwhile has the last word.
+            if self._ended and task.cancelling() == cancelled + 1:
+                raise Stopped(STOPPED) from None
             raise
+        finally:
+            _THIS.reset(before)
+            if self._ended:
+                task.uncancel()
 
     def end_rest(self) -> None:
         """End it, unless a request is on its way."""
-        if self._rests:
-            self.ended = True
+        if self.rests and self._task and not self._ended:
+            self._ended = True
             self._task.cancel()
-
-    @contextmanager
-    def _resting(self) -> Iterator[None]:
-        self._rests += 1
-        try:
-            yield
-        finally:
-            self._rests -= 1
 
 
 _THIS: ContextVar[Interruptible | None] = ContextVar("call", default=None)
@@ -56,5 +59,8 @@ def resting() -> Iterator[None]:
     if call is None:
         yield
         return
-    with call._resting():
+    call.rests += 1
+    try:
         yield
+    finally:
+        call.rests -= 1

@@ -79,8 +79,10 @@ class PromptSet:
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
         template = _compiled(self.sources[name])
-        # Jinja's own `render` copies its globals every time; our prompts use none.
-        context = template.new_context(variables, shared=True)
+        # Jinja's own `render` goes through its globals every time; our prompts use none.
+        context = _environment().context_class(
+            _environment(), variables, template.name, template.blocks
+        )
         return "".join(template.root_render_func(context)).strip()
 
     def compile_all(self) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from time import monotonic
-from typing import Any
 
 from autoreason.code.examining import Examiner, answer
 from autoreason.errors import Accepted, CallFailed, InvalidInput, ProviderFailed, Stopped
@@ -14,13 +13,12 @@ from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.models.rest import Interruptible, resting
+from autoreason.models.rest import STOPPED, Interruptible, resting
 from autoreason.run.recall import Memory
 from autoreason.run.result import Switch
 
 _LOOK_EVERY = 0.5
 _ENDING: tuple[CommandKind, ...] = ("stop", "accept")
-_STOPPED = "a person stopped the run"
 ACCEPTED = "a person accepted the text as it stands"
 
 
@@ -31,6 +29,7 @@ class Asker:
         self,
         run: str,
         journal: Journal,
+        memory: Memory,
         pool: ModelPool,
         purse: Purse,
         switch: Switch,
@@ -40,7 +39,7 @@ class Asker:
         self._run = run
         self._journal = journal
         self._pool = pool
-        self._memory = Memory(journal.replies(run))
+        self._memory = memory
         self._switch = switch
         self._on_signal = on_signal
         self._examiner = examiner
@@ -85,7 +84,8 @@ class Asker:
             self._on_signal(CallStarted(request.key, request.role, request.model))
         self._journal.asked(self._run, request)
         try:
-            return await self._answer(request)
+            model = self._pool.lend(request.model)
+            return await self._interruptible(model.ask(request, self._on_signal))
         except (ProviderFailed, CallFailed, Stopped) as error:
             if self._on_signal:
                 seconds = monotonic() - started
@@ -110,19 +110,11 @@ class Asker:
             if self._on_signal:
                 self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
-    async def _answer(self, request: Request) -> Reply:
-        model = self._pool.lend(request.model)
-        return await self._interruptible(model.ask(request, self._on_signal))
-
-    async def _interruptible(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
-        call = Interruptible(asking)
+    async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
+        call = Interruptible()
         self._calls.add(call)
         try:
-            return await call.reply()
-        except asyncio.CancelledError:
-            if call.ended:
-                raise Stopped(_STOPPED) from None
-            raise
+            return await call.reply(asking)
         finally:
             self._calls.discard(call)
 
@@ -147,7 +139,7 @@ class Asker:
         if self.accepted:
             raise Accepted(ACCEPTED)
         if self._switch.stopped:
-            raise Stopped(_STOPPED)
+            raise Stopped(STOPPED)
         if self._out_of_reach:
             raise ProviderFailed(self._out_of_reach)
 

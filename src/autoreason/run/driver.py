@@ -27,7 +27,7 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import OnSignal, is_model
-from autoreason.journal import CommandKind, Journal
+from autoreason.journal import CommandKind, Journal, RecordedReply
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -82,7 +82,7 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        return await _Drive(run, journal, task, settings, prompts, [], on_event).go(
+        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event).go(
             pool, on_signal, switch, examiner
         )
 
@@ -115,8 +115,8 @@ async def resume(
         changed = replace(settings, **{**_second_chance(story, settings), **(changes or {})})
         told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
-        memory = Memory(journal.replies(run))
-        retold = await retell(task, changed, prompts, told, memory)
+        replies = journal.replies(run)
+        retold = await retell(task, changed, prompts, told, Memory(replies))
         if retold.difference and changes:
             raise InvalidInput(
                 f"run {run} cannot go on with these changes ({retold.difference}); "
@@ -137,7 +137,7 @@ async def resume(
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, told, on_event)
+        drive = _Drive(run, journal, task, changed, prompts, told, replies, on_event)
         return await drive.go(pool, on_signal, switch, examiner)
 
 
@@ -164,6 +164,7 @@ class _Drive:
         settings: Settings,
         prompts: PromptSet,
         recorded: Sequence[AnyEvent],
+        replies: Mapping[str, RecordedReply],
         on_event: OnEvent | None,
     ) -> None:
         self._run = run
@@ -171,6 +172,7 @@ class _Drive:
         self._task = task
         self._settings = settings
         self._prompts = prompts
+        self._replies = replies
         self._on_event = on_event
         self._tell = Teller(recorded, lambda event: journal.append(run, event), on_event)
 
@@ -193,7 +195,14 @@ class _Drive:
                 examiner = OnCall(self._settings)
                 exits.push_async_callback(examiner.close)
             asker = Asker(
-                self._run, self._journal, pool, purse, switch or Switch(), on_signal, examiner
+                self._run,
+                self._journal,
+                Memory(self._replies),
+                pool,
+                purse,
+                switch or Switch(),
+                on_signal,
+                examiner,
             )
             venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
             strategy = made(kind_of(self._settings), venue)
@@ -211,9 +220,9 @@ class _Drive:
     def _purse(self) -> Purse:
         """What may still be spent; everything paid before, by whomever, counts."""
         purse = Purse(self._settings.budget)
-        for call in self._journal.calls(self._run):
-            if is_model(call.request.role):
-                purse.carry(call.reply, purse.bound(call.request, rates(call.request.model)))
+        for request, reply in self._replies.values():
+            if is_model(request.role):
+                purse.carry(reply, purse.bound(request, rates(request.model)))
         return purse
 
     async def _hold(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:

@@ -127,13 +127,12 @@ def _disowned(ranking: Ranking, before: str, after: str) -> bool:
     if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
         return True
     where = _places(ranking)
-    return any(
-        _mentions(said, where) and (marks_gainsay(said, where) or speaks_against(said, where))
-        for said, speaks_against in (
-            (after.translate(_NO_BRACKETS), _gainsays),
-            (before.translate(_NO_BRACKETS), _outvotes),
-        )
-    )
+    for said, speaks_against in ((after, _gainsays), (before, _outvotes)):
+        if _mentions(said, where):
+            plain = said.translate(_NO_BRACKETS)
+            if marks_gainsay(plain, where) or speaks_against(plain, where):
+                return True
+    return False
 
 
 def _mentions(text: str, where: Mapping[str, int]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from hashlib import blake2b
-from itertools import count
 
 
 def draw(seed: int, purpose: str) -> random.Random:
@@ -12,8 +11,9 @@ def draw(seed: int, purpose: str) -> random.Random:
     return random.Random(f"{seed}/{purpose}")
 
 
-def boundary(seed: int, purpose: str, *texts: str) -> str:
+def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
     """A mark that no text between its lines contains and no author could have foreseen."""
-    drawn = (blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8) for attempt in count())
-    marks = (one.hexdigest() for one in drawn)
-    return next(mark for mark in marks if not any(mark in text for text in texts))
+    mark = blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8).hexdigest()
+    if any(mark in text for text in texts):
+        return boundary(seed, purpose, *texts, attempt=attempt + 1)
+    return mark

@@ -46,7 +46,7 @@ _SIGNS = (
         |synthesis\ (?:notes|rationale|approach))\b[^\n]{0,80}""",
     ),
     _sign(
-        "critique, critic, reviewer",
+        "criti, reviewer",
         r"""\b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
@@ -69,7 +69,7 @@ _SIGNS = (
         (?:version|draft|text|document|proposal)s?\b[^\n.]{0,60}""",
     ),
     _sign(
-        "fix, address, change, was, revised, added, removed",
+        "*, _, (, [",
         # Only where a row of signs begins: from every one of them, the row would be walked again.
         r"""(?<![*_(\[])[*_(\[]++[ \t]*+(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
         \s*:[^\n)\]]{0,60}""",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -12,16 +14,17 @@ class Thinking:
         self.reasoning: list[str] = []
         self.text: list[str] = []
         self._held = ""
-        self._take = self._before
+        # Not bound to this object: it would hold itself, and every reply would wait for the collector.
+        self._take: Callable[[Thinking, str], str] = Thinking._before
 
     def feed(self, piece: str) -> str:
         """Take a piece of the answer; give what of it is text."""
-        return self._take(piece)
+        return self._take(self, piece)
 
     def end(self) -> None:
         """No more pieces: what was held back was not the start of a mark after all."""
         held, self._held = self._held, ""
-        (self.reasoning if self._take == self._within else self.text).append(held)
+        (self.reasoning if self._take is Thinking._within else self.text).append(held)
 
     def _before(self, piece: str) -> str:
         self._held += piece
@@ -30,9 +33,9 @@ class Thinking:
             return ""
         held, self._held = self._held, ""
         if start.startswith(_OPEN):
-            self._take = self._within
+            self._take = Thinking._within
             return self._within(start[len(_OPEN) :])
-        self._take = self._after
+        self._take = Thinking._after
         return self._after(held)
 
     def _within(self, piece: str) -> str:
@@ -45,7 +48,7 @@ class Thinking:
             return ""
         self.reasoning.append(thought)
         self._held = ""
-        self._take = self._past
+        self._take = Thinking._past
         return self._past(rest)
 
     def _past(self, piece: str) -> str:
@@ -53,7 +56,7 @@ class Thinking:
         text = piece.lstrip()
         if not text:
             return ""
-        self._take = self._after
+        self._take = Thinking._after
         return self._after(text)
 
     def _after(self, piece: str) -> str:
