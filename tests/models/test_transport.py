@@ -30,6 +30,14 @@ KEY = "sk-very-secret-0123456789"
 
 @pytest.fixture
 async def transport() -> AsyncIterator[Transport]:
+    """One with patience for a busy machine."""
+    made = Transport(Limits(connect=20, total=20, first_byte=20, stall=20))
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def hurried() -> AsyncIterator[Transport]:
     """One with little patience."""
     made = Transport(Limits(connect=2, total=0.5, first_byte=0.5, stall=0.2))
     yield made
@@ -157,47 +165,47 @@ def test_nothing_is_imported_before_the_first_call() -> None:
 
 
 async def test_a_plain_call_that_takes_too_long_is_a_timeout(
-    provider: FakeProvider, transport: Transport
+    provider: FakeProvider, hurried: Transport
 ) -> None:
     provider.will(Answer(delay=30))
     with pytest.raises(
         CallFailed, match=r"acme took too long: no whole reply within 0\.5"
     ) as caught:
-        await transport.fetch(call_to(provider))
+        await hurried.fetch(call_to(provider))
     assert caught.value.failure is Failure.TIMEOUT
 
 
 async def test_a_stream_that_never_starts_is_a_timeout(
-    provider: FakeProvider, transport: Transport
+    provider: FakeProvider, hurried: Transport
 ) -> None:
     provider.will(Answer(delay=30))
     with pytest.raises(CallFailed, match=r"no reply within 0\.5 seconds") as caught:
-        await payloads(transport, call_to(provider, stream=True))
+        await payloads(hurried, call_to(provider, stream=True))
     assert caught.value.failure is Failure.TIMEOUT
 
 
 @pytest.mark.parametrize(("stall_after", "limit"), [(0, "0.5"), (2, "0.2")])
 async def test_a_stream_that_goes_silent_is_a_timeout(
-    provider: FakeProvider, transport: Transport, stall_after: int, limit: str
+    provider: FakeProvider, hurried: Transport, stall_after: int, limit: str
 ) -> None:
     provider.will(Answer(stall_after=stall_after))
     with pytest.raises(CallFailed, match=f"nothing came for {limit} seconds") as caught:
-        await payloads(transport, call_to(provider, stream=True))
+        await payloads(hurried, call_to(provider, stream=True))
     assert caught.value.failure is Failure.TIMEOUT
 
 
 async def test_a_stream_may_take_longer_in_all_than_it_may_be_silent(
-    provider: FakeProvider, transport: Transport
+    provider: FakeProvider, hurried: Transport
 ) -> None:
     provider.will(Answer(pace=0.1))
-    assert len(await payloads(transport, call_to(provider, stream=True))) == 8
+    assert len(await payloads(hurried, call_to(provider, stream=True))) == 8
 
 
 async def test_a_reader_who_takes_its_time_is_not_a_silent_server(
-    provider: FakeProvider, transport: Transport
+    provider: FakeProvider, hurried: Transport
 ) -> None:
     received: list[bytes] = []
-    async with aclosing(transport.stream(call_to(provider, stream=True))) as arriving:
+    async with aclosing(hurried.stream(call_to(provider, stream=True))) as arriving:
         async for payload in arriving:
             received.append(payload)
             await asyncio.sleep(0.1)

@@ -28,8 +28,8 @@ ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5
 
 @pytest.fixture
 async def opened(provider: FakeProvider) -> AsyncIterator[Opened]:
-    """Opens models of the fake provider that share one transport with little patience."""
-    transport = Transport(Limits(total=2, first_byte=2, stall=0.3))
+    """Opens models of the fake provider that share one transport with no more patience than a busy machine takes."""
+    transport = Transport(Limits(total=20, first_byte=20, stall=2))
 
     def opening(address: str) -> WireModel:
         known = PROVIDERS[address.partition("/")[0]]
