@@ -128,7 +128,7 @@ def solve(problems: Path, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
-    from autoreason.cli.solved import check_folder
+    from autoreason.cli.solved import check_folder, try_folder
     from autoreason.prompts import load
 
     settings = _settings(values)
@@ -137,6 +137,8 @@ def solve(problems: Path, **values: Any) -> int:
     check_folder(values["report"])
     chosen.require_positive(values, ("limit",))
     chosen.require_limits(values["time_limit"], values["memory_limit"])
+    if not values["dry_run"]:
+        try_folder(values["report"])
     with _on_disk(problems) as path:
         work = _dry_run if values["dry_run"] else _begin
         return work(path, settings, prompts, values)
