@@ -19,6 +19,8 @@ from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.code.stage import program
 
+from autoreason.examiner.client import ExaminerClient
+
 __all__ = ["examiner", "writes"]
 
 MODEL = ("-m", "echo/echo", "--seed", "7")
@@ -374,7 +376,7 @@ def _real(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
     if not sys.platform.startswith("linux"):
         pytest.skip("needs the sandbox of Linux")
-    monkeypatch.delitem(sys.modules, "autoreason.examiner.client")
+    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient", ExaminerClient)
 
 
 @pytest.mark.usefixtures("_real")
