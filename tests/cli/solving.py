@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
@@ -65,10 +63,8 @@ def _lines(source: Path | str) -> list[str]:
 @pytest.fixture
 def examiner(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpClient]:
     """In place of the process that knows the tests."""
-    module = ModuleType("autoreason.examiner.client")
     client = type("Client", (MadeUpClient,), {"opened": []})
-    module.ExaminerClient = client  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "autoreason.examiner.client", module)
+    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient", client)
     return client
 
 

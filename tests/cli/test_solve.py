@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Shell
@@ -16,10 +19,13 @@ from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.code.stage import program
 
+from autoreason.examiner.client import ExaminerClient
+
 __all__ = ["examiner", "writes"]
 
 MODEL = ("-m", "echo/echo", "--seed", "7")
 Script = Callable[[Written], None]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 
 @pytest.fixture(autouse=True)
@@ -264,6 +270,21 @@ def test_limits_and_unsafe_reach_the_examiner(
         (("-o", "x.py", "--limit", "1", "--repeats", "2"), "--output is for one program"),
         (("-o", "x.py", "--limit", "1", "--strategy", "all"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
+        (("--report", "full/file"), "full/file is a file; name a new folder for --report"),
+        (("--report", "full/file/x"), "full/file is a file; name a new folder for --report"),
+        (("--report", "gone"), "cannot make gone: File exists; name another folder for --report"),
+        (("--report", "x" * 300), "File name too long; name another folder for --report"),
+        pytest.param(
+            ("--report", "/proc/x/y"),
+            "cannot make /proc/x: No such file or directory; name another folder for --report",
+            marks=LINUX,
+        ),
+        pytest.param(
+            ("--report", "/proc/self/map_files/x"), "name another folder for --report", marks=LINUX
+        ),
+        (("-o", "full/file/x.py"), "no folder "),
+        (("-o", "x" * 300), "File name too long; choose another --output"),
+        pytest.param(("-o", "/proc/x.py"), "cannot write to /proc/x.py", marks=LINUX),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_writes_nothing(
@@ -271,10 +292,59 @@ def test_what_cannot_be_used_is_one_sentence_and_writes_nothing(
 ) -> None:
     (inside.folder / "full").mkdir()
     inside.write("full/file", "in the way")
-    refused = inside("solve", some(inside, 3), *MODEL, *arguments)
+    (inside.folder / "gone").symlink_to("nowhere")
+    problems, before = some(inside, 3), sorted(inside.folder.rglob("*"))
+    refused = inside("solve", problems, *MODEL, *arguments)
     assert refused.status == 2, refused
     assert said in refused.sentence
-    assert not inside.journal_exists
+    assert sorted(inside.folder.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to this user")
+@pytest.mark.parametrize(("option", "name"), [("--report", "x"), ("--report", "."), ("-o", "x.py")])
+def test_a_folder_that_is_closed_is_noticed_before_anything_is_asked(
+    inside: Inside, option: str, name: str
+) -> None:
+    problems = some(inside, 1)
+    closed = inside.folder / "closed"
+    for mode in (0o555, 0o000):
+        closed.mkdir(mode, exist_ok=True)
+        closed.chmod(mode)
+        try:
+            refused = inside("solve", problems, *MODEL, option, str(closed / name))
+        finally:
+            closed.chmod(0o755)
+        assert refused.status == 2
+        assert str(closed) in refused.err
+        assert not inside.journal_exists
+
+
+def test_a_report_is_only_tried_out_at_first_and_a_dry_run_makes_nothing(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("solve", some(inside, 1), *MODEL, "--report", "a/b", "-o", "x.py")
+    made: list[str] = []
+    mkdir = Path.mkdir
+
+    def noted(path: Path, *args: Any, **kwargs: Any) -> None:
+        made.append(path.name)
+        mkdir(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "mkdir", noted)
+    assert inside(*asked, "--dry-run").status == 0
+    assert made == []
+    assert inside(*asked, "--difficulty", "odd").status == 2
+    assert "b" in made
+    assert not (inside.folder / "a").exists()
+
+
+def test_a_program_and_the_record_may_lie_in_the_folder_of_the_report(inside: Inside) -> None:
+    (inside.folder / "out").mkdir()
+    places = ("--report", "out", "-o", "out/solution.py", "--journal", "out/journal.db")
+    said = inside("solve", some(inside, 1), *MODEL, *places)
+    assert said.status == 0, said.err
+    assert (inside.folder / "out" / "report.md").exists()
+    assert (inside.folder / "out" / "solution.py").exists()
 
 
 def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Inside) -> None:
@@ -306,7 +376,7 @@ def _real(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
     if not sys.platform.startswith("linux"):
         pytest.skip("needs the sandbox of Linux")
-    monkeypatch.delitem(sys.modules, "autoreason.examiner.client")
+    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient", ExaminerClient)
 
 
 @pytest.mark.usefixtures("_real")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 from tests.code.stage import PROBLEM
 
@@ -56,12 +57,34 @@ def test_a_crash_shows_the_end_of_its_traceback() -> None:
     assert 2000 < len(said) < 4000
 
 
-def test_a_time_limit_shows_the_limit_and_the_time() -> None:
-    slow = Trial(number=1, verdict=CodeVerdict.TIME_LIMIT, seconds=2.04, wall=2.31, input="9")
-    assert (
-        "time limit: stopped after 2.0 s of processor time and 2.3 s by the clock, 2 s are allowed"
-        in told(slow)
+@pytest.mark.parametrize("verdict", CodeVerdict)
+def test_nothing_that_was_measured_is_told(verdict: CodeVerdict) -> None:
+    once = Trial(number=1, verdict=verdict, seconds=2.04, wall=2.31, memory=77_000_000, input="9")
+    assert told(once) == told(replace(once, seconds=2.91, wall=6.8, memory=99_000_000))
+
+
+def test_a_time_limit_shows_the_limit_and_not_how_far_the_program_came() -> None:
+    slow = Trial(
+        number=1,
+        verdict=CodeVerdict.TIME_LIMIT,
+        input="9",
+        expected="3",
+        got="1\n2\n",
+        trace="step 2 of 9",
     )
+    assert told(slow, total=1) == (
+        "0 of 1 tests passed.\n\nTest 1: time limit: 2 s of processor time are allowed, and by the "
+        "clock little more than three times that.\nInput:\n9\nExpected:\n3"
+    )
+
+
+def test_a_memory_limit_shows_where_it_was_hit_and_not_how_far_the_program_came() -> None:
+    greedy = Trial(
+        number=1, verdict=CodeVerdict.MEMORY_LIMIT, got="1\n2\n", trace="line 3\nMemoryError"
+    )
+    said = told(greedy)
+    assert "Got" not in said
+    assert said.endswith("Traceback:\nline 3\nMemoryError")
 
 
 def test_memory_and_output_limits_are_named() -> None:

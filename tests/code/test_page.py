@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.code.solved import WRONG, Verdicts, assignments, set_of, solved
 
+from autoreason.assignment import Assignment
 from autoreason.code.page import files, write
 from autoreason.code.report import solve_report
 from autoreason.errors import InvalidInput
+from autoreason.task import without_controls
 
 TOLD = [
     *set_of({"single": [True, False, False], "tournament": [True, True, False]}),
@@ -67,6 +72,29 @@ def test_the_picture_shows_every_rate_that_is_known() -> None:
     told = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
     assert "tournament, easy: 67 % (21 to 94)" in told
     assert not any(text and text.startswith("tournament, hard") for text in told)
+
+
+@given(st.text(), st.text(), st.text())
+@example("hard\x1b[31m", "a\x1b]0;b\x07\u009b", "line 2: \x1b[2J")
+@example("hard\r\n| x |\n", "a\n\n# b", "line 2: a\nb")
+@example("\ufffe", "\uffff", "\x00")
+def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str) -> None:
+    told = [
+        solved("p1", difficulty="easy"),
+        solved("p2", difficulty=tier, private=Verdicts.SANDBOX_ERROR, reason=name, detail=name),
+    ]
+    problems = (
+        *assignments(1),
+        Assignment(id=name, statement=name, difficulty=tier, remark=broken),
+    )
+    found = files(solve_report(told, problems, broken=[broken]), told, problems, ABOUT)
+    for path in ("report.md", "units.csv", "rates.svg"):
+        assert without_controls(found[path]) == found[path]
+    ElementTree.fromstring(found["rates.svg"])
+    json.loads(found["report.json"])
+    usual = {line[:2] for line in made()["report.md"].splitlines()}
+    assert {line[:2] for line in found["report.md"].splitlines()} <= usual
+    assert len(list(csv.reader(io.StringIO(found["units.csv"])))) == 3
 
 
 def test_programs_lie_by_problem_whatever_its_name(tmp_path: Path) -> None:

@@ -91,9 +91,23 @@ async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> No
     assert msgspec.json.encode(examined)
 
 
-async def test_an_answer_that_the_checker_cannot_read_is_wrong(examiner: Examiner) -> None:
-    checker = "def check(input, output, expected): return sum(map(int, output.split())) == 6"
-    examined = await examiner.examine(in_any_order(checker), "print('junk')", "public")
+@pytest.mark.parametrize(
+    ("checker", "placeholder"),
+    [
+        ("return sum(map(int, output.split())) == 6", "1 2 3"),
+        ("return bool(output) and sum(map(int, output.split())) == 6", ""),
+        ("return sum(map(int, output.split())) == 6 if output else 'nothing printed'", ""),
+    ],
+)
+async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
+    examiner: Examiner, checker: str, placeholder: str
+) -> None:
+    problem = adding(
+        checker="special",
+        checker_program=f"def check(input, output, expected): {checker}",
+        public_tests=(Example(input="x", output=placeholder),),
+    )
+    examined = await examiner.examine(problem, "print('junk')", "public")
     assert examined.verdict is CodeVerdict.WRONG_ANSWER
     assert examined.failed is not None
     assert examined.failed.difference == "the checker cannot read this answer"

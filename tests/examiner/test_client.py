@@ -139,6 +139,10 @@ async def test_a_part_of_a_set_is_a_set_of_its_own(source: Path) -> None:
 async def test_what_cannot_be_used_is_refused_in_a_sentence(source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no file"):
         await ExaminerClient.open(tmp_path / "none.json")
+    long = tmp_path / "long.json"
+    long.write_text(f'{{"id": "long", "statement": {"9" * 5000}}}')
+    with pytest.raises(InvalidInput, match=r"long.json holds a number too large to be read"):
+        await ExaminerClient.open(long)
     with pytest.raises(InvalidInput, match="not kept here"):
         await ExaminerClient.open("0" * 64)
     with pytest.raises(InvalidInput, match="no problem 'other' in this set"):

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autoreason.problems.comparing import Checker, Comparison, compare
 
@@ -191,7 +192,33 @@ def test_without_a_tolerance_digits_count() -> None:
 def test_words_match_in_any_case_where_the_problem_says_so() -> None:
     assert accepts("Alice YES", "ALICE yes", ANY_CASE)
     assert not accepts("Alice", "Bob", ANY_CASE)
-    assert not accepts("x1", "X1", ANY_CASE)
+    for word in ("YES!", "yes2", "a-B", "(No)", "Straße", "ÉTÉ", "x_1"):
+        for how in (ANY_CASE, replace(ANY_CASE, checker="float")):
+            assert accepts(word, word.swapcase(), how)
+            assert not accepts(word, word.swapcase() + "x", how)
+        assert not accepts(word, word.swapcase(), TOKENS)
+
+
+@steady
+@given(words)
+def test_any_case_changes_nothing_but_case(tokens: list[str]) -> None:
+    answer = " ".join(tokens)
+    for checker in ("tokens", "float"):
+        how = Comparison(checker=checker)
+        assert accepts(answer, answer.swapcase(), replace(how, ignore_case=True))
+        for got in (f"{answer} 7", f"{answer}7", answer[1:]):
+            if got.lower() == got:
+                alike = accepts(answer, got, replace(how, ignore_case=True))
+                assert alike == accepts(answer, got, how)
+
+
+def test_numbers_stay_numbers_in_any_case() -> None:
+    how = replace(ANY_CASE, checker="float")
+    assert accepts("1e3", "1000", how)
+    assert accepts("1E3 Yes!", "1e3 yes!", how)
+    assert accepts("0.5", ".5", how)
+    assert not accepts("0.5", ".5", ANY_CASE)
+    assert not accepts("7", "8", how)
 
 
 def test_exact_means_every_character_but_the_last_line_end() -> None:

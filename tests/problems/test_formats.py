@@ -23,6 +23,8 @@ from autoreason.problems.problem import comparison
 from autoreason.problems.sets import ProblemSet, digest_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+LONG = json.dumps(own(id=0)).replace("0", "9" * 5000, 1)
+"""A problem whose id is an integer that Python does not read."""
 
 
 def lines(*records: Any) -> str:
@@ -120,6 +122,15 @@ def test_a_line_that_is_not_utf_8_is_told(read: Any) -> None:
     assert str(found.broken[0]) == "line 1: this is not UTF-8 text; save it so"
 
 
+def test_a_line_with_too_large_a_number_is_left_out_and_told(read: Any) -> None:
+    for text in (f"{LONG}\n{json.dumps(own())}", f"{json.dumps(own())}\n{LONG}"):
+        found = read(text)
+        assert len(found.problems) == 1
+        [broken] = found.broken
+        assert broken.line == text.splitlines().index(LONG) + 1
+        assert broken.reason == "this holds a number too large to be read; shorten it"
+
+
 def test_entries_of_a_list_are_counted_as_such(read: Any) -> None:
     found = read(json.dumps([own(), 3, own()]), "list.json")
     assert [str(broken).partition(":")[0] for broken in found.broken] == ["entry 2", "entry 3"]
@@ -139,7 +150,13 @@ def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
         ('{"id": "x",\n "statement": }', "one.json", "is not valid JSON at line 2"),
         (b'{"id": "\xff"}', "one.json", "is not valid JSON (it is not UTF-8 text)"),
         ("[" * 100_000, "one.json", "(it is nested too deeply)"),
-        ("3", "one.json", "is not valid JSON"),
+        ("3", "one.json", "one.json holds no JSON object; give one for each problem"),
+        (LONG, "one.json", "one.json holds a number too large to be read; shorten it"),
+        (f"[{LONG}]", "list.json", "list.json holds a number too large to be read; shorten it"),
+        (LONG, "one.jsonl", "one.jsonl: this holds a number too large to be read; shorten it"),
+        ('{"id": 1e999}', "one.json", "holds a number too large to be read"),
+        (f"{LONG}\n, {{", "one.json", "holds a number too large to be read"),
+        (f'{{"id": }}\n{LONG}', "one.json", "is not valid JSON at line 1"),
         ("# Problems\nnone\n", "set.md", "holds no usable problem; the first: line 1: "),
         (b"\xff\xfe\x00\n\xff", "set.jsonl", "not UTF-8 text"),
         (gzip.compress(b"{}", mtime=0), "set.jsonl.gz", "set.jsonl.gz is compressed; unpack it"),

@@ -109,13 +109,33 @@ def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
+    try:
+        _try_output(path, option)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write to {path}: {error.strerror}; choose another {option}"
+        ) from None
+
+
+def _try_output(path: Path, option: str) -> None:
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
-    folder = _target(path).parent
-    if not _is_a_stream(path) and not folder.is_dir():
-        raise InvalidInput(f"no folder {folder} for {option}; make it first")
-    if not os.access(path if _is_a_stream(path) else folder, os.W_OK):
-        raise InvalidInput(f"cannot write to {path}; choose another {option}")
+    if _is_a_stream(path):
+        if not os.access(path, os.W_OK):
+            raise InvalidInput(f"cannot write to {path}; choose another {option}")
+        return
+    target = _target(path)
+    if not target.parent.is_dir():
+        raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
+    # Only trying tells for certain; whoever is allowed everything still cannot write everywhere.
+    handle, name = _beside(target)
+    os.close(handle)
+    Path(name).unlink()
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    """A temporary file in the same folder."""
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
 def write(path: Path, text: str) -> None:
@@ -140,7 +160,7 @@ def _is_a_stream(path: Path) -> bool:
 
 def _write_atomically(path: Path, body: bytes) -> None:
     """All of it or nothing: a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = _beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(body)

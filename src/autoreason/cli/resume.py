@@ -38,7 +38,8 @@ def resume(run: str | None, **values: Any) -> int:
     """Go on with a run that paused or was killed.
 
     RUN is a run's name or a part of it; without one, the newest that is not finished. What is
-    recorded is not asked for again, and what was spent still counts.
+    recorded is not asked for again, and what was spent on it still counts; calls that were under way
+    when a run was killed do not, and are asked again.
 
     \b
       autoreason resume

@@ -162,6 +162,7 @@ def _write_report(row: RunRow, story: Story, folder: Path) -> None:
         raise InvalidInput(
             f"run {row.id} has solved no problems yet; --report is for `autoreason solve`"
         )
+    solved.check_folder(folder)
     solved.write_report(result_of(row, story), solved.report_of(story), folder)
     click.echo(f"written to {folder}", err=True)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +126,8 @@ def solve(problems: Path, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
-    from autoreason.cli.solved import check_folder
+    from autoreason.cli.piped import on_disk
+    from autoreason.cli.solved import check_folder, try_folder
     from autoreason.prompts import load
 
     settings = _settings(values)
@@ -137,23 +136,11 @@ def solve(problems: Path, **values: Any) -> int:
     check_folder(values["report"])
     chosen.require_positive(values, ("limit",))
     chosen.require_limits(values["time_limit"], values["memory_limit"])
-    with _on_disk(problems) as path:
+    if not values["dry_run"]:
+        try_folder(values["report"])
+    with on_disk(problems) as path:
         work = _dry_run if values["dry_run"] else _begin
         return work(path, settings, prompts, values)
-
-
-@contextmanager
-def _on_disk(problems: Path) -> Iterator[Path]:
-    """The file that is meant; what comes in on standard input is one for as long as this lasts."""
-    if str(problems) != "-":
-        yield problems
-        return
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
-        path = Path(folder, "standard input")
-        path.write_bytes(sys.stdin.buffer.read())
-        yield path
 
 
 def _settings(values: dict[str, Any]) -> Settings:

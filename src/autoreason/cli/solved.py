@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +35,46 @@ _LEVELS = {
 
 
 def check_folder(folder: Path | None) -> None:
-    """Find out before anything is spent that a report can be written where it should go."""
+    """Refuse a folder for the report that is of no use, as far as looking tells."""
     if folder is None:
         return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} is not empty; name a new folder for --report")
-    above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-    if not os.access(above, os.W_OK):
-        raise InvalidInput(f"cannot write to {above}; choose another folder for --report")
+    with _usable(folder):
+        above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+        if not above.is_dir():
+            raise InvalidInput(f"{above} is a file; name a new folder for --report")
+        if folder.exists() and any(folder.iterdir()):
+            raise InvalidInput(f"{folder} is not empty; name a new folder for --report")
+
+
+def try_folder(folder: Path | None) -> None:
+    """Find out before anything is spent that a report can be written: make the folder, and take it away again."""
+    if folder is None:
+        return
+    import tempfile
+
+    with _usable(folder):
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
+        made = []
+        try:
+            for each in reversed(new):
+                each.mkdir()
+                made.append(each)
+            with tempfile.NamedTemporaryFile(dir=folder):
+                pass
+        finally:
+            for each in reversed(made):
+                each.rmdir()
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or folder
+        raise InvalidInput(
+            f"cannot make {place}: {error.strerror}; name another folder for --report"
+        ) from None
 
 
 def end(result: Result, manner: Manner, console: Console, seconds: float) -> int:
@@ -151,12 +184,10 @@ def report_of(story: Story) -> SolveReport:
     )
 
 
-def write_report(result: Result, report: SolveReport, folder: Path | None) -> None:
-    """The report as files, into a folder that is new or empty."""
+def write_report(result: Result, report: SolveReport, folder: Path) -> None:
+    """The report as files."""
     from autoreason.code.page import files, write
 
-    check_folder(folder)
-    assert folder is not None
     story = result.story
     assigned = story.task.assignments if story.task else ()
     write(folder, files(report, story.solved, assigned, _about(result, report)))

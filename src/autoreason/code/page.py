@@ -17,6 +17,7 @@ from autoreason.code.report import SolveReport
 from autoreason.code.tables import Table, called, conclusion, stated, tables
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
+from autoreason.task import without_controls
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
@@ -66,13 +67,16 @@ def markdown(report: SolveReport, about: Mapping[str, str]) -> str:
     """The whole report as a page."""
     parts = [
         "# Programs",
-        f"**{stated(report)}**",
-        "\n".join(f"- {label}: {text}" for label, text in about.items()),
+        f"**{_line(stated(report))}**",
+        "\n".join(f"- {label}: {_line(text)}" for label, text in about.items()),
         "![Share of problems solved](rates.svg)",
     ]
     for table in tables(report):
         parts += [f"## {table.title}", _markdown(table)]
-    parts += ["## Left out", "\n".join(f"- {each}" for each in report.left_out) or "Nothing."]
+    parts += [
+        "## Left out",
+        "\n".join(f"- {_line(str(each))}" for each in report.left_out) or "Nothing.",
+    ]
     parts += ["## How to read it", _NOTES.strip()]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -112,15 +116,20 @@ def _markdown(table: Table) -> str:
     return "\n".join(f"| {' | '.join(map(_escaped, row))} |" for row in [*lines, *table.rows])
 
 
+def _line(text: str) -> str:
+    """A text that may come from a problem, in one line."""
+    return " ".join(without_controls(text).split())
+
+
 def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
+    return _line(cell).replace("|", "\\|")
 
 
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     # A spreadsheet takes a cell that begins like a formula for one.
-    text = "" if value is None else str(value)
+    text = "" if value is None else without_controls(str(value))
     return f"'{text}" if text[:1] in ("=", "+", "@") else text
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
 from autoreason.code.report import Score, SolveReport
 from autoreason.code.tables import called, percent
+from autoreason.task import without_controls
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
 _LINE, _GAP, _LEGEND, _AXIS = 18, 16, 20, 40
 _COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#444444")
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 _STYLE = (
     "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}.axis{fill:#777}"
     ".grid{stroke:#ddd;stroke-width:1}"
@@ -45,7 +48,7 @@ def _legend(colours: dict[str, str]) -> Iterator[str]:
     for at, (name, colour) in enumerate(colours.items()):
         y = _LEGEND * at + _GAP
         yield f'<circle cx="16" cy="{y - 4}" r="4" fill="{colour}"/>'
-        yield f'<text x="28" y="{y}">{escape(called(name))}</text>'
+        yield f'<text x="28" y="{y}">{_text(called(name))}</text>'
 
 
 def _axis(top: int, bottom: int) -> Iterator[str]:
@@ -58,13 +61,13 @@ def _axis(top: int, bottom: int) -> Iterator[str]:
 
 
 def _group(title: str, scores: Sequence[Score], colours: dict[str, str], top: int) -> Iterator[str]:
-    yield f'<text class="title" x="10" y="{top + 14}">{escape(title)}</text>'
+    yield f'<text class="title" x="10" y="{top + 14}">{_text(title)}</text>'
     for at, score in enumerate(scores):
         found, y = score.solved, top + _LINE * at + 10
         if found.value is None:
             continue
         colour = colours[score.strategy]
-        told = escape(f"{called(score.strategy)}, {title}: {percent(found)}")
+        told = _text(f"{called(score.strategy)}, {title}: {percent(found)}")
         low, high = found.low, found.high
         if low is not None and high is not None:
             yield (
@@ -75,6 +78,11 @@ def _group(title: str, scores: Sequence[Score], colours: dict[str, str], top: in
             f'<circle cx="{_across(found.value):.1f}" cy="{y}" r="4" fill="{colour}">'
             f"<title>{told}</title></circle>"
         )
+
+
+def _text(text: str) -> str:
+    """A text that may come from a problem, without what no XML document may hold."""
+    return escape(_NO_CHARACTERS.sub("", without_controls(text)))
 
 
 def _across(share: float) -> float:

@@ -47,14 +47,13 @@ async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
     said = _said(checked)
     if said is True:
         return accepted(ran)
-    if said is False:
-        return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_REFUSED)
-    if isinstance(said, str) and said.strip():
-        why = excerpt(said, most=_LONGEST)
+    if _is_verdict(said):
+        why = excerpt(said, most=_LONGEST) if isinstance(said, str) else _REFUSED
         return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=why)
     failure = _failure(checked, said)
-    # Otherwise whoever prints what the checker cannot read would never be counted as wrong.
-    if checked.ended != "broken" and _said(await _ask(session, test, test.output)) is True:
+    # Otherwise whoever prints what the checker cannot read would never be counted as wrong. The test's own output
+    # may be a placeholder, so that any verdict on it shows that the checker works.
+    if checked.ended != "broken" and _is_verdict(_said(await _ask(session, test, test.output))):
         # What the checker says as it falls may tell of things that nobody is to see.
         return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE)
     return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
@@ -65,7 +64,7 @@ async def _ask(session: Session, test: Example, answer: str) -> Ran:
 
 
 def _said(checked: Ran) -> object:
-    """True, False or a sentence; anything else is not a verdict."""
+    """What the checker returned, as far as it can be told."""
     if checked.ended != "exit" or checked.status != 0:
         return None
     try:
@@ -74,6 +73,11 @@ def _said(checked: Ran) -> object:
     except (ValueError, RecursionError):
         return None
     return verdict
+
+
+def _is_verdict(said: object) -> bool:
+    """True, False or a sentence; anything else is none."""
+    return isinstance(said, bool) or (isinstance(said, str) and bool(said.strip()))
 
 
 def _failure(checked: Ran, said: object) -> str:

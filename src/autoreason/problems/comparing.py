@@ -33,7 +33,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     tolerance: float = TOLERANCE
     """Absolute or relative; for `float` only."""
     ignore_case: bool = False
-    """Words of letters match in any case."""
+    """Tokens match in any case; for `tokens` and `float`."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -76,13 +76,17 @@ def _bytes(text: str) -> bytes:
 
 def _match(expected: bytes, got: bytes, how: Comparison) -> bool:
     """Whether two tokens that are not the same mean the same."""
-    if how.ignore_case and expected.isalpha() and expected.lower() == got.lower():
+    if how.ignore_case and _folded(expected) == _folded(got):
         return True
     if how.checker != "float":
         return False
     if expected.lower() in _ANSWERS:
         return expected.lower() == got.lower()
     return _same_number(expected, got, how.tolerance)
+
+
+def _folded(token: bytes) -> str:
+    return token.decode("utf-8", "surrogatepass").casefold()
 
 
 def _same_number(expected: bytes, got: bytes, tolerance: float) -> bool:

@@ -33,6 +33,8 @@ READERS: dict[str, Callable[[Record], Problem]] = {
     "MBPP": read_mbpp,
 }
 _KNOWN = ", ".join(READERS)
+_TOO_LARGE = "holds a number too large to be read; shorten it"
+"""What is said of a file or a line; such a number is the one thing that JSON allows and its reader refuses."""
 
 
 class _Entry(Struct):
@@ -128,7 +130,7 @@ def _entries(data: bytes, name: str) -> Iterator[_Entry]:
     elif isinstance(whole, dict):
         yield _entry(1, whole)
     elif name.endswith(".json"):
-        raise InvalidInput(f"{name} is not valid JSON{_where(data)}; correct it")
+        raise InvalidInput(f"{name} {_fault(data)}")
     else:
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
@@ -151,6 +153,8 @@ def _entry(number: int, record: Any, unit: Literal["line", "entry"] = "line") ->
 def _line(number: int, line: bytes) -> _Entry:
     try:
         return _entry(number, msgspec.json.decode(line))
+    except msgspec.ValidationError:
+        return _Entry(number, None, f"this {_TOO_LARGE}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         reason = "not valid JSON; correct it" if _is_text(line) else "not UTF-8 text; save it so"
         return _Entry(number, None, f"this is {reason}")
@@ -171,12 +175,24 @@ def _decoded(data: bytes) -> Any:
         return None
 
 
+def _fault(data: bytes) -> str:
+    """Why a file is not the JSON that its name says."""
+    try:
+        msgspec.json.decode(data)
+    except msgspec.ValidationError:
+        return _TOO_LARGE
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return f"is not valid JSON{_where(data)}; correct it"
+    return "holds no JSON object; give one for each problem"
+
+
 def _where(data: bytes) -> str:
     """The line at which JSON breaks off."""
     import json
 
     try:
-        json.loads(data)
+        # Python refuses to read the longest integers, and nobody wants their values here.
+        json.loads(data, parse_int=len)
     except json.JSONDecodeError as error:
         return f" at line {error.lineno}"
     except UnicodeDecodeError:

@@ -49,7 +49,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tolerance: float | None = None
     """For `float`; None: what the statement says, or 1e-6."""
     ignore_case: bool = False
-    """Words match in any case."""
+    """Tokens match in any case; for `tokens` and `float`."""
     solution: str = ""
     """A program known to be right."""
     tags: tuple[str, ...] = ()
