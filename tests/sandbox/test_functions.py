@@ -145,6 +145,67 @@ async def test_what_an_honest_program_does_works_across_the_boundary(
     assert (held.program.ended, held.program.status) == ("exit", 0)
 
 
+UNITTEST = (
+    "import unittest\nclass T(unittest.TestCase):\n"
+    "    def test_it(self):\n        self.assertEqual(f(2), 4)\n"
+)
+GUARD = "if __name__ == '__main__':\n    "
+AS_A_SCRIPT = {
+    "unittest.main()": UNITTEST + "unittest.main()",
+    "with arguments": UNITTEST + "unittest.main(argv=['t'])",
+    "behind the usual guard": UNITTEST + GUARD + "unittest.main()",
+    "a check behind the guard": "def check(c): assert c(2) == 4\n" + GUARD + "check(f)",
+    "a bool as status": "import sys\nsys.exit(f(2) != 4)",
+    "what the script is called": "import sys\nassert (sys.argv, f(2)) == (['tests.py'], 4), __file__",
+    "the module itself": "import __main__\nassert __main__.f(2) == 4",
+}
+
+
+@pytest.mark.parametrize("name", AS_A_SCRIPT)
+async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
+    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name])
+    assert right.status == driving.PASSED, right
+    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name])
+    assert wrong.status == driving.FAILED, wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        *(("None", driving.PASSED), ("0", driving.PASSED), ("False", driving.PASSED)),
+        *(("1", driving.FAILED), ("True", driving.FAILED), ("''", driving.FAILED)),
+        ("f(1)", driving.FAILED),
+    ],
+)
+async def test_tests_that_leave_pass_with_the_statuses_that_mean_success(
+    sandbox: Sandbox, code: str, status: int
+) -> None:
+    program = "class Zero:\n    def __bool__(self): raise ValueError\ndef f(x): return Zero()"
+    held = await hold(sandbox, program, f"raise SystemExit({code})")
+    assert held.status == status, held
+
+
+async def test_a_program_that_is_gone_fails_unittest_too(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", AS_A_SCRIPT["unittest.main()"])
+    assert held.status == driving.LOST
+
+
+async def test_what_unittest_printed_stands_in_for_the_exit_it_made(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(x): return 5", AS_A_SCRIPT["unittest.main()"])
+    assert held.report["trace"] == ""
+    assert b"AssertionError: 5 != 4" in held.tests.stderr
+
+
+async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -> None:
+    program = (
+        "__name__ = 'elsewhere'\n__builtins__ = {'int': str}\n__file__ = 'a'\ndef f(): return 5"
+    )
+    tests = "assert f() == 5\nif __name__ == '__main__':\n    assert __builtins__ is None, __file__"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.FAILED, held
+    assert "AssertionError: tests.py" in held.report["trace"]
+
+
 EQUAL = "class E:\n    def __eq__(s, o): return True\n    __ne__ = __lt__ = __le__ = __eq__\n"
 ON_THE_WIRE = (
     "import os, json\ndef say(m):\n    b = m if isinstance(m, bytes) else json.dumps(m).encode()\n"

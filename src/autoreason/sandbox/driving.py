@@ -79,14 +79,26 @@ def _remember(name: str, lines: list[str]) -> None:
 
 def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
     """The globals of the tests: modules are ours, names nobody else defines are the program's."""
-    module = ModuleType("tests")
-    sys.modules["tests"] = module
-    named = {name for code in codes for name in _names(code)}
+    module = _script()
+    named = {name for code in codes for name in _names(code) if not _every_module_has(name)}
     names = named - set(vars(builtins)) | set(always)
     ours = {name for name in names if name in sys.stdlib_module_names and name in sys.modules}
     module.__dict__.update((name, sys.modules[name]) for name in ours - set(always))
     module.__dict__.update(driver.names(sorted(names - ours | set(always))))
     return module.__dict__
+
+
+def _script() -> ModuleType:
+    """A module for the tests that is like a script's: `unittest` and the usual guard look at its name."""
+    module = ModuleType("__main__")
+    module.__file__ = _TESTS
+    sys.modules["__main__"] = module
+    sys.argv = [_TESTS]
+    return module
+
+
+def _every_module_has(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -99,7 +111,7 @@ def _names(code: CodeType) -> Iterator[str]:
 def _judged(error: BaseException, driver: Driver) -> int:
     match error:
         case SystemExit():
-            return FAILED if error.code else PASSED
+            return PASSED if _success(error.code) else FAILED
         case MemoryError():
             return EXHAUSTED
         case ImportError() if error is not driver.raised[0]:
@@ -108,6 +120,11 @@ def _judged(error: BaseException, driver: Driver) -> int:
         case NameError() if type(error) is NameError:
             return RAISED
     return RAISED if error is driver.raised[0] else FAILED
+
+
+def _success(code: object) -> bool:
+    """Whether an exit status means success; something of the program's never does, and is not asked."""
+    return code is None or (isinstance(code, int) and code == 0)
 
 
 def _report(error: BaseException | None, driver: Driver) -> dict[str, str]:
@@ -131,13 +148,18 @@ def _missing(error: BaseException | None, driver: Driver) -> str:
 
 
 def _trace(error: BaseException | None, driver: Driver) -> str:
-    """The program's own traceback where it raised; otherwise that of the tests."""
-    if error is None or isinstance(error, Ended):
+    """The program's own traceback where it raised; otherwise that of the tests, unless they left with a status."""
+    if error is None or isinstance(error, Ended) or _told_before(error):
         return ""
     if error is driver.raised[0]:
         return driver.raised[1][-LONGEST:]
     within = error.__traceback__.tb_next if error.__traceback__ else None
     return "".join(traceback.format_exception(type(error), error, within))[-LONGEST:]
+
+
+def _told_before(error: BaseException) -> bool:
+    """Whether the tests left with a number: what it is about they have printed."""
+    return isinstance(error, SystemExit) and isinstance(error.code, int)
 
 
 def _line(error: BaseException | None) -> str:
