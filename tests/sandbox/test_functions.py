@@ -163,9 +163,9 @@ AS_A_SCRIPT = {
 
 @pytest.mark.parametrize("name", AS_A_SCRIPT)
 async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
-    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name])
+    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
     assert right.status == driving.PASSED, right
-    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name])
+    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
     assert wrong.status == driving.FAILED, wrong
 
 
@@ -256,6 +256,68 @@ CHEATS = {
     ),
     "the argument changed": ("def f(x):\n    return None", driving.FAILED),
 }
+
+
+TOO_MUCH = {
+    "large": "x = list(range(3_000_000))",
+    "deep": "x = []\nfor _ in range(400): x = [x]",
+    "endless": "x = []\nx.append(x)",
+    "several": "x = 'x' * (9 << 20)\ny = 'y' * (9 << 20)",
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+async def test_a_global_that_cannot_cross_is_in_nobodys_way(sandbox: Sandbox, name: str) -> None:
+    program = f"{TOO_MUCH[name]}\ndef f(n): return n"
+    held = await hold(sandbox, program, "x = f(3)\nassert x == 3\ny = 1\nassert y")
+    assert held.status == driving.PASSED, held
+
+
+async def test_a_global_that_cannot_cross_can_be_asked_where_it_is(sandbox: Sandbox) -> None:
+    program = "primes = list(range(3_000_000))\nlimit = 'a' * 99\nunit = 1"
+    tests = "assert (len(primes), primes[5], len(limit), unit) == (3_000_000, 5, 99, 1)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.PASSED, held
+
+
+ONLY_MENTIONED = {
+    "an attribute": "assert f().count('a') == 2",
+    "a name that is assigned": "count = f()\n",
+    "a name that is assigned inside": "def g():\n    global count\n    count = 1\ng()",
+    "an import": "from itertools import count\n",
+    "a local name": "def g(count): return count\nassert g(1) == 1",
+}
+
+
+@pytest.mark.parametrize("name", ONLY_MENTIONED)
+async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
+    sandbox: Sandbox, name: str
+) -> None:
+    program = (
+        "from autoreason.sandbox import serving\nasked = []\nusual = serving.Served.names\n"
+        "def names(served, wanted):\n    asked.extend(wanted)\n    return usual(served, wanted)\n"
+        "serving._OPERATIONS['names'] = names\n"
+        "def f(): return 'aab'\ndef seen(): return asked"
+    )
+    tests = f"{ONLY_MENTIONED[name]}\nassert 'f' in seen() and 'count' not in seen()"
+    held = await hold(sandbox, program, tests, "f")
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def g():\n    return [LIMIT for _ in '1']\nassert g() == [7]",
+        "class A:\n    x = LIMIT\nassert A.x == 7",
+        "assert (lambda: LIMIT)() == 7",
+        "assert LIMIT + 1 == 8" + "".join(f"\nx{i} = x{i} = 1\nx{i}" for i in range(300)),
+    ],
+)
+async def test_a_name_that_is_used_anywhere_in_the_tests_is_asked_for(
+    sandbox: Sandbox, tests: str
+) -> None:
+    held = await hold(sandbox, "LIMIT = 7", tests)
+    assert held.status == driving.PASSED, held
 
 
 @pytest.mark.parametrize("name", CHEATS)

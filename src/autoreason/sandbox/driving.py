@@ -7,6 +7,7 @@ decide that.
 from __future__ import annotations
 
 import builtins
+import dis
 import json
 import linecache
 import os
@@ -30,6 +31,7 @@ UNFIT = 13
 """The tests themselves cannot be held."""
 EXHAUSTED = 14
 """The program, or a value of its, ran out of memory."""
+_USES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
 _TESTS, _SETUP = "tests.py", "setup.py"
 """What they are called in tracebacks; the latter where the tests come apart from what precedes them."""
 
@@ -80,7 +82,7 @@ def _remember(name: str, lines: list[str]) -> None:
 def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
     """The globals of the tests: modules are ours, names nobody else defines are the program's."""
     module = _script()
-    named = {name for code in codes for name in _names(code) if not _every_module_has(name)}
+    named = {name for code in codes for name in _used(code) if not _every_module_has(name)}
     names = named - set(vars(builtins)) | set(always)
     ours = {name for name in names if name in sys.stdlib_module_names and name in sys.modules}
     module.__dict__.update((name, sys.modules[name]) for name in ours - set(always))
@@ -101,11 +103,18 @@ def _every_module_has(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _used(code: CodeType) -> Iterator[str]:
+    """Names whose value is asked for as a global's somewhere in the code; not attributes, not what is only assigned."""
+    unseen = set(code.co_names)
+    for step in dis.get_instructions(code) if unseen else ():
+        if step.opname in _USES and step.argval in unseen:
+            unseen.remove(step.argval)
+            yield step.argval
+            if not unseen:
+                break
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _used(constant)
 
 
 def _judged(error: BaseException, driver: Driver) -> int:

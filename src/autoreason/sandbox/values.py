@@ -129,9 +129,14 @@ _GATHERED: dict[str, Callable[[Any], object]] = {
 }
 
 
+def written(message: Any) -> bytes:
+    """A message as it crosses."""
+    return json.dumps(message, separators=(",", ":")).encode("ascii")
+
+
 def send(channel: int, message: Any) -> None:
     """Write one message; `Gone` where nobody reads any more."""
-    body = json.dumps(message, separators=(",", ":")).encode("ascii")
+    body = written(message)
     if len(body) > LARGEST:
         raise TooMuch(f"values of more than {LARGEST >> 20} MiB cannot cross")
     rest = memoryview(len(body).to_bytes(_HEADER, "big") + body)
