@@ -329,6 +329,67 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     assert held.status == status, held
 
 
+FORGED_CALLS = ON_THE_WIRE + (
+    "say({'value': {'f': {'k': 0}, 'g': {'k': 1}}})\n"
+    "def reply(m):\n    n = int.from_bytes(os.read(3, 4), 'big')\n    os.read(3, n)\n    say(m)\n"
+)
+"""Answers by hand, the first question before it is asked."""
+WAYS_OUT = {
+    "an import that fails before something else does": (
+        "def f(x): raise ImportError('n')\ndef g(): raise ValueError",
+        "try: f(1)\nfinally:\n    try: g()\n    except ValueError: pass",
+        driving.RAISED,
+    ),
+    "a message that is handed back manifold": (
+        "def f(x): raise ValueError('a' * 3_000_000)\ndef g(x): return 1",
+        "try: f(1)\nexcept ValueError as e: assert g(str(e) * 6) == 1",
+        driving.LOST,
+    ),
+    "a number of many digits": (
+        "def f(x): return 1 << 200_000\ndef g(x): return 1",
+        "assert g(hex(f(1)) * 400) == 1",
+        driving.LOST,
+    ),
+    "what is gone through one by one": (
+        "def f(x):\n    while True: yield 123456789\ndef g(x): return 1",
+        "from itertools import islice\nassert g(list(islice(f(1), 2)) * 1_000_000) == 1",
+        driving.LOST,
+    ),
+    "its exception handed back": (
+        "def f(x): raise ValueError\ndef g(x): return 1",
+        "try: r = f(1)\nexcept ValueError as e: r = e\nassert g([r]) == 1",
+        driving.LOST,
+    ),
+    "a ticket that takes much room": (
+        FORGED_CALLS + "reply({'value': {'is': {'k': 1 << 64}}})\nreply({'value': {'is': 1}})",
+        "assert g(f(1)) == 1",
+        driving.LOST,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+async def test_no_program_gets_out_of_a_verdict(sandbox: Sandbox, name: str) -> None:
+    program, tests, status = WAYS_OUT[name]
+    held = await hold(sandbox, program, tests)
+    assert held.status == status, held
+
+
+async def test_too_much_that_the_tests_made_alone_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    program = "class A: pass\ndef f(x): return A() if x else 1 << 63"
+    held = await hold(sandbox, program, "f(1)\nf(0)\nf('a' * (17 << 20))")
+    assert held.status == driving.UNFIT, held
+
+
+async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
+    program = "def f(x): return 1 / x\ndef g(x): return x[0]"
+    tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
+    held = await hold(sandbox, program, tests)
+    assert "return 1 / x" in held.report["trace"]
+
+
 @pytest.mark.parametrize(
     "tests",
     [

@@ -24,10 +24,18 @@ from autoreason.sandbox.values import (
 LONGEST = 4000
 """Characters of a value, call or traceback that are told."""
 _NOTHING = object()
+_TRACE = "_trace_in_the_program"
+"""Where an exception of the program's carries its traceback there."""
+_SMALL = 64
+"""Bits of an integer that takes no room worth mentioning."""
 
 
 class Ended(BaseException):
     """The tests cannot go on; nothing in them may take it for an exception they expect."""
+
+
+class _HandedBack(Uncrossable):
+    """The tests pass on what the program raised, and that cannot be sent."""
 
 
 class Held:
@@ -91,8 +99,6 @@ class Driver:
         self._returned: object = _NOTHING
         self._given = False
         """Whether the program has given anything that can be deep or large."""
-        self.raised: tuple[BaseException | None, str] = (None, "")
-        """What the program raised last, and its own traceback."""
         self.lost = ""
         """Why the program can no longer be asked."""
         self.unfit = ""
@@ -133,6 +139,7 @@ class Driver:
 
     def iterate(self, number: int) -> Iterator[object]:
         """Go through something held, one at a time."""
+        self._given = True
         iterator = self._exchange(["begin", number])
         while True:
             following = self._exchange(["following", iterator])
@@ -177,9 +184,10 @@ class Driver:
             self._labels.setdefault(value._held_number, name)
 
     def _number(self, value: object) -> int:
-        if type(value) is not Held:
-            raise Uncrossable(f"a {type(value).__name__} cannot be passed to the program")
-        return value._held_number
+        if type(value) is Held:
+            return value._held_number
+        what = f"a {type(value).__name__} cannot be passed to the program"
+        raise Uncrossable(what) if trace_of(value) is None else _HandedBack(what)
 
     def _change(self, args: tuple[object, ...], changed: Any) -> None:
         """Do to lists, dictionaries and sets what the program did to its copies."""
@@ -195,7 +203,7 @@ class Driver:
             value = decode(sent, self._ticket)
         except Malformed as error:
             raise self._forged(f"what is {error}") from None
-        self._given = self._given or type(value) not in (Held, type(None), bool, int, float)
+        self._given = self._given or not _takes_little(value)
         return value
 
     def _ticket(self, number: int) -> Held:
@@ -218,22 +226,39 @@ class Driver:
             case {"value": value}:
                 return value
             case {"raised": str(name), "message": str(message), "trace": str(trace)}:
-                self.raised = (made(name, message), trace)
-                raise self.raised[0]
+                raise self._raised(name, message, trace)
             case _:
                 raise self._forged("a reply that is none")
+
+    def _raised(self, name: str, message: str, trace: str) -> Exception:
+        self._given = True
+        error = made(name, message)
+        vars(error)[_TRACE] = trace[-LONGEST:]
+        return error
 
     def _forged(self, what: str) -> Ended:
         self.lost = f"the program sent {what}"
         return Ended()
 
     def _cannot(self, error: Uncrossable) -> Ended:
-        # Tests pass on what the program returned: it must not get out of a verdict by returning too much.
-        if isinstance(error, TooMuch) and self._given:
+        # Tests pass on what the program gave: it must not get out of a verdict by giving too much.
+        if isinstance(error, _HandedBack) or (isinstance(error, TooMuch) and self._given):
             self.lost = str(error)
         else:
             self.unfit = str(error)
         return Ended()
+
+
+def trace_of(error: object) -> str | None:
+    """The traceback in the program of an exception that it raised; None for anything else."""
+    return vars(error).get(_TRACE) if isinstance(error, BaseException) else None
+
+
+def _takes_little(value: object) -> bool:
+    """Whether a value is neither deep nor large, and nothing much can be taken from it."""
+    if type(value) is int:
+        return value.bit_length() <= _SMALL
+    return type(value) in (Held, type(None), bool, float)
 
 
 def _update(old: Any, new: Any) -> None:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import NoReturn
 
-from autoreason.sandbox.asking import LONGEST, Driver, Ended
+from autoreason.sandbox.asking import LONGEST, Driver, Ended, trace_of
 
 PASSED = 0
 FAILED = 10
@@ -123,12 +123,12 @@ def _judged(error: BaseException, driver: Driver) -> int:
             return PASSED if _success(error.code) else FAILED
         case MemoryError():
             return EXHAUSTED
-        case ImportError() if error is not driver.raised[0]:
+        case ImportError() if trace_of(error) is None:
             driver.unfit = f"{error}"
             return UNFIT
         case NameError() if type(error) is NameError:
             return RAISED
-    return RAISED if error is driver.raised[0] else FAILED
+    return FAILED if trace_of(error) is None else RAISED
 
 
 def _success(code: object) -> bool:
@@ -144,24 +144,25 @@ def _report(error: BaseException | None, driver: Driver) -> dict[str, str]:
     return {
         "called": called,
         "got": got,
-        "trace": _trace(error, driver),
+        "trace": _trace(error),
         "line": _line(error),
-        "reason": driver.unfit or driver.lost or _missing(error, driver),
+        "reason": driver.unfit or driver.lost or _missing(error),
     }
 
 
-def _missing(error: BaseException | None, driver: Driver) -> str:
+def _missing(error: BaseException | None) -> str:
     """The name that the tests use and the program lacks, in words."""
-    lacks = isinstance(error, NameError) and error is not driver.raised[0] and error.name
+    lacks = isinstance(error, NameError) and trace_of(error) is None and error.name
     return f"it defines no {lacks}" if lacks else ""
 
 
-def _trace(error: BaseException | None, driver: Driver) -> str:
+def _trace(error: BaseException | None) -> str:
     """The program's own traceback where it raised; otherwise that of the tests, unless they left with a status."""
     if error is None or isinstance(error, Ended) or _told_before(error):
         return ""
-    if error is driver.raised[0]:
-        return driver.raised[1][-LONGEST:]
+    of_the_program = trace_of(error)
+    if of_the_program is not None:
+        return of_the_program
     within = error.__traceback__.tb_next if error.__traceback__ else None
     return "".join(traceback.format_exception(type(error), error, within))[-LONGEST:]
 

@@ -16,6 +16,8 @@ LARGEST = 16 << 20
 DEEPEST = 200
 """Lists within lists."""
 _HEADER = 4
+_TICKETS = 1 << 63
+"""Nobody honest counts as far; a number without end would take room in every message."""
 
 Keep = Callable[[object], int]
 """Puts something aside that cannot cross, and gives the number of its ticket."""
@@ -103,7 +105,7 @@ def _decode(sent: Any, ticket: Ticket, deeper: int) -> Any:
 
 
 def _whole(number: object) -> int:
-    if type(number) is not int or number < 0:
+    if type(number) is not int or not 0 <= number < _TICKETS:
         raise Malformed("not a ticket")
     return number
 
