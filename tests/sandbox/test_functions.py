@@ -114,6 +114,10 @@ HONEST = {
         "def sort(xs): xs.sort()",
         "xs = [3, 1, 2]\nassert sort(xs) is None\nassert xs == [1, 2, 3]",
     ),
+    "work in place by keyword": (
+        "def f(a, *, b, c): a.append(1); b.update(x=a); c += 1",
+        "a, b = [], {}\nassert f(a, b=b, c=2) is None\nassert (a, b) == ([1], {'x': [1]})",
+    ),
     "an expected exception": (
         "class Bad(ValueError): pass\ndef f(): raise Bad('no')",
         "try:\n    f()\nexcept ValueError as e:\n    assert str(e) == 'no'\nelse:\n    assert False",
@@ -211,6 +215,12 @@ ON_THE_WIRE = (
     "import os, json\ndef say(m):\n    b = m if isinstance(m, bytes) else json.dumps(m).encode()\n"
     "    os.write(3, len(b).to_bytes(4, 'big') + b)\n"
 )
+FORGED_CALLS = ON_THE_WIRE + (
+    "def asked(): return json.loads(os.read(3, int.from_bytes(os.read(3, 4), 'big')))\n"
+    "def reply(m):\n    asked()\n    say(m)\n"
+    "say({'value': {name: {'k': at} for at, name in enumerate(asked()[1])}})\n"
+)
+"""A program that answers by hand, the question for its names already."""
 CHEATS = {
     "an object that equals everything": (EQUAL + "def f(x): return E()", driving.FAILED),
     "one in a list": (EQUAL + "def f(x): return [E()]", driving.FAILED),
@@ -329,11 +339,21 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     assert held.status == status, held
 
 
-FORGED_CALLS = ON_THE_WIRE + (
-    "say({'value': {'f': {'k': 0}, 'g': {'k': 1}}})\n"
-    "def reply(m):\n    n = int.from_bytes(os.read(3, 4), 'big')\n    os.read(3, n)\n    say(m)\n"
-)
-"""Answers by hand, the first question before it is asked."""
+@pytest.mark.parametrize("at", ["1", "-1", "'c'", "None", "[]", "0.0"])
+async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox, at: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [[{at}, [6]]]}}}})"
+    held = await hold(sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]")
+    assert held.status == driving.LOST, held
+    assert held.report["reason"] == "the program sent a change of what is no argument"
+
+
+@pytest.mark.parametrize("forged", ["6", "{'d': [['x', 6]]}", "{'k': 7}", "{'t': [6]}"])
+async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, forged: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [['b', {forged}]]}}}})"
+    held = await hold(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
+    assert held.status == driving.PASSED, held
+
+
 WAYS_OUT = {
     "an import that fails before something else does": (
         "def f(x): raise ImportError('n')\ndef g(): raise ValueError",
@@ -351,8 +371,8 @@ WAYS_OUT = {
         driving.LOST,
     ),
     "what is gone through one by one": (
-        "def f(x):\n    while True: yield 123456789\ndef g(x): return 1",
-        "from itertools import islice\nassert g(list(islice(f(1), 2)) * 1_000_000) == 1",
+        "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
+        "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
         driving.LOST,
     ),
     "its exception handed back": (

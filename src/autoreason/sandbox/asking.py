@@ -124,7 +124,7 @@ class Driver:
             raise self._forged("a reply that is none")
         self._returned = self._received(reply["is"])
         if self._returned is None:
-            self._change(args, reply.get("changed"))
+            self._change(dict(enumerate(args)) | kwargs, reply.get("changed"))
         return self._returned
 
     def attribute(self, number: int, name: str) -> object:
@@ -189,12 +189,12 @@ class Driver:
         what = f"a {type(value).__name__} cannot be passed to the program"
         raise Uncrossable(what) if trace_of(value) is None else _HandedBack(what)
 
-    def _change(self, args: tuple[object, ...], changed: Any) -> None:
+    def _change(self, passed: dict[Any, object], changed: Any) -> None:
         """Do to lists, dictionaries and sets what the program did to its copies."""
         for each in changed if type(changed) is list else ():
             match each:
-                case [int(at), sent] if 0 <= at < len(args):
-                    _update(args[at], self._received(sent))
+                case [int(at) | str(at), sent] if at in passed:
+                    _update(passed[at], self._received(sent))
                 case _:
                     raise self._forged("a change of what is no argument")
 

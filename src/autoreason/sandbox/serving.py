@@ -114,13 +114,17 @@ class Served:
     def call(self, number: int, sent: list[Any], named: dict[str, Any]) -> Any:
         """What a call returns; where that is None, also what it did to what it was given."""
         args = [self._given(each) for each in sent]
+        kwargs = {name: self._given(each) for name, each in named.items()}
         function: Any = self._kept[number]
-        value = function(*args, **{name: self._given(each) for name, each in named.items()})
+        value = function(*args, **kwargs)
         if value is not None:
             return {"is": self._sent(value)}
-        now = [self._sent(each) for each in args]
-        changed = [[at, new] for at, new in enumerate(now) if new != sent[at]]
-        return {"is": None, "changed": changed}
+        before: dict[Any, Any] = dict(enumerate(sent)) | named
+        after = {at: self._sent(each) for at, each in (*enumerate(args), *kwargs.items())}
+        return {
+            "is": None,
+            "changed": [[at, new] for at, new in after.items() if new != before[at]],
+        }
 
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of something held."""
