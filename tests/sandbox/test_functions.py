@@ -339,6 +339,46 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     assert held.status == status, held
 
 
+@pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])
+async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
+    tests = (
+        f"try: f({key})\nexcept KeyError as e: assert (e.args, str(e)) == (({key},), repr({key}))\n"
+        "else: assert False"
+    )
+    held = await hold(sandbox, "def f(x): return {}[x]", tests)
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("KeyError(object)", "\"<class 'object'>\""),
+        ("KeyError(1, 2)", "'(1, 2)'"),
+        ("Own('a')", "'own a'"),
+        ("OSError(2, 'no')", "[Errno 2] no"),
+    ],
+)
+async def test_any_other_exception_carries_its_text(
+    sandbox: Sandbox, raised: str, told: str
+) -> None:
+    program = (
+        "class Own(KeyError):\n    def __str__(self): return f'own {self.args[0]}'\n"
+        f"def f(): raise {raised}"
+    )
+    tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {told!r}, str(e)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize("message", ["{'k': 0}", "[{'k': 0}]", "{'x': 1}", "{'b': 'zz'}"])
+async def test_an_exception_holds_nothing_but_plain_values(sandbox: Sandbox, message: str) -> None:
+    forged = f"{{'raised': 'KeyError', 'message': {message}, 'trace': ''}}"
+    tests = "try: f()\nexcept KeyError: pass"
+    held = await hold(sandbox, FORGED_CALLS + f"reply({forged})", tests)
+    assert held.status == driving.LOST, held
+    assert held.report["reason"].startswith("the program sent what is not a")
+
+
 @pytest.mark.parametrize("at", ["1", "-1", "'c'", "None", "[]", "0.0"])
 async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox, at: str) -> None:
     program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [[{at}, [6]]]}}}})"

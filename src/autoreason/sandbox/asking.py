@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from autoreason.sandbox.values import (
     Gone,
@@ -225,14 +225,17 @@ class Driver:
         match reply:
             case {"value": value}:
                 return value
-            case {"raised": str(name), "message": str(message), "trace": str(trace)}:
+            case {"raised": str(name), "message": message, "trace": str(trace)}:
                 raise self._raised(name, message, trace)
             case _:
                 raise self._forged("a reply that is none")
 
-    def _raised(self, name: str, message: str, trace: str) -> Exception:
+    def _raised(self, name: str, message: Any, trace: str) -> BaseException:
         self._given = True
-        error = made(name, message)
+        try:
+            error = made(name, decode(message, _no_ticket))
+        except Malformed as malformed:
+            return self._forged(f"what is {malformed}")
         vars(error)[_TRACE] = trace[-LONGEST:]
         return error
 
@@ -252,6 +255,10 @@ class Driver:
 def trace_of(error: object) -> str | None:
     """The traceback in the program of an exception that it raised; None for anything else."""
     return vars(error).get(_TRACE) if isinstance(error, BaseException) else None
+
+
+def _no_ticket(number: int) -> NoReturn:
+    raise Malformed(f"not a plain value but ticket {number}")
 
 
 def _takes_little(value: object) -> bool:
@@ -276,7 +283,7 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-def made(name: str, message: str) -> Exception:
+def made(name: str, message: object) -> Exception:
     """An exception of the built-in class of that name; one that steers Python itself becomes a RuntimeError."""
     kind = vars(builtins).get(name)
     steers = (StopIteration, StopAsyncIteration, Warning)

@@ -181,11 +181,18 @@ def _nearest(error: BaseException) -> str:
     return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
 
 
-def _message(error: BaseException) -> str:
-    try:
+def _message(error: BaseException) -> Any:
+    """What an exception says; a missing key itself, whose text would be quoted once more on the other side."""
+    with suppress(Exception):
+        if type(error).__str__ is KeyError.__str__ and len(error.args) == 1:
+            return encode(error.args[0], _no_ticket)
+    with suppress(Exception):
         return str(error)
-    except Exception:
-        return ""
+    return ""
+
+
+def _no_ticket(value: object) -> int:
+    raise Uncrossable(f"a {type(value).__name__} cannot be raised")
 
 
 def _trace(error: BaseException) -> str:
