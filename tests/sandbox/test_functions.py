@@ -99,6 +99,23 @@ HONEST = {
         "from itertools import count\nf = count",
         "from itertools import islice\nassert list(islice(f(), 2)) == [0, 1]",
     ),
+    "the next of a generator": (
+        "def f(n):\n    yield from range(n)",
+        "g = f(2)\nassert iter(g) is g and (next(g), next(g), next(g, 'end')) == (0, 1, 'end')\n"
+        "try: next(g)\nexcept StopIteration: pass\nelse: assert False",
+    ),
+    "an iterator handed back": (
+        "from collections import deque\ndef f(): return deque([1, 2])\ndef g(it): return list(it)",
+        "it = iter(f())\nassert next(it) == 1\nassert g(it) == [2]",
+    ),
+    "what is no iterator": (
+        "from collections import deque\ndef f(): return deque([1, 2])",
+        "try: next(f())\nexcept TypeError as e: assert 'not an iterator' in str(e)\nelse: assert False",
+    ),
+    "membership": (
+        "from collections import deque\ndef f(): return deque([1, [2]])",
+        "assert 1 in f() and [2] in f() and 3 not in f()",
+    ),
     "a class": (
         "class Stack:\n    def __init__(self): self.items = []\n"
         "    def push(self, x): self.items.append(x)\n    def __len__(self): return len(self.items)",
@@ -337,6 +354,43 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     program, status = CHEATS[name]
     held = await hold(sandbox, program, "assert f(5) == 6")
     assert held.status == status, held
+
+
+@pytest.mark.parametrize(
+    ("replies", "status"),
+    [
+        (["{'k': 1}", "[]"], driving.FAILED),
+        (["{'k': 1}", "[5]", "[]"], driving.FAILED),
+        (["5"], driving.LOST),
+        (["[6]"], driving.LOST),
+        (["{'k': 1}", "[6, 6]"], driving.LOST),
+        (["{'k': 1}", "6"], driving.LOST),
+        (["{'k': 1}", "[{'x': 6}]"], driving.LOST),
+    ],
+)
+async def test_what_is_gone_through_is_compared_by_the_tests(
+    sandbox: Sandbox, replies: list[str], status: int
+) -> None:
+    program = FORGED_CALLS + "".join(f"reply({{'value': {each}}})\n" for each in replies)
+    held = await hold(sandbox, program, "assert 6 in f")
+    assert held.status == status, held
+
+
+async def test_what_says_that_it_contains_everything_is_not_believed(sandbox: Sandbox) -> None:
+    program = (
+        "class E:\n    def __contains__(s, x): return True\n    def __iter__(s): yield 5\n"
+        "def f(x): return E()"
+    )
+    held = await hold(sandbox, program, "assert 6 in f(5)")
+    assert held.status == driving.FAILED, held
+
+
+@pytest.mark.parametrize("tests", ["for _ in f: pass", "next(f, 6)", "assert next(f, 6) == 6"])
+async def test_no_exception_of_the_programs_ends_a_loop(sandbox: Sandbox, tests: str) -> None:
+    begun = "reply({'value': {'k': 1}})\n" if "for" in tests else ""
+    forged = "reply({'raised': 'StopIteration', 'message': '', 'trace': ''})"
+    held = await hold(sandbox, FORGED_CALLS + begun + forged, tests)
+    assert held.status == driving.RAISED, held
 
 
 @pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])

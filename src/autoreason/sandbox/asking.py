@@ -70,8 +70,12 @@ class Held:
     def __getitem__(self, key: object) -> object:
         return self._held_by.ask("item", self._held_number, self._held_by.sent(key))
 
+    # What `in` asks for, too: the tests compare, so nothing can claim to contain what it does not.
     def __iter__(self) -> Iterator[object]:
-        return self._held_by.iterate(self._held_number)
+        return self._held_by.iterator(self._held_number)
+
+    def __next__(self) -> object:
+        return self._held_by.following(self._held_number)
 
     def __len__(self) -> int:
         length: int = self._held_by.told(self._held_number, "len", int)
@@ -137,17 +141,22 @@ class Driver:
         """Ask for one value."""
         return self._received(self._exchange(list(question)))
 
-    def iterate(self, number: int) -> Iterator[object]:
-        """Go through something held, one at a time."""
+    def iterator(self, number: int) -> Held:
+        """What goes through something held; it is held as well."""
+        iterator = self.ask("begin", number)
+        if type(iterator) is not Held:
+            raise self._forged("no iterator where one was asked for")
+        return iterator
+
+    def following(self, number: int) -> object:
+        """The next value of an iterator that is held; `StopIteration` is raised here and nowhere else."""
         self._given = True
-        iterator = self._exchange(["begin", number])
-        while True:
-            following = self._exchange(["following", iterator])
-            if type(following) is not list or len(following) > 1:
-                raise self._forged("more than one value at a time")
-            if not following:
-                return
-            yield self._received(following[0])
+        following = self._exchange(["following", number])
+        if type(following) is not list or len(following) > 1:
+            raise self._forged("more than one value at a time")
+        if not following:
+            raise StopIteration
+        return self._received(following[0])
 
     def told(self, number: int, how: str, kind: type) -> Any:
         """A length, truth or text, of exactly the type it has to be."""

@@ -139,10 +139,10 @@ class Served:
         held: Any = self._kept[number]
         return self._sent(held[self._given(key)])
 
-    def begin(self, number: int) -> int:
-        """An iterator over something held."""
+    def begin(self, number: int) -> Any:
+        """A ticket for an iterator over something held."""
         held: Any = self._kept[number]
-        return self.keep(iter(held))
+        return {"k": self.keep(iter(held))}
 
     def following(self, number: int) -> Any:
         """The next of an iterator, or nothing at its end."""
