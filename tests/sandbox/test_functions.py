@@ -116,6 +116,10 @@ HONEST = {
         "from collections import deque\ndef f(): return deque([1, [2]])",
         "assert 1 in f() and [2] in f() and 3 not in f()",
     ),
+    "slices": (
+        "class A:\n    def __getitem__(self, at): return [1, 2, 3][at]\ndef f(): return A()",
+        "assert (f()[1:], f()[::-2], f()[:None]) == ([2, 3], [3, 1], [1, 2, 3])",
+    ),
     "a class": (
         "class Stack:\n    def __init__(self): self.items = []\n"
         "    def push(self, x): self.items.append(x)\n    def __len__(self): return len(self.items)",
@@ -468,6 +472,11 @@ WAYS_OUT = {
         "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
         "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
         driving.LOST,
+    ),
+    "what cannot be sliced": (
+        "from collections import deque\ndef f(x): return deque([1, 2])",
+        "assert f(1)[1:] == [2]",
+        driving.RAISED,
     ),
     "its exception handed back": (
         "def f(x): raise ValueError\ndef g(x): return 1",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 LARGEST = 16 << 20
@@ -69,6 +69,7 @@ _PLAIN: dict[type, Callable[[Any, Callable[[object], Any]], Any]] = {
     set: lambda value, inner: {"s": [inner(each) for each in set.__iter__(value)]},
     frozenset: lambda value, inner: {"z": [inner(each) for each in frozenset.__iter__(value)]},
     dict: lambda value, inner: {"d": [[inner(k), inner(v)] for k, v in dict.items(value)]},
+    slice: lambda value, inner: {"l": [inner(value.start), inner(value.stop), inner(value.step)]},
     bytes: lambda value, _: {"b": bytes.hex(value)},
     bytearray: lambda value, _: {"a": bytearray.hex(value)},
     complex: lambda value, _: {"c": [value.real, value.imag]},
@@ -117,6 +118,11 @@ def _complex(parts: Any) -> complex:
     return complex(real, imaginary)
 
 
+def _slice(parts: Iterable[Any]) -> slice:
+    start, stop, step = parts
+    return slice(start, stop, step)
+
+
 _SCALARS: dict[str, Callable[[Any], object]] = {
     "b": lambda digits: bytes.fromhex(digits),
     "a": lambda digits: bytearray.fromhex(digits),
@@ -128,6 +134,7 @@ _GATHERED: dict[str, Callable[[Any], object]] = {
     "s": set,
     "z": frozenset,
     "d": dict,
+    "l": _slice,
 }
 
 
