@@ -99,6 +99,27 @@ HONEST = {
         "from itertools import count\nf = count",
         "from itertools import islice\nassert list(islice(f(), 2)) == [0, 1]",
     ),
+    "the next of a generator": (
+        "def f(n):\n    yield from range(n)",
+        "g = f(2)\nassert iter(g) is g and (next(g), next(g), next(g, 'end')) == (0, 1, 'end')\n"
+        "try: next(g)\nexcept StopIteration: pass\nelse: assert False",
+    ),
+    "an iterator handed back": (
+        "from collections import deque\ndef f(): return deque([1, 2])\ndef g(it): return list(it)",
+        "it = iter(f())\nassert next(it) == 1\nassert g(it) == [2]",
+    ),
+    "what is no iterator": (
+        "from collections import deque\ndef f(): return deque([1, 2])",
+        "try: next(f())\nexcept TypeError as e: assert 'not an iterator' in str(e)\nelse: assert False",
+    ),
+    "membership": (
+        "from collections import deque\ndef f(): return deque([1, [2]])",
+        "assert 1 in f() and [2] in f() and 3 not in f()",
+    ),
+    "slices": (
+        "class A:\n    def __getitem__(self, at): return [1, 2, 3][at]\ndef f(): return A()",
+        "assert (f()[1:], f()[::-2], f()[:None]) == ([2, 3], [3, 1], [1, 2, 3])",
+    ),
     "a class": (
         "class Stack:\n    def __init__(self): self.items = []\n"
         "    def push(self, x): self.items.append(x)\n    def __len__(self): return len(self.items)",
@@ -113,6 +134,10 @@ HONEST = {
     "work in place": (
         "def sort(xs): xs.sort()",
         "xs = [3, 1, 2]\nassert sort(xs) is None\nassert xs == [1, 2, 3]",
+    ),
+    "work in place by keyword": (
+        "def f(a, *, b, c): a.append(1); b.update(x=a); c += 1",
+        "a, b = [], {}\nassert f(a, b=b, c=2) is None\nassert (a, b) == ([1], {'x': [1]})",
     ),
     "an expected exception": (
         "class Bad(ValueError): pass\ndef f(): raise Bad('no')",
@@ -145,11 +170,78 @@ async def test_what_an_honest_program_does_works_across_the_boundary(
     assert (held.program.ended, held.program.status) == ("exit", 0)
 
 
+UNITTEST = (
+    "import unittest\nclass T(unittest.TestCase):\n"
+    "    def test_it(self):\n        self.assertEqual(f(2), 4)\n"
+)
+GUARD = "if __name__ == '__main__':\n    "
+AS_A_SCRIPT = {
+    "unittest.main()": UNITTEST + "unittest.main()",
+    "with arguments": UNITTEST + "unittest.main(argv=['t'])",
+    "behind the usual guard": UNITTEST + GUARD + "unittest.main()",
+    "a check behind the guard": "def check(c): assert c(2) == 4\n" + GUARD + "check(f)",
+    "a bool as status": "import sys\nsys.exit(f(2) != 4)",
+    "what the script is called": "import sys\nassert (sys.argv, f(2)) == (['tests.py'], 4), __file__",
+    "the module itself": "import __main__\nassert __main__.f(2) == 4",
+}
+
+
+@pytest.mark.parametrize("name", AS_A_SCRIPT)
+async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
+    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
+    assert right.status == driving.PASSED, right
+    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
+    assert wrong.status == driving.FAILED, wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        *(("None", driving.PASSED), ("0", driving.PASSED), ("False", driving.PASSED)),
+        *(("1", driving.FAILED), ("True", driving.FAILED), ("''", driving.FAILED)),
+        ("f(1)", driving.FAILED),
+    ],
+)
+async def test_tests_that_leave_pass_with_the_statuses_that_mean_success(
+    sandbox: Sandbox, code: str, status: int
+) -> None:
+    program = "class Zero:\n    def __bool__(self): raise ValueError\ndef f(x): return Zero()"
+    held = await hold(sandbox, program, f"raise SystemExit({code})")
+    assert held.status == status, held
+
+
+async def test_a_program_that_is_gone_fails_unittest_too(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", AS_A_SCRIPT["unittest.main()"])
+    assert held.status == driving.LOST
+
+
+async def test_what_unittest_printed_stands_in_for_the_exit_it_made(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(x): return 5", AS_A_SCRIPT["unittest.main()"])
+    assert held.report["trace"] == ""
+    assert b"AssertionError: 5 != 4" in held.tests.stderr
+
+
+async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -> None:
+    program = (
+        "__name__ = 'elsewhere'\n__builtins__ = {'int': str}\n__file__ = 'a'\ndef f(): return 5"
+    )
+    tests = "assert f() == 5\nif __name__ == '__main__':\n    assert __builtins__ is None, __file__"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.FAILED, held
+    assert "AssertionError: tests.py" in held.report["trace"]
+
+
 EQUAL = "class E:\n    def __eq__(s, o): return True\n    __ne__ = __lt__ = __le__ = __eq__\n"
 ON_THE_WIRE = (
     "import os, json\ndef say(m):\n    b = m if isinstance(m, bytes) else json.dumps(m).encode()\n"
     "    os.write(3, len(b).to_bytes(4, 'big') + b)\n"
 )
+FORGED_CALLS = ON_THE_WIRE + (
+    "def asked(): return json.loads(os.read(3, int.from_bytes(os.read(3, 4), 'big')))\n"
+    "def reply(m):\n    asked()\n    say(m)\n"
+    "say({'value': {name: {'k': at} for at, name in enumerate(asked()[1])}})\n"
+)
+"""A program that answers by hand, the question for its names already."""
 CHEATS = {
     "an object that equals everything": (EQUAL + "def f(x): return E()", driving.FAILED),
     "one in a list": (EQUAL + "def f(x): return [E()]", driving.FAILED),
@@ -197,6 +289,68 @@ CHEATS = {
 }
 
 
+TOO_MUCH = {
+    "large": "x = list(range(3_000_000))",
+    "deep": "x = []\nfor _ in range(400): x = [x]",
+    "endless": "x = []\nx.append(x)",
+    "several": "x = 'x' * (9 << 20)\ny = 'y' * (9 << 20)",
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+async def test_a_global_that_cannot_cross_is_in_nobodys_way(sandbox: Sandbox, name: str) -> None:
+    program = f"{TOO_MUCH[name]}\ndef f(n): return n"
+    held = await hold(sandbox, program, "x = f(3)\nassert x == 3\ny = 1\nassert y")
+    assert held.status == driving.PASSED, held
+
+
+async def test_a_global_that_cannot_cross_can_be_asked_where_it_is(sandbox: Sandbox) -> None:
+    program = "primes = list(range(3_000_000))\nlimit = 'a' * 99\nunit = 1"
+    tests = "assert (len(primes), primes[5], len(limit), unit) == (3_000_000, 5, 99, 1)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.PASSED, held
+
+
+ONLY_MENTIONED = {
+    "an attribute": "assert f().count('a') == 2",
+    "a name that is assigned": "count = f()\n",
+    "a name that is assigned inside": "def g():\n    global count\n    count = 1\ng()",
+    "an import": "from itertools import count\n",
+    "a local name": "def g(count): return count\nassert g(1) == 1",
+}
+
+
+@pytest.mark.parametrize("name", ONLY_MENTIONED)
+async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
+    sandbox: Sandbox, name: str
+) -> None:
+    program = (
+        "from autoreason.sandbox import serving\nasked = []\nusual = serving.Served.names\n"
+        "def names(served, wanted):\n    asked.extend(wanted)\n    return usual(served, wanted)\n"
+        "serving._OPERATIONS['names'] = names\n"
+        "def f(): return 'aab'\ndef seen(): return asked"
+    )
+    tests = f"{ONLY_MENTIONED[name]}\nassert 'f' in seen() and 'count' not in seen()"
+    held = await hold(sandbox, program, tests, "f")
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def g():\n    return [LIMIT for _ in '1']\nassert g() == [7]",
+        "class A:\n    x = LIMIT\nassert A.x == 7",
+        "assert (lambda: LIMIT)() == 7",
+        "assert LIMIT + 1 == 8" + "".join(f"\nx{i} = x{i} = 1\nx{i}" for i in range(300)),
+    ],
+)
+async def test_a_name_that_is_used_anywhere_in_the_tests_is_asked_for(
+    sandbox: Sandbox, tests: str
+) -> None:
+    held = await hold(sandbox, "LIMIT = 7", tests)
+    assert held.status == driving.PASSED, held
+
+
 @pytest.mark.parametrize("name", CHEATS)
 async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     sandbox: Sandbox, name: str
@@ -204,6 +358,159 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     program, status = CHEATS[name]
     held = await hold(sandbox, program, "assert f(5) == 6")
     assert held.status == status, held
+
+
+@pytest.mark.parametrize(
+    ("replies", "status"),
+    [
+        (["{'k': 1}", "[]"], driving.FAILED),
+        (["{'k': 1}", "[5]", "[]"], driving.FAILED),
+        (["5"], driving.LOST),
+        (["[6]"], driving.LOST),
+        (["{'k': 1}", "[6, 6]"], driving.LOST),
+        (["{'k': 1}", "6"], driving.LOST),
+        (["{'k': 1}", "[{'x': 6}]"], driving.LOST),
+    ],
+)
+async def test_what_is_gone_through_is_compared_by_the_tests(
+    sandbox: Sandbox, replies: list[str], status: int
+) -> None:
+    program = FORGED_CALLS + "".join(f"reply({{'value': {each}}})\n" for each in replies)
+    held = await hold(sandbox, program, "assert 6 in f")
+    assert held.status == status, held
+
+
+async def test_what_says_that_it_contains_everything_is_not_believed(sandbox: Sandbox) -> None:
+    program = (
+        "class E:\n    def __contains__(s, x): return True\n    def __iter__(s): yield 5\n"
+        "def f(x): return E()"
+    )
+    held = await hold(sandbox, program, "assert 6 in f(5)")
+    assert held.status == driving.FAILED, held
+
+
+@pytest.mark.parametrize("tests", ["for _ in f: pass", "next(f, 6)", "assert next(f, 6) == 6"])
+async def test_no_exception_of_the_programs_ends_a_loop(sandbox: Sandbox, tests: str) -> None:
+    begun = "reply({'value': {'k': 1}})\n" if "for" in tests else ""
+    forged = "reply({'raised': 'StopIteration', 'message': '', 'trace': ''})"
+    held = await hold(sandbox, FORGED_CALLS + begun + forged, tests)
+    assert held.status == driving.RAISED, held
+
+
+@pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])
+async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
+    tests = (
+        f"try: f({key})\nexcept KeyError as e: assert (e.args, str(e)) == (({key},), repr({key}))\n"
+        "else: assert False"
+    )
+    held = await hold(sandbox, "def f(x): return {}[x]", tests)
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("KeyError(object)", "\"<class 'object'>\""),
+        ("KeyError(1, 2)", "'(1, 2)'"),
+        ("Own('a')", "'own a'"),
+        ("OSError(2, 'no')", "[Errno 2] no"),
+    ],
+)
+async def test_any_other_exception_carries_its_text(
+    sandbox: Sandbox, raised: str, told: str
+) -> None:
+    program = (
+        "class Own(KeyError):\n    def __str__(self): return f'own {self.args[0]}'\n"
+        f"def f(): raise {raised}"
+    )
+    tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {told!r}, str(e)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == driving.PASSED, held
+
+
+@pytest.mark.parametrize("message", ["{'k': 0}", "[{'k': 0}]", "{'x': 1}", "{'b': 'zz'}"])
+async def test_an_exception_holds_nothing_but_plain_values(sandbox: Sandbox, message: str) -> None:
+    forged = f"{{'raised': 'KeyError', 'message': {message}, 'trace': ''}}"
+    tests = "try: f()\nexcept KeyError: pass"
+    held = await hold(sandbox, FORGED_CALLS + f"reply({forged})", tests)
+    assert held.status == driving.LOST, held
+    assert held.report["reason"].startswith("the program sent what is not a")
+
+
+@pytest.mark.parametrize("at", ["1", "-1", "'c'", "None", "[]", "0.0"])
+async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox, at: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [[{at}, [6]]]}}}})"
+    held = await hold(sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]")
+    assert held.status == driving.LOST, held
+    assert held.report["reason"] == "the program sent a change of what is no argument"
+
+
+@pytest.mark.parametrize("forged", ["6", "{'d': [['x', 6]]}", "{'k': 7}", "{'t': [6]}"])
+async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, forged: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [['b', {forged}]]}}}})"
+    held = await hold(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
+    assert held.status == driving.PASSED, held
+
+
+WAYS_OUT = {
+    "an import that fails before something else does": (
+        "def f(x): raise ImportError('n')\ndef g(): raise ValueError",
+        "try: f(1)\nfinally:\n    try: g()\n    except ValueError: pass",
+        driving.RAISED,
+    ),
+    "a message that is handed back manifold": (
+        "def f(x): raise ValueError('a' * 3_000_000)\ndef g(x): return 1",
+        "try: f(1)\nexcept ValueError as e: assert g(str(e) * 6) == 1",
+        driving.LOST,
+    ),
+    "a number of many digits": (
+        "def f(x): return 1 << 200_000\ndef g(x): return 1",
+        "assert g(hex(f(1)) * 400) == 1",
+        driving.LOST,
+    ),
+    "what is gone through one by one": (
+        "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
+        "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
+        driving.LOST,
+    ),
+    "what cannot be sliced": (
+        "from collections import deque\ndef f(x): return deque([1, 2])",
+        "assert f(1)[1:] == [2]",
+        driving.RAISED,
+    ),
+    "its exception handed back": (
+        "def f(x): raise ValueError\ndef g(x): return 1",
+        "try: r = f(1)\nexcept ValueError as e: r = e\nassert g([r]) == 1",
+        driving.LOST,
+    ),
+    "a ticket that takes much room": (
+        FORGED_CALLS + "reply({'value': {'is': {'k': 1 << 64}}})\nreply({'value': {'is': 1}})",
+        "assert g(f(1)) == 1",
+        driving.LOST,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+async def test_no_program_gets_out_of_a_verdict(sandbox: Sandbox, name: str) -> None:
+    program, tests, status = WAYS_OUT[name]
+    held = await hold(sandbox, program, tests)
+    assert held.status == status, held
+
+
+async def test_too_much_that_the_tests_made_alone_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    program = "class A: pass\ndef f(x): return A() if x else 1 << 63"
+    held = await hold(sandbox, program, "f(1)\nf(0)\nf('a' * (17 << 20))")
+    assert held.status == driving.UNFIT, held
+
+
+async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
+    program = "def f(x): return 1 / x\ndef g(x): return x[0]"
+    tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
+    held = await hold(sandbox, program, tests)
+    assert "return 1 / x" in held.report["trace"]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,10 @@ hashable = st.recursive(
     max_leaves=8,
 )
 plain = st.recursive(
-    hashable | st.sets(hashable, max_size=4) | st.binary().map(bytearray),
+    hashable
+    | st.sets(hashable, max_size=4)
+    | st.binary().map(bytearray)
+    | st.builds(slice, hashable, hashable, hashable),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.lists(inner, max_size=4).map(tuple)
@@ -134,8 +137,25 @@ def test_nesting_has_an_end_in_both_directions() -> None:
     "sent",
     [
         *({}, {"x": 1}, {"t": 1}, {"t": [], "s": []}, {"s": [[1]]}, {"d": [1]}, {"d": [[1, 2, 3]]}),
-        *({"k": -1}, {"k": True}, {"k": "1"}, {"b": "zz"}, {"b": 1}, {"c": [1, 2]}, {"c": "ab"}),
-        *({"r": ["a"]}, {"r": [1, 2, 0]}, {"d": [[[1], 2]]}, {"z": {"z": []}}, {"t": [{"d": {}}]}),
+        *(
+            {"k": -1},
+            {"k": True},
+            {"k": "1"},
+            {"k": 1 << 63},
+            {"b": "zz"},
+            {"b": 1},
+            {"c": [1, 2]},
+            {"c": "ab"},
+        ),
+        *(
+            {"r": ["a"]},
+            {"r": [1, 2, 0]},
+            {"d": [[[1], 2]]},
+            {"z": {"z": []}},
+            {"l": 1},
+            {"l": [1, 2]},
+            {"t": [{"d": {}}]},
+        ),
     ],
 )
 def test_what_nobody_honest_sends_is_refused(sent: object) -> None:
@@ -146,11 +166,11 @@ def test_what_nobody_honest_sends_is_refused(sent: object) -> None:
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("tszdbacrkx"), inner)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("tszdlbacrkx"), inner)
     ),
     max_leaves=10,
 )
-EXACT = (type(None), bool, int, float, complex, str, bytes, bytearray, range, list, tuple)
+EXACT = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, list, tuple)
 
 
 @given(json_values)

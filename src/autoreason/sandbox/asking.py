@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from autoreason.sandbox.values import (
     Gone,
@@ -24,10 +24,18 @@ from autoreason.sandbox.values import (
 LONGEST = 4000
 """Characters of a value, call or traceback that are told."""
 _NOTHING = object()
+_TRACE = "_trace_in_the_program"
+"""Where an exception of the program's carries its traceback there."""
+_SMALL = 64
+"""Bits of an integer that takes no room worth mentioning."""
 
 
 class Ended(BaseException):
     """The tests cannot go on; nothing in them may take it for an exception they expect."""
+
+
+class _HandedBack(Uncrossable):
+    """The tests pass on what the program raised, and that cannot be sent."""
 
 
 class Held:
@@ -62,8 +70,12 @@ class Held:
     def __getitem__(self, key: object) -> object:
         return self._held_by.ask("item", self._held_number, self._held_by.sent(key))
 
+    # What `in` asks for, too: the tests compare, so nothing can claim to contain what it does not.
     def __iter__(self) -> Iterator[object]:
-        return self._held_by.iterate(self._held_number)
+        return self._held_by.iterator(self._held_number)
+
+    def __next__(self) -> object:
+        return self._held_by.following(self._held_number)
 
     def __len__(self) -> int:
         length: int = self._held_by.told(self._held_number, "len", int)
@@ -91,8 +103,6 @@ class Driver:
         self._returned: object = _NOTHING
         self._given = False
         """Whether the program has given anything that can be deep or large."""
-        self.raised: tuple[BaseException | None, str] = (None, "")
-        """What the program raised last, and its own traceback."""
         self.lost = ""
         """Why the program can no longer be asked."""
         self.unfit = ""
@@ -118,7 +128,7 @@ class Driver:
             raise self._forged("a reply that is none")
         self._returned = self._received(reply["is"])
         if self._returned is None:
-            self._change(args, reply.get("changed"))
+            self._change(dict(enumerate(args)) | kwargs, reply.get("changed"))
         return self._returned
 
     def attribute(self, number: int, name: str) -> object:
@@ -131,16 +141,22 @@ class Driver:
         """Ask for one value."""
         return self._received(self._exchange(list(question)))
 
-    def iterate(self, number: int) -> Iterator[object]:
-        """Go through something held, one at a time."""
-        iterator = self._exchange(["begin", number])
-        while True:
-            following = self._exchange(["following", iterator])
-            if type(following) is not list or len(following) > 1:
-                raise self._forged("more than one value at a time")
-            if not following:
-                return
-            yield self._received(following[0])
+    def iterator(self, number: int) -> Held:
+        """What goes through something held; it is held as well."""
+        iterator = self.ask("begin", number)
+        if type(iterator) is not Held:
+            raise self._forged("no iterator where one was asked for")
+        return iterator
+
+    def following(self, number: int) -> object:
+        """The next value of an iterator that is held; `StopIteration` is raised here and nowhere else."""
+        self._given = True
+        following = self._exchange(["following", number])
+        if type(following) is not list or len(following) > 1:
+            raise self._forged("more than one value at a time")
+        if not following:
+            raise StopIteration
+        return self._received(following[0])
 
     def told(self, number: int, how: str, kind: type) -> Any:
         """A length, truth or text, of exactly the type it has to be."""
@@ -177,16 +193,17 @@ class Driver:
             self._labels.setdefault(value._held_number, name)
 
     def _number(self, value: object) -> int:
-        if type(value) is not Held:
-            raise Uncrossable(f"a {type(value).__name__} cannot be passed to the program")
-        return value._held_number
+        if type(value) is Held:
+            return value._held_number
+        what = f"a {type(value).__name__} cannot be passed to the program"
+        raise Uncrossable(what) if trace_of(value) is None else _HandedBack(what)
 
-    def _change(self, args: tuple[object, ...], changed: Any) -> None:
+    def _change(self, passed: dict[Any, object], changed: Any) -> None:
         """Do to lists, dictionaries and sets what the program did to its copies."""
         for each in changed if type(changed) is list else ():
             match each:
-                case [int(at), sent] if 0 <= at < len(args):
-                    _update(args[at], self._received(sent))
+                case [int(at) | str(at), sent] if at in passed:
+                    _update(passed[at], self._received(sent))
                 case _:
                     raise self._forged("a change of what is no argument")
 
@@ -195,7 +212,7 @@ class Driver:
             value = decode(sent, self._ticket)
         except Malformed as error:
             raise self._forged(f"what is {error}") from None
-        self._given = self._given or type(value) not in (Held, type(None), bool, int, float)
+        self._given = self._given or not _takes_little(value)
         return value
 
     def _ticket(self, number: int) -> Held:
@@ -217,23 +234,47 @@ class Driver:
         match reply:
             case {"value": value}:
                 return value
-            case {"raised": str(name), "message": str(message), "trace": str(trace)}:
-                self.raised = (made(name, message), trace)
-                raise self.raised[0]
+            case {"raised": str(name), "message": message, "trace": str(trace)}:
+                raise self._raised(name, message, trace)
             case _:
                 raise self._forged("a reply that is none")
+
+    def _raised(self, name: str, message: Any, trace: str) -> BaseException:
+        self._given = True
+        try:
+            error = made(name, decode(message, _no_ticket))
+        except Malformed as malformed:
+            return self._forged(f"what is {malformed}")
+        vars(error)[_TRACE] = trace[-LONGEST:]
+        return error
 
     def _forged(self, what: str) -> Ended:
         self.lost = f"the program sent {what}"
         return Ended()
 
     def _cannot(self, error: Uncrossable) -> Ended:
-        # Tests pass on what the program returned: it must not get out of a verdict by returning too much.
-        if isinstance(error, TooMuch) and self._given:
+        # Tests pass on what the program gave: it must not get out of a verdict by giving too much.
+        if isinstance(error, _HandedBack) or (isinstance(error, TooMuch) and self._given):
             self.lost = str(error)
         else:
             self.unfit = str(error)
         return Ended()
+
+
+def trace_of(error: object) -> str | None:
+    """The traceback in the program of an exception that it raised; None for anything else."""
+    return vars(error).get(_TRACE) if isinstance(error, BaseException) else None
+
+
+def _no_ticket(number: int) -> NoReturn:
+    raise Malformed(f"not a plain value but ticket {number}")
+
+
+def _takes_little(value: object) -> bool:
+    """Whether a value is neither deep nor large, and nothing much can be taken from it."""
+    if type(value) is int:
+        return value.bit_length() <= _SMALL
+    return type(value) in (Held, type(None), bool, float)
 
 
 def _update(old: Any, new: Any) -> None:
@@ -251,7 +292,7 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-def made(name: str, message: str) -> Exception:
+def made(name: str, message: object) -> Exception:
     """An exception of the built-in class of that name; one that steers Python itself becomes a RuntimeError."""
     kind = vars(builtins).get(name)
     steers = (StopIteration, StopAsyncIteration, Warning)

@@ -7,6 +7,7 @@ decide that.
 from __future__ import annotations
 
 import builtins
+import dis
 import json
 import linecache
 import os
@@ -17,7 +18,7 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import NoReturn
 
-from autoreason.sandbox.asking import LONGEST, Driver, Ended
+from autoreason.sandbox.asking import LONGEST, Driver, Ended, trace_of
 
 PASSED = 0
 FAILED = 10
@@ -30,6 +31,7 @@ UNFIT = 13
 """The tests themselves cannot be held."""
 EXHAUSTED = 14
 """The program, or a value of its, ran out of memory."""
+_USES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
 _TESTS, _SETUP = "tests.py", "setup.py"
 """What they are called in tracebacks; the latter where the tests come apart from what precedes them."""
 
@@ -79,9 +81,8 @@ def _remember(name: str, lines: list[str]) -> None:
 
 def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
     """The globals of the tests: modules are ours, names nobody else defines are the program's."""
-    module = ModuleType("tests")
-    sys.modules["tests"] = module
-    named = {name for code in codes for name in _names(code)}
+    module = _script()
+    named = {name for code in codes for name in _used(code) if not _every_module_has(name)}
     names = named - set(vars(builtins)) | set(always)
     ours = {name for name in names if name in sys.stdlib_module_names and name in sys.modules}
     module.__dict__.update((name, sys.modules[name]) for name in ours - set(always))
@@ -89,25 +90,50 @@ def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> d
     return module.__dict__
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _script() -> ModuleType:
+    """A module for the tests that is like a script's: `unittest` and the usual guard look at its name."""
+    module = ModuleType("__main__")
+    module.__file__ = _TESTS
+    sys.modules["__main__"] = module
+    sys.argv = [_TESTS]
+    return module
+
+
+def _every_module_has(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _used(code: CodeType) -> Iterator[str]:
+    """Names whose value is asked for as a global's somewhere in the code; not attributes, not what is only assigned."""
+    unseen = set(code.co_names)
+    for step in dis.get_instructions(code) if unseen else ():
+        if step.opname in _USES and step.argval in unseen:
+            unseen.remove(step.argval)
+            yield step.argval
+            if not unseen:
+                break
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _used(constant)
 
 
 def _judged(error: BaseException, driver: Driver) -> int:
     match error:
         case SystemExit():
-            return FAILED if error.code else PASSED
+            return PASSED if _success(error.code) else FAILED
         case MemoryError():
             return EXHAUSTED
-        case ImportError() if error is not driver.raised[0]:
+        case ImportError() if trace_of(error) is None:
             driver.unfit = f"{error}"
             return UNFIT
         case NameError() if type(error) is NameError:
             return RAISED
-    return RAISED if error is driver.raised[0] else FAILED
+    return FAILED if trace_of(error) is None else RAISED
+
+
+def _success(code: object) -> bool:
+    """Whether an exit status means success; something of the program's never does, and is not asked."""
+    return code is None or (isinstance(code, int) and code == 0)
 
 
 def _report(error: BaseException | None, driver: Driver) -> dict[str, str]:
@@ -118,26 +144,32 @@ def _report(error: BaseException | None, driver: Driver) -> dict[str, str]:
     return {
         "called": called,
         "got": got,
-        "trace": _trace(error, driver),
+        "trace": _trace(error),
         "line": _line(error),
-        "reason": driver.unfit or driver.lost or _missing(error, driver),
+        "reason": driver.unfit or driver.lost or _missing(error),
     }
 
 
-def _missing(error: BaseException | None, driver: Driver) -> str:
+def _missing(error: BaseException | None) -> str:
     """The name that the tests use and the program lacks, in words."""
-    lacks = isinstance(error, NameError) and error is not driver.raised[0] and error.name
+    lacks = isinstance(error, NameError) and trace_of(error) is None and error.name
     return f"it defines no {lacks}" if lacks else ""
 
 
-def _trace(error: BaseException | None, driver: Driver) -> str:
-    """The program's own traceback where it raised; otherwise that of the tests."""
-    if error is None or isinstance(error, Ended):
+def _trace(error: BaseException | None) -> str:
+    """The program's own traceback where it raised; otherwise that of the tests, unless they left with a status."""
+    if error is None or isinstance(error, Ended) or _told_before(error):
         return ""
-    if error is driver.raised[0]:
-        return driver.raised[1][-LONGEST:]
+    of_the_program = trace_of(error)
+    if of_the_program is not None:
+        return of_the_program
     within = error.__traceback__.tb_next if error.__traceback__ else None
     return "".join(traceback.format_exception(type(error), error, within))[-LONGEST:]
+
+
+def _told_before(error: BaseException) -> bool:
+    """Whether the tests left with a number: what it is about they have printed."""
+    return isinstance(error, SystemExit) and isinstance(error.code, int)
 
 
 def _line(error: BaseException | None) -> str:

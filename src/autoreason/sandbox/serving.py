@@ -10,13 +10,28 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any
 
-from autoreason.sandbox.values import Gone, Malformed, Uncrossable, decode, encode, receive, send
+from autoreason.sandbox.values import (
+    LARGEST,
+    Gone,
+    Malformed,
+    TooMuch,
+    Uncrossable,
+    decode,
+    encode,
+    receive,
+    send,
+    written,
+)
 
 NAME = "solution"
 """Not `__main__`: what a program does only when it is run as a script is not wanted here."""
+
+_TICKET = 32
+"""Bytes that are enough for a ticket beside its name."""
 
 
 def serve(code: CodeType, channel: int) -> None:
@@ -77,19 +92,39 @@ class Served:
         return decode(sent, self._kept.__getitem__)
 
     def names(self, wanted: list[str]) -> Any:
-        """The program's globals of these names, as far as it has them."""
-        return {name: self._sent(self._names[name]) for name in wanted if name in self._names}
+        """The program's globals of these names, as far as it has them; those that cannot cross are held."""
+        found = {}
+        room = LARGEST - len(written(wanted)) - _TICKET * (len(wanted) + 1)
+        for name in wanted:
+            if name in self._names:
+                found[name], size = self._within(room, self._names[name])
+                room -= size
+        return found
+
+    def _within(self, room: int, value: object) -> tuple[Any, int]:
+        """A value and the bytes it takes, or a ticket for it, which has a place of its own."""
+        # The tests may only have a name of their own that is the same: it must not cost the program anything.
+        with suppress(TooMuch, MemoryError):
+            sent = self._sent(value)
+            size = len(written(sent))
+            if size <= room:
+                return sent, size
+        return {"k": self.keep(value)}, 0
 
     def call(self, number: int, sent: list[Any], named: dict[str, Any]) -> Any:
         """What a call returns; where that is None, also what it did to what it was given."""
         args = [self._given(each) for each in sent]
+        kwargs = {name: self._given(each) for name, each in named.items()}
         function: Any = self._kept[number]
-        value = function(*args, **{name: self._given(each) for name, each in named.items()})
+        value = function(*args, **kwargs)
         if value is not None:
             return {"is": self._sent(value)}
-        now = [self._sent(each) for each in args]
-        changed = [[at, new] for at, new in enumerate(now) if new != sent[at]]
-        return {"is": None, "changed": changed}
+        before: dict[Any, Any] = dict(enumerate(sent)) | named
+        after = {at: self._sent(each) for at, each in (*enumerate(args), *kwargs.items())}
+        return {
+            "is": None,
+            "changed": [[at, new] for at, new in after.items() if new != before[at]],
+        }
 
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of something held."""
@@ -104,10 +139,10 @@ class Served:
         held: Any = self._kept[number]
         return self._sent(held[self._given(key)])
 
-    def begin(self, number: int) -> int:
-        """An iterator over something held."""
+    def begin(self, number: int) -> Any:
+        """A ticket for an iterator over something held."""
         held: Any = self._kept[number]
-        return self.keep(iter(held))
+        return {"k": self.keep(iter(held))}
 
     def following(self, number: int) -> Any:
         """The next of an iterator, or nothing at its end."""
@@ -146,11 +181,18 @@ def _nearest(error: BaseException) -> str:
     return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
 
 
-def _message(error: BaseException) -> str:
-    try:
+def _message(error: BaseException) -> Any:
+    """What an exception says; a missing key itself, whose text would be quoted once more on the other side."""
+    with suppress(Exception):
+        if type(error).__str__ is KeyError.__str__ and len(error.args) == 1:
+            return encode(error.args[0], _no_ticket)
+    with suppress(Exception):
         return str(error)
-    except Exception:
-        return ""
+    return ""
+
+
+def _no_ticket(value: object) -> int:
+    raise Uncrossable(f"a {type(value).__name__} cannot be raised")
 
 
 def _trace(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 LARGEST = 16 << 20
@@ -16,6 +16,8 @@ LARGEST = 16 << 20
 DEEPEST = 200
 """Lists within lists."""
 _HEADER = 4
+_TICKETS = 1 << 63
+"""Nobody honest counts as far; a number without end would take room in every message."""
 
 Keep = Callable[[object], int]
 """Puts something aside that cannot cross, and gives the number of its ticket."""
@@ -67,6 +69,7 @@ _PLAIN: dict[type, Callable[[Any, Callable[[object], Any]], Any]] = {
     set: lambda value, inner: {"s": [inner(each) for each in set.__iter__(value)]},
     frozenset: lambda value, inner: {"z": [inner(each) for each in frozenset.__iter__(value)]},
     dict: lambda value, inner: {"d": [[inner(k), inner(v)] for k, v in dict.items(value)]},
+    slice: lambda value, inner: {"l": [inner(value.start), inner(value.stop), inner(value.step)]},
     bytes: lambda value, _: {"b": bytes.hex(value)},
     bytearray: lambda value, _: {"a": bytearray.hex(value)},
     complex: lambda value, _: {"c": [value.real, value.imag]},
@@ -103,7 +106,7 @@ def _decode(sent: Any, ticket: Ticket, deeper: int) -> Any:
 
 
 def _whole(number: object) -> int:
-    if type(number) is not int or number < 0:
+    if type(number) is not int or not 0 <= number < _TICKETS:
         raise Malformed("not a ticket")
     return number
 
@@ -113,6 +116,11 @@ def _complex(parts: Any) -> complex:
     if type(real) is not float or type(imaginary) is not float:
         raise Malformed("not a complex number")
     return complex(real, imaginary)
+
+
+def _slice(parts: Iterable[Any]) -> slice:
+    start, stop, step = parts
+    return slice(start, stop, step)
 
 
 _SCALARS: dict[str, Callable[[Any], object]] = {
@@ -126,12 +134,18 @@ _GATHERED: dict[str, Callable[[Any], object]] = {
     "s": set,
     "z": frozenset,
     "d": dict,
+    "l": _slice,
 }
+
+
+def written(message: Any) -> bytes:
+    """A message as it crosses."""
+    return json.dumps(message, separators=(",", ":")).encode("ascii")
 
 
 def send(channel: int, message: Any) -> None:
     """Write one message; `Gone` where nobody reads any more."""
-    body = json.dumps(message, separators=(",", ":")).encode("ascii")
+    body = written(message)
     if len(body) > LARGEST:
         raise TooMuch(f"values of more than {LARGEST >> 20} MiB cannot cross")
     rest = memoryview(len(body).to_bytes(_HEADER, "big") + body)
