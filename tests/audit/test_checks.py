@@ -350,7 +350,7 @@ def test_critics_that_never_find_nothing_are_worth_a_look() -> None:
 # The whole.
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.lists(st.sampled_from("ABS"), min_size=1, max_size=9), min_size=1, max_size=4))
 def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None:
     runs = [trajectory(" ".join(w), name=str(n)) for n, w in enumerate(winners)]

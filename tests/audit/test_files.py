@@ -181,9 +181,7 @@ ODD_LINES = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ODD_LINES, min_size=1, max_size=8))
 def test_whatever_a_record_leaves_out_it_can_be_audited(
     tmp_path: Path, lines: list[dict[str, Any]]

@@ -23,7 +23,7 @@ from autoreason.certify.properties import (
 )
 from autoreason.stats.shares import wilson
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 SHARES = st.lists(st.sampled_from((0.0, 0.5, 1.0)), min_size=LEAST, max_size=40)
 FEW = st.lists(st.sampled_from((0.0, 0.5, 1.0)), max_size=LEAST - 1)
 

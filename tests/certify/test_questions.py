@@ -16,7 +16,7 @@ from autoreason.certify.questions import (
 from autoreason.certify.suite import INJECTIONS, pairs
 from autoreason.contract import Contract
 
-steady = settings(deadline=None, derandomize=True, max_examples=25)
+steady = settings(derandomize=True, max_examples=25)
 REPEATS = st.integers(1, 4)
 SEEDS = st.integers(0, 2**32 - 1)
 

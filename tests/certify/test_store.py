@@ -50,7 +50,7 @@ def test_a_certificate_under_a_wrong_name_is_nobodys() -> None:
     assert find("a/other") is None
 
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 ADDRESSES = st.text(min_size=1, max_size=400).filter(lambda text: text.isprintable())
 
 

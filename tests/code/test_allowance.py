@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.code.stage import PROBLEM, Worked, critique, fenced, program, work
 
@@ -51,7 +51,6 @@ allowances = st.integers(1, 14)
 names = st.sampled_from(list(PROGRAM_STRATEGIES))
 
 
-@settings(deadline=None)
 @given(names, moods, allowances)
 async def test_no_strategy_oversteps_its_allowance(name: str, mood: int, calls: int) -> None:
     worked = await moody(name, mood, calls)
@@ -61,7 +60,6 @@ async def test_no_strategy_oversteps_its_allowance(name: str, mood: int, calls: 
     assert len(set(keys)) == len(keys)
 
 
-@settings(deadline=None)
 @given(names, moods, allowances)
 async def test_what_passes_every_public_test_ends_it_and_is_handed_in(
     name: str, mood: int, calls: int
@@ -76,7 +74,6 @@ async def test_what_passes_every_public_test_ends_it_and_is_handed_in(
         assert worked.delivered.status == "converged"
 
 
-@settings(deadline=None)
 @given(names, moods, allowances)
 async def test_only_programs_that_came_whole_are_ever_run_or_handed_in(
     name: str, mood: int, calls: int
@@ -97,7 +94,6 @@ async def test_only_programs_that_came_whole_are_ever_run_or_handed_in(
         assert any(text in reply for reply in whole)
 
 
-@settings(deadline=None)
 @given(names, moods)
 async def test_the_same_answers_tell_the_same_story(name: str, mood: int) -> None:
     once, again = await moody(name, mood, 8), await moody(name, mood, 8)
@@ -105,7 +101,6 @@ async def test_the_same_answers_tell_the_same_story(name: str, mood: int) -> Non
     assert once.requests == again.requests
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["best_of_n", "analyse_revise", "tournament"]), moods, allowances)
 async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
     name: str, mood: int, calls: int
@@ -117,7 +112,6 @@ async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
         assert passed[worked.delivered.text] == max(passed.values())
 
 
-@settings(deadline=None)
 @given(names, st.integers(1, 40))
 def test_a_plan_takes_no_more_calls_than_there_are(name: str, calls: int) -> None:
     from autoreason.code.finding import find_program_strategy

@@ -6,7 +6,7 @@ import ast
 from textwrap import indent
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.code.programs import read_program, same_program, without_comments
@@ -123,7 +123,6 @@ lines = st.one_of(
 programs = st.lists(lines, min_size=1, max_size=8).map(lambda many: "\n".join([*many, "print(1)"]))
 
 
-@settings(deadline=None)
 @given(
     programs, st.sampled_from(["", "Here:\n\n", "So be it.\n"]), st.sampled_from(["", "\nDone."])
 )
@@ -133,14 +132,12 @@ def test_any_fenced_program_comes_back_letter_by_letter(
     assert read_program(f"{before}~~~~python\n{program}\n~~~~{after}") == program
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_reply_at_all_can_be_read(reply: str) -> None:
     found = read_program(reply)
     assert found is None or found.strip()
 
 
-@settings(deadline=None)
 @given(programs)
 def test_taking_comments_away_changes_nothing_else(program: str) -> None:
     commented = "# made by hand\n\n" + program.replace("\n", "  # why\n\n", 1) + "\n# the end"

@@ -21,7 +21,7 @@ from autoreason.events import Solved
 from autoreason.exchange import Spent
 from autoreason.stats.shares import cohens_h, mcnemar, share
 
-steady = settings(deadline=None, derandomize=True, max_examples=50)
+steady = settings(derandomize=True, max_examples=50)
 
 
 def only(report: SolveReport) -> Score:

@@ -219,7 +219,7 @@ async def test_the_tournament_among_others_is_left_and_taken_up(journal: Journal
     await left_after_every_call(journal, TASK, chosen, SCRIPT)
 
 
-@tuned(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@tuned(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(luck=st.integers(0, 2**16), share=st.floats(0.0, 1.0))
 async def test_neither_the_order_of_replies_nor_a_stop_changes_the_story(
     tmp_path_factory: pytest.TempPathFactory, luck: int, share: float

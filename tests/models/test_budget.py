@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import BudgetReached, InvalidInput
@@ -317,7 +317,6 @@ plans = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(budgets, st.lists(plans, min_size=1, max_size=25))
 async def test_no_interleaving_overshoots_a_limit_or_leaves_anybody_waiting(
     budget: Budget, made: list[Plan]

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import CallFailed, Failure
@@ -79,7 +79,6 @@ calls = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(st.integers(1, 6), calls)
 def test_never_too_many_inside_and_everybody_finishes(
     start: int, plan: list[tuple[float, float, float | None, str]]
@@ -119,7 +118,6 @@ def test_never_too_many_inside_and_everybody_finishes(
     assert len(entered) >= sum(cancelled is None for _, _, cancelled, _ in plan)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(1, 30))
 def test_a_steady_gate_never_lets_in_more_than_its_limit(limit: int, count: int) -> None:
     gate = Gate(limit)

@@ -12,7 +12,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.code.programs import read_program
@@ -297,7 +297,6 @@ async def test_the_echo_fills_in_any_plain_schema(schema: dict[str, Any], kind: 
     assert type(json.loads(await echoed(request(schema=schema)))) is kind
 
 
-@settings(deadline=None)
 @given(st.text(), st.booleans())
 async def test_the_echo_always_has_something_to_say(text: str, structured: bool) -> None:
     schema = {"type": "object", "properties": {"said": {"type": "string"}}} if structured else None

@@ -42,7 +42,7 @@ _ballots = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(_ballots)
 def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: list[str]) -> None:
     found = report(strict(*ballots), WORDS, cast(*ballots))

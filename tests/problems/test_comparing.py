@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.problems.comparing import Checker, Comparison, compare
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 TOKENS = Comparison()
 EXACT = Comparison(checker="exact")

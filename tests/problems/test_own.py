@@ -13,7 +13,7 @@ from autoreason.problems.own import decode_set, encode_set, read_own
 from autoreason.problems.problem import Problem
 from autoreason.problems.sets import digest_of
 
-steady = settings(deadline=None, derandomize=True, max_examples=50)
+steady = settings(derandomize=True, max_examples=50)
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 problems = st.builds(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autoreason.errors import InvalidInput
 from autoreason.raters.codes import draw_codes
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 seeds = st.integers(0, 2**32)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autoreason.raters.markdown import render
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 OURS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote"),

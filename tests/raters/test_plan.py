@@ -14,7 +14,7 @@ from autoreason.raters.making import OpenTask
 from autoreason.raters.plan import plan
 from autoreason.task import Entry, Task
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 
 def texts(count: int) -> OpenTask:

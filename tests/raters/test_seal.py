@@ -12,7 +12,7 @@ from tests.raters.conftest import NAMES, Study
 from autoreason.errors import InvalidInput
 from autoreason.raters.seal import Key, NamedTask, open_key, opening, seal, unseal
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 5, 2, 12, tzinfo=UTC)

@@ -17,7 +17,7 @@ from autoreason.raters.keeping import open_sheet, read_sheet, read_sheets
 from autoreason.raters.rubric import LINES
 from autoreason.raters.sheets import Click, Commented, Finished, Ranked, Scored, Sheet, Went
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -197,7 +197,6 @@ def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal:
 
 @hypothesis_settings(
     max_examples=15,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

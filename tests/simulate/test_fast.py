@@ -76,7 +76,7 @@ worlds = st.builds(
 )
 
 
-@hypothesis_settings(max_examples=20, deadline=None)
+@hypothesis_settings(max_examples=20)
 @given(worlds, st.sampled_from(SETTINGS), st.integers(0, 2**32))
 def test_both_paths_agree_in_any_world(
     drawn: World, held: tuple[str, dict[str, Any]], seed: int

@@ -10,7 +10,7 @@ from scipy.stats import bootstrap as their_bootstrap
 
 from autoreason.stats.bootstrap import Array, Method, bootstrap
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 values = st.lists(st.floats(-50, 50), min_size=2, max_size=20)
 SKEWED = np.random.default_rng(1).exponential(size=40)
 METHODS: list[Method] = ["percentile", "bca"]

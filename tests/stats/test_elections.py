@@ -21,7 +21,7 @@ from autoreason.stats.elections import (
 )
 from autoreason.tournament.voting import borda as panel_borda
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 elections = st.lists(st.permutations("ABCD"), min_size=1, max_size=6)
 
 CONDORCET = ["ABC", "BCA", "CAB"]

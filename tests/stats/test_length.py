@@ -13,7 +13,7 @@ from scipy.special import expit
 from autoreason.stats.bootstrap import Array
 from autoreason.stats.length import length_controlled_win_rate, longer_preferred
 
-steady = settings(deadline=None, derandomize=True, max_examples=40)
+steady = settings(derandomize=True, max_examples=40)
 comparisons = st.lists(
     st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(-300, 300)), min_size=4, max_size=30
 )

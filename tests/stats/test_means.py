@@ -12,7 +12,7 @@ from autoreason.stats.means import mean
 values = st.lists(st.integers(-500, 500).map(lambda n: n / 10), min_size=2, max_size=12)
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(values)
 def test_the_interval_is_that_of_the_t_test(found: list[float]) -> None:
     estimate = mean(found)

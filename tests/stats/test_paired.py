@@ -13,7 +13,7 @@ from scipy.stats import permutation_test as their_test
 from autoreason.stats.paired import paired_difference, paired_sign_test, permutation_test
 from autoreason.stats.shares import sign_test
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 differences = st.lists(st.integers(-4, 4), min_size=1, max_size=7)
 
 

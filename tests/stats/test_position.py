@@ -12,7 +12,7 @@ from scipy.stats import binomtest, chisquare, fisher_exact
 
 from autoreason.stats.position import equal_shares, position_effect, streakiness
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 runs = st.lists(st.lists(st.booleans(), max_size=8), max_size=6)
 
 

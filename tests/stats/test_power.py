@@ -20,7 +20,7 @@ from autoreason.stats.power import (
 )
 from autoreason.stats.shares import mcnemar, sign_test
 
-steady = settings(deadline=None, derandomize=True, max_examples=30)
+steady = settings(derandomize=True, max_examples=30)
 
 
 def power_of(judges: int, share: float) -> float:

@@ -11,7 +11,7 @@ from scipy.stats import friedmanchisquare, kendalltau, rankdata
 
 from autoreason.stats.ranks import agreement, kendall_tau, kendalls_w, midranks, places, tau_b
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 scores = st.lists(st.integers(1, 5), min_size=4, max_size=4)
 
 

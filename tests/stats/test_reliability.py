@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as their_kappa
 
 from autoreason.stats.reliability import Level, fleiss_kappa, krippendorff_alpha
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 KRIPPENDORFF_2011: list[list[int | None]] = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],

@@ -23,7 +23,7 @@ from autoreason.stats.shares import (
     wilson,
 )
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 counts = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 splits = st.tuples(st.integers(0, 60), st.integers(0, 60)).filter(any)
 chances = st.floats(0, 1)

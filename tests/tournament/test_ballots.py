@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from autoreason.tournament.ballots import read_ranking
 from autoreason.tournament.orders import neutral_labels
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 ABC = ("A", "B", "C")
 NUMBERS = ("1", "2", "3")

@@ -16,7 +16,7 @@ from autoreason.tournament import evidence
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival, survival_tail
 from autoreason.tournament.voting import RULES, Tally, borda
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 SMALL = [(1, 2), (5, 2), (8, 2), (1, 3), (2, 3), (3, 3), (5, 3), (1, 4), (2, 4), (3, 4), (2, 5)]
 

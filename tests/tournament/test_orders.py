@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autoreason.tournament.orders import balanced_orders, neutral_labels, random_orders
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 seeds = st.integers(0, 2**64 - 1)
 fields = st.integers(2, 8).map(lambda n: tuple("ABCDEFGH"[:n]))
 

@@ -33,7 +33,7 @@ async def work(part: int, steps: int, luck: random.Random, tell: Tell) -> int:
     return part
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 4), max_size=5), st.integers(0, 2**16))
 async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], seed: int) -> None:
     told: list[AnyEvent] = []
@@ -43,7 +43,7 @@ async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], 
     assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**16))
 async def test_parts_within_parts_keep_their_order_too(seed: int) -> None:
     luck = random.Random(seed)
@@ -119,7 +119,7 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
     assert told == [event(0, 0), event(0, 1), event(1, 0)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 3), max_size=12),
     st.integers(1, 4),

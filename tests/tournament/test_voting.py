@@ -24,7 +24,7 @@ from autoreason.tournament.voting import (
     next_wave,
 )
 
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 
 A_B_AB = ("A", "B", "AB")
 VOTES = tuple(permutations(A_B_AB))
