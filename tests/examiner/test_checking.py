@@ -61,6 +61,11 @@ async def test_a_checker_program_decides_where_several_answers_are_right(
         ("import os\ndef check(input, output, expected): os._exit(0)", "it returned None"),
         ("raise SystemExit(2)\ndef check(input, output, expected): return True", ""),
         ("def check(input, output, expected): raise ValueError(input)", "ValueError: x"),
+        ("def check(input, output, expected): return bytearray(1 << 40)", "1,024 MB"),
+        (
+            "def check(input, output, expected):\n while True: print('x' * 9999)",
+            "printed far too much",
+        ),
     ],
 )
 async def test_a_checker_that_fails_is_no_result_and_says_why(

@@ -14,12 +14,18 @@ from autoreason.examiner.verdicts import (
     printed,
     refused,
 )
-from autoreason.sandbox.base import Limits, Ran, Session
+from autoreason.sandbox.base import Ended, Limits, Ran, Session
 
 LIMITS = Limits(seconds=20, memory=1 << 30, output=1 << 20)
 _REFUSED = "the checker refused this answer"
 _UNREADABLE = "the checker cannot read this answer"
 _LONGEST = 400
+_STOPPED: dict[Ended, str] = {
+    "cpu": f"it took more than {LIMITS.seconds:g} s",
+    "wall": f"it took more than {3 * LIMITS.seconds:g} s by the clock",
+    "memory": f"it took more than {LIMITS.memory >> 20:,} MB",
+    "output": "it printed far too much",
+}
 
 # What the checker itself prints goes to standard error, so that nothing in it is taken for its verdict.
 _ASKING = """
@@ -87,5 +93,5 @@ def _failure(checked: Ran, said: object) -> str:
         returned = said[0] if isinstance(said, list) and said else said
         return f"{CHECKER_NONSENSE}: it returned {returned!s}"
     last = checked.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    ended = "" if checked.ended == "exit" else checked.ended
-    return f"{CHECKER_CRASHED}: {excerpt(last or ended or 'it said nothing', most=_LONGEST)}"
+    why = _STOPPED.get(checked.ended) or last or "it said nothing"
+    return f"{CHECKER_CRASHED}: {excerpt(why, most=_LONGEST)}"
