@@ -29,7 +29,7 @@ pytestmark = [
 ]
 SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
 PARTS = 4
-SHORT = 0.05
+SHORT = 0.02
 """Seconds after which a program that never ends is stopped."""
 T = TypeVar("T")
 _SHARED = "globals().update((n, v) for n, v in _own.items() if n[:2] != '__')\n"
@@ -131,7 +131,7 @@ async def test_every_given_breakage_gets_its_verdict_where_it_fails(folder: Path
             problem, wrong = case
             slow = wrong["verdict"] == "TLE"
             test = problem.tests[wrong["first_failing"]]
-            meant = replace(problem, time_limit_s=1.0) if slow else problem
+            meant = replace(problem, time_limit_s=0.5) if slow else problem
             trial = await last_trial(examiner, meant, wrong["code"], [test])
             stopped.append(slow and trial.verdict is CodeVerdict.TIME_LIMIT)
             right = trial.verdict in KINDS[wrong["verdict"]]
