@@ -91,6 +91,9 @@ def test_a_spent_budget_delivers_the_best_so_far(shell: Shell) -> None:
     assert done.returncode == 3
     assert done.stdout.startswith("# ")
     assert "autoreason resume" in done.stderr
+    again = shell("resume", "-q")
+    assert again.returncode == 3
+    assert "with a higher --max-cost, --max-tokens or --max-calls" in again.stderr
     more = shell("resume", "--max-calls", "500", "-q")
     assert more.returncode == 0
 

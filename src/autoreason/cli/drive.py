@@ -201,7 +201,9 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
             ending.print_rows(rows, console) if console else ending.write_rows(rows, sys.stderr)
     elif status:
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
-        steps = ending.in_one_line(result.run, has_text=result.text is not None)
+        steps = ending.in_one_line(
+            result.run, has_text=result.text is not None, spent=result.status == "budget"
+        )
         print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
     elif broken := ending.contract_broken(result):
         print(without_controls(f"autoreason: {broken}"), file=sys.stderr)

@@ -241,18 +241,20 @@ def next_steps(result: Result) -> list[tuple[str, str]]:
     """Where to go from here."""
     if EXIT.get(result.status) == 0:
         return [("More", f"autoreason show {result.run}")]
-    higher = " with a higher --max-cost, --max-tokens or --max-calls"
-    more = higher if result.status == "budget" else ""
+    more = _HIGHER if result.status == "budget" else ""
     steps = [("Resume", f"autoreason resume {result.run}{more}")]
     if result.text is not None:
         steps.append(("Text", f"autoreason show {result.run} --text"))
     return steps
 
 
-def in_one_line(run: str, *, has_text: bool) -> str:
-    """How to go on with a run that has not ended."""
+_HIGHER = " with a higher --max-cost, --max-tokens or --max-calls"
+
+
+def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:
+    """How to go on with a run that has not ended; `spent`: a limit was reached."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    return f"go on with `autoreason resume {run}`{text}"
+    return f"go on with `autoreason resume {run}`{_HIGHER if spent else ''}{text}"
 
 
 def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:

@@ -109,7 +109,8 @@ def _say_trouble(result: Result, manner: Manner) -> None:
     if ending.EXIT[result.status]:
         reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         again = f"{run} -o {manner.output}" if manner.output else run
-        said = f"{reason}; {ending.in_one_line(again, has_text=False)}"
+        spent = result.status == "budget"
+        said = f"{reason}; {ending.in_one_line(again, has_text=False, spent=spent)}"
     elif Tally(result.story).one and program_of(result.story) is None:
         why = result.story.solved[-1].reason if result.story.solved else result.reason
         said = "; ".join(filter(None, (why, _unwritten(manner))))
