@@ -108,6 +108,20 @@ def test_where_several_answers_are_right_a_checker_of_ours_tells_which(folder: P
     assert len(problems) == len(checked) + len(ONE_ANSWER) + len([ONE_POINT])
 
 
+async def test_beyond_the_limits_of_a_problem_its_solution_is_out_of_time_and_not_wrong(
+    folder: Path,
+) -> None:
+    found = read_problems(folder / "stdio_special.jsonl").problems
+    judged = [(problem, fairly(problem)) for problem in found]
+    beyond = [(fair, test) for whole, fair in judged for test in set(whole.tests) - set(fair.tests)]
+    assert len(beyond) == 16
+    async with examining() as examiner:
+        for problem, test in beyond:
+            quick = replace(problem, time_limit_s=0.3)
+            trial = await last_trial(examiner, quick, problem.solution, [test])
+            assert trial.verdict in (CodeVerdict.ACCEPTED, CodeVerdict.TIME_LIMIT), trial
+
+
 async def test_a_checker_refuses_what_is_no_answer(folder: Path) -> None:
     async with examining() as examiner:
 
@@ -208,7 +222,7 @@ async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it
             quick = replace(problem, time_limit_s=1.0)
             test = problem.tests[-1]
             changed = [each for each in broken_perhaps(problem.solution) if each[0] != "newline"]
-            for way, program in changed[-1:]:
+            for way, program in changed:
                 trial = await last_trial(examiner, quick, program, [test])
                 loaded = f"_own = {{'__name__': 'solution'}}\nexec({program!r}, _own)\n{_SHARED}"
                 whole = f"{loaded}{problem.setup}\n{test.code}\n"
