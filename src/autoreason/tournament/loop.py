@@ -9,7 +9,7 @@ from autoreason.settings import Settings
 from autoreason.tournament.challengers import challenge
 from autoreason.tournament.critic import criticise
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.panel import Panel, pass_size
 from autoreason.tournament.plan import Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.strategy import Strategy
@@ -64,7 +64,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self._decide(number, "unopposed", winner, reason=_alone(winner))
-        panel = Panel(self.venue, f"pass/{number}", dict(ballot.items()), self._panel_size())
+        panel = Panel(self.venue, f"pass/{number}", dict(ballot.items()), pass_size(self.settings))
         verdict = await panel.hold()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
@@ -98,16 +98,6 @@ class Tournament(Strategy):
         """Whether an author refused or sent nothing: that says nothing about A."""
         dropped = self.story.passes[-1].dropped
         return any(text.reason in ("refused", "empty") for text in dropped)
-
-    def _panel_size(self) -> Size:
-        settings = self.settings
-        return Size(
-            start=settings.judges,
-            more=settings.more_judges,
-            most=settings.most_judges,
-            close=settings.close,
-            spare=settings.spare_judges,
-        )
 
     def _decide(
         self,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from autoreason.events import BallotCast, Verdict
+from autoreason.settings import Settings
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.chance import draw
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import MOST_ASKED, take_seat
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.voting import RULES, next_wave
+from autoreason.tournament.voting import RULES, Ranking, next_wave
 
 T = TypeVar("T")
 
@@ -42,6 +43,37 @@ class Size:
     def limit(self) -> int:
         """The most judges it can come to."""
         return max(self.start, self.most) if self.more else self.start
+
+    def wave(
+        self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, lost: int = 0
+    ) -> int:
+        """Judges to ask next, after these ballots and `lost` seats without one."""
+        return next_wave(
+            rankings,
+            tie_order,
+            rule,
+            start=self.start,
+            step=self.more,
+            close=self.close,
+            limit=self.limit,
+            seats_lost=lost,
+            spare=self.spare,
+        )
+
+    def first_wave(self, names: Sequence[str], rule: str) -> int:
+        """Judges who are asked whatever the others say: only their votes are a sample that stopping left alone."""
+        return self.wave((), names, rule)
+
+
+def pass_size(settings: Settings) -> Size:
+    """The panel of a pass."""
+    return Size(
+        start=settings.judges,
+        more=settings.more_judges,
+        most=settings.most_judges,
+        close=settings.close,
+        spare=settings.spare_judges,
+    )
 
 
 @dataclass
@@ -88,20 +120,11 @@ class Panel:
 
     def _wave(self) -> int:
         """Judges to ask now: what the outcome needs, or else what a quorum does."""
-        size = self.size
-        wave = next_wave(
-            self.rankings,
-            tuple(self.texts),
-            self.venue.settings.voting,
-            start=size.start,
-            step=size.more,
-            close=size.close,
-            limit=size.limit,
-            seats_lost=len(self.ballots) - len(self.rankings),
-            spare=size.spare,
-        )
+        lost = len(self.ballots) - len(self.rankings)
+        rule = self.venue.settings.voting
+        wave = self.size.wave(self.rankings, tuple(self.texts), rule, lost)
         if not wave and len(self.rankings) < quorum(len(self.ballots)):
-            wave = max(0, size.start - len(self.ballots))
+            wave = max(0, self.size.start - len(self.ballots))
         return wave
 
     def _verdict(self) -> Verdict:
