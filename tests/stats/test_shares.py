@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint, proportion_effectsi
 from autoreason.stats.shares import (
     clustered_share,
     cohens_h,
+    exact_share,
     holm,
     mcnemar,
     paired_gain,
@@ -51,6 +52,38 @@ def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> 
     assert 0 <= low <= successes / trials <= high <= 1
     wider = wilson(successes, trials, confidence=0.99) or (1, 0)
     assert wider[0] <= low <= high <= wider[1]
+
+
+@given(counts, st.floats(0.5, 0.999))
+@steady
+def test_an_exact_share_has_the_interval_of_scipy(counts: tuple[int, int], level: float) -> None:
+    found = exact_share(*counts, confidence=level)
+    theirs = binomtest(*counts).proportion_ci(level, method="exact")
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert (found.value, found.n) == (counts[0] / counts[1], counts[1])
+
+
+def test_an_exact_share_of_a_hundred_thousand_trials_is_quick_and_right() -> None:
+    found = exact_share(40_321, 100_000)
+    theirs = binomtest(40_321, 100_000).proportion_ci(method="exact")
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+@given(counts)
+@steady
+def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
+    counts: tuple[int, int],
+) -> None:
+    successes, trials = counts
+    found, p = exact_share(successes, trials), sign_test(successes, trials - successes).p
+    assert found.low is not None
+    assert found.high is not None
+    assert p is not None
+    assert (not found.low <= 0.5 <= found.high) == (p < 0.05)
+
+
+def test_an_exact_share_of_nothing_is_unknown() -> None:
+    assert exact_share(0, 0).value is None
 
 
 @given(counts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import asin, comb, sqrt
+from functools import lru_cache
+from math import asin, comb, exp, lgamma, log, sqrt
 from statistics import NormalDist, fmean
 
 from autoreason.stats.results import Estimate, Test
@@ -31,6 +32,17 @@ def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
     if interval is None:
         return Estimate(None, reason="a share needs one trial or more, there is none")
     return Estimate(successes / trials, *interval, n=trials)
+
+
+def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
+    """A share with the interval of Clopper and Pearson (1934): what it leaves out, an exact test rejects."""
+    _check_counts(successes, trials - successes)
+    if not trials:
+        return Estimate(None, reason="a share needs one trial or more, there is none")
+    outside = (1 - confidence) / 2
+    low = _least_chance(successes, trials, outside)
+    high = 1 - _least_chance(trials - successes, trials, outside)
+    return Estimate(successes / trials, low, high, n=trials)
 
 
 def clustered_share(tasks: Iterable[Sequence[bool]], confidence: float = 0.95) -> Estimate:
@@ -115,6 +127,38 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, (len(known) - before) * p))
         adjusted[at] = largest
     return adjusted
+
+
+@lru_cache(4096)
+def _least_chance(successes: float, trials: float, tail: float) -> float:
+    """The chance of success under which so many successes or more are as rare as `tail`, by bisection."""
+    low, high = 0.0, successes / trials
+    while low < (middle := (low + high) / 2) < high and high - low > 1e-12:
+        if _beta(middle, successes, trials - successes + 1) < tail:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function: for whole a, a binomial tail (a or more of a + b - 1)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    ends = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x))
+    # Its continued fraction, by Lentz's method.
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for step in (even, odd):
+            d = 1 / (1 + step * d)
+            c = 1 + step / c
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return ends * fraction / a
 
 
 def _two_sided(one: int, other: int) -> float:
