@@ -186,7 +186,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     ballots: int
     invalid: int
     agreement: float | None
-    """Mean Kendall tau between judges."""
+    """Mean Kendall tau between the judges who were asked whatever the others said."""
 
 
 class PassDecided(Event, frozen=True, kw_only=True):
@@ -223,7 +223,8 @@ class PlayoffDecided(Event, frozen=True, kw_only=True):
     """None where too few ballots were valid: the last incumbent is delivered."""
     verdict: Verdict | None
     preferred: int | None
-    """Judges who put the delivered text above the first draft; None where it is the first draft."""
+    """Judges who put the delivered text above the first draft; None where it is the first draft. They chose it, so
+    that this is no evidence: judges who rank at random do it too."""
 
 
 class Survival(Struct, frozen=True, kw_only=True):
@@ -232,18 +233,21 @@ class Survival(Struct, frozen=True, kw_only=True):
     panels: int
     survived: int
     expected: float
+    """Survivals that judges who rank at random give in as many panels."""
     chance: float
-    """Probability of at least as many survivals if judges ranked at random."""
+    """Probability that such judges give the streak within as many passes."""
+    streak: int
+    """Survivals in a row that end the run."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):
-    """How many judges of the playoff prefer the delivered text to the first draft."""
+    """How many judges who chose nothing prefer the delivered text to the first draft."""
 
     judges: int
     prefer: int
     low: float
     high: float
-    """95 % Wilson interval of the share."""
+    """Exact 95 % interval of the share."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -251,7 +255,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     survival: Survival | None
     agreement: float | None
-    """Mean Kendall tau between judges over all panels."""
+    """Mean Kendall tau, over all panels, between the judges who were asked whatever the others said."""
     preference: Preference | None
     ballots: int
     invalid: int

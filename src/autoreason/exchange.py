@@ -10,10 +10,12 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-Role = Literal["author", "critic", "reviser", "synthesizer", "judge", "person", "examiner"]
-"""Who is asked. `person` is the human at the keyboard, answered by the journal, and `examiner` runs programs on
-tests: neither is a model, and neither costs anything."""
-_NO_MODELS = frozenset({"person", "examiner"})
+Role = Literal[
+    "author", "critic", "reviser", "synthesizer", "judge", "person", "examiner", "budget"
+]
+"""Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
+tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
+_NO_MODELS = frozenset({"person", "examiner", "budget"})
 
 
 def is_model(role: str) -> bool:
@@ -40,6 +42,13 @@ class Message(Struct, frozen=True):
     text: str
     stable: bool = False
     """The same in many requests of a run, so that a provider may cache it. Comes first."""
+
+
+class Need(Struct, frozen=True):
+    """What the budget is asked for before a pass: calls of the pass, and calls that come after the last one."""
+
+    calls: int
+    after: int
 
 
 class Schema(Struct, frozen=True):

@@ -91,6 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     playoff: int = 7
     """Judges of the final panel over the texts that reigned; 0 holds none."""
     playoff_texts: int = 5
+    confirmation: int = 7
+    """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
     inconclusive: int = 2
     """Inconclusive passes in a row that end the run as failed."""
     forgiven: int = 0
@@ -149,6 +151,7 @@ _RANGES = (
     ("close", 0, 1000),
     ("playoff", 0, MOST_JUDGES),
     ("playoff_texts", 2, 10),
+    ("confirmation", 0, MOST_JUDGES),
     ("inconclusive", 1, MOST_PASSES),
     ("output_limit", 16, 1_000_000),
 )
@@ -160,6 +163,7 @@ PAPER: dict[str, Any] = {
     "balanced": False,
     "quoted_critique": False,
     "playoff": 0,
+    "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
 }
 """Where the published procedure differs from our defaults. The safety rules hold under both."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from autoreason.errors import JournalUnusable
 from autoreason.events import (
@@ -32,6 +33,9 @@ from autoreason.events import (
 )
 from autoreason.settings import Settings
 from autoreason.task import Task
+
+CONFIRMATION = "confirmation"
+"""The stage of the panel that compares what is delivered with the first draft."""
 
 WithinAPass = (
     PassStarted
@@ -69,6 +73,15 @@ class HeldPanel:
     stage: str
     ballots: list[BallotCast] = field(default_factory=list)
     held: PanelHeld | None = None
+
+
+class Confirmation(NamedTuple):
+    """What judges who chose nothing say of the delivered text."""
+
+    judges: int
+    """Valid ballots."""
+    prefer: int
+    """Those that put it above the first draft."""
 
 
 @dataclass
@@ -111,6 +124,15 @@ class Story:
         if self.delivered:
             return self.delivered.text
         return self.incumbent.text if self.incumbent else None
+
+    @property
+    def confirmation(self) -> Confirmation | None:
+        """How the delivered text fared against the first draft; None where nobody compared them."""
+        panel = self.panels.get(CONFIRMATION)
+        if not panel or not panel.held or not panel.held.verdict:
+            return None
+        firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
+        return Confirmation(len(firsts), sum(name != self.reigns[0].name for name in firsts))
 
     @property
     def streak(self) -> int:

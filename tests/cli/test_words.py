@@ -13,7 +13,16 @@ from tests.cli import made_up
 from autoreason.assignment import CodeVerdict, Examined
 from autoreason.cli import ending, words
 from autoreason.contract import Contract
-from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, Preference, Survival
+from autoreason.events import (
+    CandidateDropped,
+    CritiqueMade,
+    DraftReady,
+    PassDecided,
+    PlayoffDecided,
+    Preference,
+    Survival,
+)
+from autoreason.story import Story, tell_all
 
 
 @pytest.mark.parametrize(
@@ -136,10 +145,10 @@ def test_a_seat_without_a_ballot_is_not_a_vote() -> None:
 
 
 def test_survival_is_set_against_chance() -> None:
-    said = words.survival(Survival(panels=5, survived=3, expected=2.0, chance=0.31))
+    said = words.survival(Survival(panels=5, survived=3, expected=2.0, chance=0.31, streak=2))
     assert said == (
         "A survived 3 of 5 panels; judges ranking at random would keep it in 2, "
-        "and in 3 or more 31 % of the time"
+        "and 2 times in a row within as many passes in 31 % of runs"
     )
     assert "nothing is known" in words.survival(None)
 
@@ -161,12 +170,12 @@ def test_a_preference_never_claims_more_than_its_interval(
     prefer: int, low: float, high: float, doubt: str
 ) -> None:
     said = words.preference(Preference(judges=7, prefer=prefer, low=low, high=high))
-    assert said.startswith(f"{prefer} of 7 judges prefer the delivered text")
+    assert said.startswith(f"{prefer} of 7 fresh judges prefer the delivered text")
     assert said.endswith(doubt or ")")
 
 
 def test_no_playoff_is_unknown_not_zero() -> None:
-    assert words.preference(None).startswith("unknown")
+    assert words.preference(None).startswith("none: no fresh judges")
 
 
 def test_the_contract_is_kept_broken_or_absent() -> None:
@@ -177,8 +186,9 @@ def test_the_contract_is_kept_broken_or_absent() -> None:
 
 
 def test_evidence_prints_what_it_left_out() -> None:
-    rows = dict(words.evidence(made_up.EVIDENCE, Contract(), ()))
-    assert list(rows) == ["Survival", "Agreement", "Playoff", "Contract", "Leaks", "Left out"]
+    rows = dict(words.evidence(made_up.EVIDENCE, tell_all(made_up.whole_run()), ()))
+    names = ["Survival", "Agreement", "Playoff", "Confirmed", "Contract", "Leaks", "Left out"]
+    assert list(rows) == names
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
 
 
@@ -189,10 +199,21 @@ def test_position_effects_are_told_against_even_shares() -> None:
 
 def test_a_first_draft_that_was_delivered_is_said_to_be_the_one_preferred() -> None:
     found = replace(made_up.EVIDENCE, preference=None)
-    rows = dict(words.evidence(found, Contract(), (), origin="draft"))
-    assert rows["Playoff"] == "the first draft itself is what was delivered"
-    rows = dict(words.evidence(found, Contract(), (), origin="pass 1 AB"))
-    assert rows["Playoff"].startswith("unknown")
+    rows = dict(words.evidence(found, Story(), (), origin="draft"))
+    assert rows["Confirmed"] == "the first draft itself is what was delivered"
+    rows = dict(words.evidence(found, Story(), (), origin="pass 1 AB"))
+    assert rows["Confirmed"].endswith("so nothing can be claimed")
+
+
+def test_the_ballots_that_chose_a_text_are_said_to_prove_nothing() -> None:
+    decided = next(e for e in made_up.playoff() if isinstance(e, PlayoffDecided))
+    said = words.playoff(decided)
+    assert "6 of 7 ballots put it above the first draft, which proves nothing" in said
+
+
+def test_a_draft_in_breach_of_its_contract_is_why_nobody_compared_it() -> None:
+    draft = DraftReady(text="…", words=612, given=False, violations=made_up.BROKEN)
+    assert "the first draft breaks the contract" in words.preference(None, "pass 1 B", draft)
 
 
 def test_of_many_winners_the_last_are_shown() -> None:

@@ -25,7 +25,13 @@ def drafted(request: Request) -> str:
 
 def best_of(n: int, **more: Any) -> dict[str, Any]:
     """Settings of best of n."""
-    return {"strategy": "best_of_n", "strategy_options": {"n": n}, "playoff": 3, **more}
+    return {
+        "strategy": "best_of_n",
+        "strategy_options": {"n": n},
+        "playoff": 3,
+        "confirmation": 0,
+        **more,
+    }
 
 
 @pytest.mark.parametrize("n", [2, 5, 10])

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations, product
-from math import comb, isclose
+from math import comb, isclose, prod
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.tournament import evidence
-from autoreason.tournament.evidence import chance_of_margin, chance_of_survival, survival_tail
+from autoreason.tournament.evidence import (
+    chance_of_margin,
+    chance_of_streak,
+    chance_of_survival,
+    survival_tail,
+)
+from autoreason.tournament.size import Size
 from autoreason.tournament.voting import RULES, Tally, borda
 
 steady = settings(derandomize=True)
@@ -94,6 +100,80 @@ def test_chances_of_impossible_panels_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=f"not {-1 if margin < 0 else min(judges, candidates)}"):
         chance_of_margin(judges, margin, candidates)
+
+
+# ---- panels that stop early or grow ----------------------------------------------------------------
+
+GROWING = Size(3, more=3, most=6, close=2, spare=True)
+SIZES = [
+    GROWING,
+    Size(3, spare=True),
+    Size(5, spare=True),
+    Size(3, more=2, most=7, close=1),
+    Size(2, more=2, most=4, close=2, spare=True),
+]
+
+
+def early_panels(
+    size: Size, names: str, rule: str, lost: tuple[int, ...], panels: int
+) -> Iterator[Tally]:
+    """Panels of random judges, asked as a run asks them."""
+    rng = random.Random(5)
+    for _ in range(panels):
+        cast: list[Sequence[str]] = []
+        seat = 0
+        while wave := size.wave(cast, names, rule, seat - len(cast)):
+            asked = range(seat, seat + wave)
+            cast += [rng.sample(names, len(names)) for each in asked if each not in lost]
+            seat += wave
+        yield RULES[rule](cast, names)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("lost", [(), (1,)])
+@pytest.mark.parametrize("rule", ["borda", "majority", "copeland"])
+@pytest.mark.parametrize("names", ["AB", "ABC"])
+def test_the_chances_of_panels_that_stop_early_are_those_of_playing_them_out(
+    size: Size, lost: tuple[int, ...], rule: str, names: str
+) -> None:
+    tallies = list(early_panels(size, names, rule, lost, panels=2500))
+    for margin in (1, 2, 3, 5):
+        share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
+        chance = chance_of_margin(size, margin, len(names), rule, lost)
+        assert abs(chance - share) < 0.045, margin
+    survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
+    assert abs(chance_of_survival(size, len(names), rule, lost) - survived) < 0.045
+
+
+def test_a_panel_that_stops_where_the_vote_is_clear_is_not_one_of_as_many_judges() -> None:
+    assert chance_of_margin(GROWING, 2) == pytest.approx(0.641, abs=0.001)
+    assert chance_of_margin(3, 2) == pytest.approx(0.361, abs=0.001)
+
+
+def test_sparing_judges_changes_no_winner_and_so_no_survival() -> None:
+    for judges in (3, 5, 7):
+        assert isclose(chance_of_survival(Size(judges, spare=True)), chance_of_survival(judges))
+
+
+def test_panels_too_large_to_follow_are_drawn() -> None:
+    assert abs(chance_of_survival(Size(20, spare=True)) - chance_of_survival(20)) < 0.1
+    assert 0 < chance_of_margin(Size(20, spare=True), 60) < 0.01
+
+
+# ---- streaks ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), max_size=9), st.integers(1, 4))
+@steady
+def test_the_chance_of_a_streak_is_that_of_counting_every_course_of_events(
+    chances: list[float], k: int
+) -> None:
+    total = 0.0
+    for course in product("-A", repeat=len(chances)):
+        if "A" * k in "".join(course):
+            each = (c if won == "A" else 1 - c for won, c in zip(course, chances, strict=True))
+            total += prod(each)
+    assert chance_of_streak(k, chances) == pytest.approx(total, abs=1e-9)
 
 
 # ---- tails --------------------------------------------------------------------------------------

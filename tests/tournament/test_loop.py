@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.tournament.stage import critique, cut_off, document, play, shown_texts, vote
 
@@ -17,7 +19,7 @@ from autoreason.events import (
     PassDecided,
     PlayoffDecided,
 )
-from autoreason.exchange import Outcome, Reply
+from autoreason.exchange import Outcome, Reply, Request
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -328,20 +330,83 @@ async def test_the_playoff_can_return_to_the_first_draft() -> None:
     assert (played.delivered.text, played.delivered.origin) == ("First text.", "draft")
 
 
-async def test_the_playoff_says_how_many_judges_prefer_the_delivered_text_to_the_first_draft() -> (
-    None
-):
-    def judge(request: object) -> str:
-        fond = "playoff/judge/6" in request.key  # type: ignore[attr-defined]
-        return vote(*(("First", "made") if fond else ("made in 1", "First")))(request)  # type: ignore[arg-type]
+def fickle(stage: str) -> Callable[[Request], str]:
+    """Judges who prefer what was made in pass 1, but for the last one of a stage."""
 
-    played = await play({"judge": judge})
+    def judge(request: Request) -> str:
+        fond = request.key.startswith(f"{stage}/judge/6/")
+        return vote(*(("First", "made") if fond else ("made in 1", "First")))(request)
+
+    return judge
+
+
+async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_text() -> None:
+    played = await play({"judge": fickle("confirmation")})
     assert played.delivered is not None
     preference = played.delivered.evidence.preference
     assert preference is not None
     assert (preference.prefer, preference.judges) == (6, 7)
-    assert 0.48 < preference.low < 0.49
-    assert 0.97 < preference.high < 0.98
+    assert preference.low == pytest.approx(0.4213, abs=1e-4)
+    assert preference.high == pytest.approx(0.9964, abs=1e-4)
+
+
+async def test_the_ballots_that_chose_a_text_are_no_evidence_for_it() -> None:
+    played = await play({"judge": fickle("playoff")}, confirmation=0)
+    assert played.of(PlayoffDecided)[0].preferred == 6
+    assert played.delivered is not None
+    assert played.delivered.evidence.preference is None
+
+
+async def test_the_confirmation_shows_draft_and_delivered_text_alone_in_both_orders() -> None:
+    played = await play({"judge": vote("made in 1", "First")}, confirmation=6)
+    asked = [r for r in played.asked("judge") if r.key.startswith("confirmation/")]
+    shown = [tuple(shown_texts(request).values()) for request in asked]
+    first, other = sorted(set(shown))
+    assert shown.count(first) == shown.count(other) == 3
+    assert first == other[::-1]
+    assert played.delivered is not None
+    assert {"First text.", played.delivered.text} == set(first)
+
+
+async def test_where_the_draft_is_delivered_nobody_is_asked_to_confirm_it() -> None:
+    assert not [r for r in (await play()).asked("judge") if r.key.startswith("confirmation/")]
+
+
+async def test_a_confirmation_with_too_few_valid_ballots_claims_nothing() -> None:
+    def judge(request: Request) -> str:
+        silent = request.key.startswith("confirmation/")
+        return "I would rather not." if silent else vote("made in 1", "First")(request)
+
+    played = await play({"judge": judge})
+    assert played.delivered is not None
+    assert played.delivered.evidence.preference is None
+    assert played.delivered.evidence.invalid == 7
+
+
+async def test_a_draft_that_breaks_its_contract_is_not_judged_in_the_end_either() -> None:
+    played = await play(
+        {"judge": vote("made in 1", "Third")},
+        draft="First text of far too many words.",
+        contract=Contract(max_words=6),
+    )
+    assert played.delivered is not None
+    assert played.delivered.origin != "draft"
+    assert not [r for r in played.asked("judge") if r.key.startswith("confirmation/")]
+
+
+async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
+    def judge(request: Request) -> str:
+        seat = int(request.key.split("/")[3])
+        return vote(*(("First", "Second", "Third"), ("Second", "First", "Third"))[seat % 2])(
+            request
+        )
+
+    tied = await play({"judge": judge}, judges=2, more_judges=0, k=2)
+    assert tied.delivered is not None
+    assert tied.delivered.reason == "A survived 2 passes in a row, 2 of them on a tie"
+    alone = await play({"critic": '{"problems": []}'}, k=2)
+    assert alone.delivered is not None
+    assert alone.delivered.reason == "A survived 2 passes in a row, 2 of them unopposed"
 
 
 async def test_without_a_second_reign_there_is_no_playoff() -> None:

@@ -10,7 +10,7 @@ from autoreason.audit.record import AuditedPass, AuditedRun, Panel, Vote
 from autoreason.audit.wording import is_exact
 from autoreason.stats.shares import share
 from autoreason.tournament.ballots import read_ranking
-from autoreason.tournament.panel import quorum
+from autoreason.tournament.size import quorum
 
 Runs = Sequence[AuditedRun]
 

@@ -18,6 +18,7 @@ _PLAIN_SETTINGS = (
     "judges",
     "more_judges",
     "most_judges",
+    "confirmation",
     "close",
     "style",
     "voting",

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 
 _BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
-_IN_WORDS = ("k", "passes", "judges", "more_judges", "most_judges", "playoff", "seed", "protocol")
+_IN_WORDS = (
+    "k",
+    "passes",
+    "judges",
+    "more_judges",
+    "most_judges",
+    "playoff",
+    "confirmation",
+    "seed",
+    "protocol",
+)
 """Settings that the plan tells in words."""
 _OF_STUDIES = ("strategy", "strategy_options")
 _WIDEST_NAME = 20
@@ -153,7 +163,9 @@ def _panel(settings: Settings) -> str:
         said += (
             f", {settings.more_judges} more while the vote is close, {settings.most_judges} at most"
         )
-    return f"{said}; a playoff of {settings.playoff}" if settings.playoff else f"{said}; no playoff"
+    ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
+    last = (f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends)
+    return "; ".join([said, *last])
 
 
 def _ends(settings: Settings) -> str:

@@ -202,7 +202,7 @@ def rows(
     said.append(("Took", ", ".join(took)))
     if result.evidence and story.task:
         broken = story.task.contract.violations(result.text or "")
-        said += words.evidence(result.evidence, story.task.contract, broken, origin=result.origin)
+        said += words.evidence(result.evidence, story, broken, result.origin)
     return [*said, *next_steps(result)]
 
 

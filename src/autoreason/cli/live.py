@@ -24,7 +24,7 @@ from autoreason.exchange import (
 )
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
-from autoreason.story import Pass, Story
+from autoreason.story import CONFIRMATION, Pass, Story
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -168,14 +168,16 @@ class Live:
     def stage(self) -> str:
         """What is going on, as a heading."""
         story = self.story
-        decided = story.playoff is not None and story.playoff.verdict is not None
-        if story.task is None or story.delivered or decided:
+        if story.task is None or story.delivered:
             return ""
         if self.solving:
             return "solving"
         if self.study:
             return "judging" if story.task.entries else "at work"
-        if story.playoff_ballots or any(call.stage == "playoff" for call in self.calls.values()):
+        asked = {call.stage for call in self.calls.values()}
+        if CONFIRMATION in asked or CONFIRMATION in story.panels:
+            return CONFIRMATION
+        if "playoff" in asked or (story.playoff_ballots and not story.playoff):
             return "playoff"
         if story.draft is None:
             return "first draft"
@@ -289,6 +291,8 @@ class Live:
         story = self.story
         if self.stage == "playoff":
             cast = story.playoff_ballots
+        elif self.stage == CONFIRMATION:
+            cast = story.panels[CONFIRMATION].ballots if CONFIRMATION in story.panels else []
         elif self.stage.startswith("pass"):
             cast = story.passes[-1].ballots
         else:
@@ -309,7 +313,8 @@ class Live:
         story = self.story
         if self.solving:
             return self.tally.left(self.elapsed)
-        if story.settings is None or story.delivered or self.study or self.stage == "playoff":
+        last = self.stage in ("playoff", CONFIRMATION)
+        if story.settings is None or story.delivered or self.study or last:
             return ""
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"

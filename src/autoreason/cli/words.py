@@ -16,15 +16,18 @@ if TYPE_CHECKING:
         CandidateDropped,
         CandidateReady,
         CritiqueMade,
+        DraftReady,
         Evidence,
         PanelHeld,
         PassDecided,
+        PlayoffDecided,
         Preference,
         Solved,
         Survival,
         Verdict,
     )
     from autoreason.exchange import Spent
+    from autoreason.story import Story
 
 UNJUDGED = "none: nobody judged this text; `autoreason judge` holds it against others"
 SLOTS = ("A", "AB", "B")
@@ -228,17 +231,18 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = f"{found.expected:.1f}".removesuffix(".0")
-    said = (
-        f"A survived {found.survived} of {count(found.panels, 'panel')}; "
-        f"judges ranking at random would keep it in {usual}"
+    row = f"{found.streak} times in a row" if found.streak > 1 else "once"
+    return (
+        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "
+        f"in {usual}, and {row} within as many passes in {percent(found.chance)} of runs"
     )
-    if not found.survived:
-        return said
-    return f"{said}, and in {found.survived} or more {percent(found.chance)} of the time"
 
 
 def agreement(tau: float | None) -> str:
-    """Kendall's tau as the share of pairs that two judges put in the same order."""
+    """Kendall's tau as the share of pairs that two judges put in the same order.
+
+    Chance is 50 % only among judges who were asked whatever the others said.
+    """
     if tau is None:
         return "unknown: no two valid ballots to compare"
     same = percent((1 + tau) / 2)
@@ -248,15 +252,30 @@ def agreement(tau: float | None) -> str:
     )
 
 
-def preference(found: Preference | None, origin: str = "") -> str:
-    """How many judges of the playoff prefer the delivered text to the first draft."""
+def playoff(decided: PlayoffDecided) -> str:
+    """What the final panel chose, and that choosing is no proof."""
+    if decided.winner is None or decided.verdict is None:
+        return "too few valid ballots, so that the last A is delivered"
+    said = f"{decided.winner} was chosen among {count(len(decided.texts), 'text')}"
+    if decided.preferred is None:
+        return said
+    return (
+        f"{said}; {decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above the first draft, "
+        "which proves nothing, because they chose it"
+    )
+
+
+def preference(found: Preference | None, origin: str = "", draft: DraftReady | None = None) -> str:
+    """How many judges who chose nothing prefer the delivered text to the first draft."""
     if origin == "draft":
         return "the first draft itself is what was delivered"
+    if found is None and draft and draft.violations:
+        return "none: the first draft breaks the contract, so no judge compared the two"
     if found is None or not found.judges:
-        return "unknown: no playoff compared the delivered text with the first draft"
+        return "none: no fresh judges compared the delivered text with the first draft, so nothing can be claimed"
     interval = f"{found.low * 100:.0f} to {percent(found.high)}"
     said = (
-        f"{found.prefer} of {count(found.judges, 'judge')} prefer the delivered text to the first "
+        f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to the first "
         f"draft (95 % interval {interval})"
     )
     if found.low > 0.5:
@@ -273,20 +292,21 @@ def leaks(number: int) -> str:
 
 
 def evidence(
-    found: Evidence, rules: Contract, broken: tuple[Violation, ...], origin: str = ""
+    found: Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     """What a run can show for itself, as labelled sentences."""
     if found.ballots + found.invalid or found.survival or found.unopposed:
         judged = (
             [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
         )
-        judged += [
-            ("Agreement", agreement(found.agreement)),
-            ("Playoff", preference(found.preference, origin)),
-        ]
+        judged.append(("Agreement", agreement(found.agreement)))
+        if story.playoff:
+            judged.append(("Playoff", playoff(story.playoff)))
+        judged.append(("Confirmed", preference(found.preference, origin, story.draft)))
     else:
         judged = [("Evidence", UNJUDGED)]
-    rows = [*judged, ("Contract", contract(rules, broken)), ("Leaks", leaks(found.leaks))]
+    rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
+    rows = [*judged, *rules, ("Leaks", leaks(found.leaks))]
     left_out = [
         note
         for note, number in (

@@ -10,10 +10,10 @@ from autoreason.events import CandidateDropped, CritiqueMade, Delivered, Slot, V
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.tournament.chance import draw
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
-from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.judging import MOST_ASKED
-from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.panel import Panel
 from autoreason.tournament.plan import Plan
+from autoreason.tournament.size import Size
 from autoreason.tournament.venue import again, follow_up
 
 _QUORUM = 2
@@ -139,7 +139,8 @@ class Tournament(ProgramStrategy):
         if verdict is None:
             return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
         winner = next(slot for slot in ballot if slot == verdict.winner)
-        return self._won(number, winner, verdict=verdict, standing=len(ballot), in_it="A" in ballot)
+        chance = panel.survival_chance if "A" in ballot else None
+        return self._won(number, winner, verdict=verdict, chance=chance)
 
     def _undecided(self, number: int, first: Slot, valid: int, seats: int) -> Slot:
         reason = f"{valid} of {seats} ballots were valid, too few to decide"
@@ -158,12 +159,8 @@ class Tournament(ProgramStrategy):
         *,
         reason: str = "",
         verdict: Verdict | None = None,
-        standing: int = 0,
-        in_it: bool = False,
+        chance: float | None = None,
     ) -> Slot:
-        chance = None
-        if verdict and in_it:
-            chance = chance_of_survival(verdict.ballots, standing, self.settings.voting)
         self.end_pass(
             number,
             "decided" if verdict else "unopposed",

@@ -219,6 +219,7 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
         passes=MOST_PASSES,
         inconclusive=MOST_PASSES,
         playoff=0,
+        confirmation=0,
         style="reasoned" if settings.style == "specialists" else settings.style,
     )
 

@@ -232,8 +232,10 @@ class Comparison(Strategy):
 
 
 def _alone(settings: Settings, strategy: str) -> Settings:
-    # Panels that failed are counted by the comparison, not by its parts.
-    return replace(settings, strategy=strategy, strategy_options={}, failed_panels=0)
+    # Panels that failed are counted by the comparison, not by its parts, and its own panels do the confirming.
+    return replace(
+        settings, strategy=strategy, strategy_options={}, failed_panels=0, confirmation=0
+    )
 
 
 def _require_prices(settings: Settings) -> None:

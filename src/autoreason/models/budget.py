@@ -147,6 +147,19 @@ class Purse:
         spent = Upper(self._spent.calls, self._spent.tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
+    def short_of(self, calls: int) -> str:
+        """What is left of a limit that so many calls more, like those so far, would overstep; empty where none."""
+        budget, taken = self._budget, self.taken
+        if budget.calls is not None and taken.calls + calls > budget.calls:
+            return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls are left"
+        growth = 1 + Decimal(calls) / taken.calls if taken.calls else Decimal(1)
+        if budget.tokens is not None and taken.tokens * growth > budget.tokens:
+            return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens are left"
+        cost = taken.cost or Decimal(0)
+        if budget.cost is not None and cost * growth > budget.cost:
+            return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} are left"
+        return ""
+
     def _set_aside(self, upper: Upper) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)

@@ -15,8 +15,9 @@ from autoreason.settings import Settings
 from autoreason.story import HeldPanel, Story
 from autoreason.task import Entry, Task
 from autoreason.tournament.attempts import attempts, last_held, stage_of
-from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.panel import Panel
 from autoreason.tournament.parts import side_by_side
+from autoreason.tournament.size import Size
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.venue import Tell
 

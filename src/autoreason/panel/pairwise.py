@@ -15,7 +15,8 @@ from autoreason.story import HeldPanel
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judging import take_seat
-from autoreason.tournament.panel import in_order, quorum
+from autoreason.tournament.panel import in_order
+from autoreason.tournament.size import quorum
 from autoreason.tournament.strategy import Strategy, read_options
 
 _PAIR = "pair/"

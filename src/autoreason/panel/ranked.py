@@ -9,8 +9,9 @@ from autoreason.settings import Settings
 from autoreason.task import Entry, Task
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.judging import JUDGES_A_SEAT
-from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.panel import Panel
 from autoreason.tournament.plan import TRIES, Plan
+from autoreason.tournament.size import Size
 from autoreason.tournament.strategy import Strategy, read_options
 
 STAGE = "panel"

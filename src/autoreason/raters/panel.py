@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.story import Story
+from autoreason.story import CONFIRMATION, Story
 from autoreason.task import read_text
 
 Ranking = tuple[str, ...]
@@ -49,7 +49,7 @@ def read_panel(path: Path) -> PanelRankings:
 
 
 def panel_of(run: str, story: Story) -> PanelRankings:
-    """The rankings of a panel over finished texts, else those of the playoff between draft and delivered text."""
+    """The rankings of a panel over finished texts, else those of draft and delivered text by a run's last judges."""
     entries = story.task.entries if story.task else ()
     whole = tuple(
         ballot.ranking
@@ -57,7 +57,7 @@ def panel_of(run: str, story: Story) -> PanelRankings:
         for ballot in panel.ballots
         if ballot.ranking and len(ballot.ranking) == len(entries)
     )
-    rankings = whole or _playoff(story)
+    rankings = whole or _draft_and_delivered(story)
     if not rankings:
         raise InvalidInput(
             f"run {run} holds no rankings of finished texts; name one of `autoreason judge`"
@@ -65,12 +65,14 @@ def panel_of(run: str, story: Story) -> PanelRankings:
     return PanelRankings(rankings=rankings)
 
 
-def _playoff(story: Story) -> tuple[Ranking, ...]:
-    """Its ballots with the two texts of a packet only, under the names they have there."""
+def _draft_and_delivered(story: Story) -> tuple[Ranking, ...]:
+    """How they ranked the two texts of a packet, under the names they have there; the playoff's chose one of them."""
     if story.delivered is None:
         return ()
     names = {"draft": "draft", story.delivered.origin: "delivered"}
-    ballots = [ballot.ranking for ballot in story.playoff_ballots if ballot.ranking]
+    confirmed = story.panels.get(CONFIRMATION)
+    cast = confirmed.ballots if confirmed else story.playoff_ballots
+    ballots = [ballot.ranking for ballot in cast if ballot.ranking]
     return tuple(tuple(names[name] for name in ranking if name in names) for ranking in ballots)
 
 

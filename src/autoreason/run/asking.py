@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable
 from time import monotonic
 
+import msgspec
+
 from autoreason.code.examining import Examiner, answer
-from autoreason.errors import Accepted, CallFailed, InvalidInput, ProviderFailed, Stopped
-from autoreason.exchange import CallEnded, CallStarted, OnSignal, Outcome, Reply, Request, is_model
+from autoreason.errors import (
+    Accepted,
+    BudgetReached,
+    CallFailed,
+    InvalidInput,
+    ProviderFailed,
+    Stopped,
+)
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Need,
+    OnSignal,
+    Outcome,
+    Reply,
+    Request,
+    is_model,
+)
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
@@ -45,12 +64,17 @@ class Asker:
         self._examiner = examiner
         self._calls: set[Interruptible] = set()
         self._sent: set[str] = set()
+        self._passes: Counter[str] = Counter()
+        """Calls by pass."""
         self._out_of_reach = ""
         self.accepted = False
         self.purse = purse
         self.look_for_commands()
 
     async def __call__(self, request: Request) -> Reply:
+        stage, _, rest = request.key.partition("/")
+        if stage == "pass" and is_model(request.role):
+            self._passes[rest.partition("/")[0]] += 1
         known = self._memory.recall(request)
         if known is not None:
             self._signal_end(request, known, replayed=True)
@@ -58,6 +82,10 @@ class Asker:
         if request.role == "person":
             return await self._journal.record_guidance(self._run, request)
         self._heed_commands()
+        if request.role == "budget":
+            reply = self._afforded(request)
+            await self._journal.record_reply(self._run, request, reply)
+            return reply
         if request.key in self._sent:
             raise InvalidInput(
                 f"{request.key} was asked before in this run; every request needs a key of its own"
@@ -77,6 +105,18 @@ class Asker:
         await self._journal.record_reply(self._run, request, reply)
         self._signal_end(request, reply)
         return reply
+
+    def _afforded(self, request: Request) -> Reply:
+        """Nothing where the budget pays for a pass and what comes after it, else what is left of it."""
+        need = msgspec.json.decode(request.messages[0].text, type=Need)
+        pass_calls = max(need.calls, *self._passes.values(), 0)
+        short = self.purse.short_of(pass_calls + need.after)
+        if short and not self._passes:
+            raise BudgetReached(
+                f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
+                "raise the limit and resume, or lower --playoff and --confirmation"
+            )
+        return Reply(outcome=Outcome.OK, text=short, model=request.model)
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

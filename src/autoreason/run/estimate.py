@@ -97,8 +97,8 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     asked: list[Request] = []
 
     async def ask(request: Request) -> Reply:
-        if request.role == "person":
-            return Reply(outcome=Outcome.EMPTY, text="", model="person")
+        if request.role in ("person", "budget"):
+            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
         if is_model(request.role):
             asked.append(request)
         raise _First(request.key)

@@ -168,7 +168,8 @@ def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
         yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, held in story.panels.items():
         if held.held and held.held.verdict:
-            finished = {e.name: e.text for e in entries if e.stage in ("", stage)}
+            finished = {reign.name: reign.text for reign in story.reigns}
+            finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
             yield _over(stage, finished, held.held.verdict.winner, _one_a_judge(held))
 
 

@@ -8,6 +8,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
 from autoreason.settings import Settings
 from autoreason.tournament.attempts import attempts
+from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.judging import JUDGES_A_SEAT
 from autoreason.tournament.panel import in_order
@@ -63,6 +64,7 @@ class BestOfN(Strategy):
         for attempt in attempts(self.settings):
             winner = await hold_playoff(self.venue, drafts, MOST_SAMPLES, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
+                await confirm(self.venue, drafts[0], winner)
                 return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
@@ -79,7 +81,7 @@ class BestOfN(Strategy):
     async def _write_what_fits(self) -> None:
         """One after another, as many as the allowance pays for and a judge can rank."""
         for number in range(2, MOST_SAMPLES + 1):
-            if not self.affords_another(self.settings.playoff):
+            if not self.affords_another(self.settings.playoff + self.settings.confirmation):
                 return
             self.begin_pass(number)
             self.take(number, await write_draft(self.venue, f"pass/{number}/author"))
@@ -88,7 +90,7 @@ class BestOfN(Strategy):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """The drafts and the panel."""
         n = read_options(settings, Samples).n
-        judges = settings.playoff
+        judges = settings.playoff + settings.confirmation
         likely = {"author": n, "judge": judges}
         most = {"author": n * TEXT_CALLS, "judge": judges * TRIES * JUDGES_A_SEAT}
         return likely, likely, most

@@ -5,37 +5,160 @@ from __future__ import annotations
 import random
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations_with_replacement, permutations
 from math import comb, factorial, prod
+from typing import NamedTuple
 
-from autoreason.tournament.voting import RULES
+from autoreason.tournament.size import Size
+from autoreason.tournament.voting import RULES, adds_up
 
 Scores = tuple[int, ...]
-"""Scores of a panel in ascending order, whoever they belong to."""
+"""Scores of a panel in ascending order, whichever candidate they belong to."""
+Cast = tuple[tuple[str, ...], ...]
+"""The ballots of a panel."""
+_NAMES = tuple(map(str, range(100)))
+_DRAWN = 10_000
+"""Ballots drawn where following every course of a panel would take too long."""
 
 
-def chance_of_margin(judges: int, margin: int, candidates: int = 3, rule: str = "borda") -> float:
+def chance_of_margin(
+    judges: int | Size,
+    margin: int,
+    candidates: int = 3,
+    rule: str = "borda",
+    lost: tuple[int, ...] = (),
+) -> float:
     """How often the top score leads the next by `margin` or more if judges rank at random.
 
-    Exact, but for panels too large to count (more than five candidates and judges, or so): there it
-    is estimated from the same twenty thousand random panels every time.
+    Exact, but for panels too large to count: there it is estimated from the same random panels every time.
+    A `Size` is a panel that may stop early or grow: it is no panel of as many judges as it happened to ask,
+    because it stops where the vote is clear. `lost` are its seats without a valid ballot.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
-    panels = _margins(judges, candidates, rule)
-    as_much, total = sum(panels[margin:]), sum(panels)
-    # What no sampled panel shows may still happen: the one at hand counts as one more.
-    return (as_much + 1) / (total + 1) if total == _SAMPLE else as_much / total
+    ends = _ends(judges, candidates, rule, lost)
+    if isinstance(ends, int):
+        counts = _margins(ends, candidates, rule)
+        as_much, total = sum(counts[margin:]), sum(counts)
+        return _estimated(as_much / total, _SAMPLE if total == _SAMPLE else 0)
+    return _estimated(sum(ends.margins[margin:]) if margin else 1.0, ends.drawn)
 
 
-def chance_of_survival(judges: int, candidates: int = 3, rule: str = "borda") -> float:
+def chance_of_survival(
+    judges: int | Size, candidates: int = 3, rule: str = "borda", lost: tuple[int, ...] = ()
+) -> float:
     """How often a fixed incumbent, who wins ties, stays if judges rank at random."""
-    panels = _random_panels(judges, candidates, rule)
+    ends = _ends(judges, candidates, rule, lost)
+    if not isinstance(ends, int):
+        return ends.survival
+    panels = _random_panels(ends, candidates, rule)
     # Any candidate may be the incumbent, so it is among the leaders in their share of cases.
     survived = sum(count * scores.count(scores[-1]) for scores, count in panels.items())
     return survived / (candidates * sum(panels.values()))
+
+
+def _estimated(chance: float, drawn: int) -> float:
+    """What no sampled panel shows may still happen: the one at hand counts as one more."""
+    return min(1.0, (chance * drawn + 1) / (drawn + 1) if drawn else chance)
+
+
+class _Ends(NamedTuple):
+    """How panels that stop early or grow end, if their judges rank at random."""
+
+    margins: tuple[float, ...]
+    """The chance of each margin, from 0 on."""
+    survival: float
+    drawn: int
+    """Panels in the sample these are estimated from; 0 where they are exact."""
+
+
+def _ends(judges: int | Size, candidates: int, rule: str, lost: tuple[int, ...]) -> _Ends | int:
+    """The ends of a panel whose size depends on the votes; of another just its ballots."""
+    if isinstance(judges, int):
+        return judges
+    if not judges.spare and not judges.more:
+        return judges.start - len(lost)
+    return _all_ends(judges, candidates, rule, lost)
+
+
+@cache
+def _all_ends(size: Size, candidates: int, rule: str, lost: tuple[int, ...]) -> _Ends:
+    names = _NAMES[:candidates]
+    if candidates <= 3 and size.limit <= (12 if adds_up(rule) else 7):
+        return _gather(_waves(size, names, rule, lost), rule, names)
+    drawn = _DRAWN // size.limit
+    return _gather(_drawn_waves(size, names, rule, lost, drawn), rule, names, drawn)
+
+
+def _gather(
+    panels: Iterable[tuple[float, Cast]], rule: str, names: tuple[str, ...], drawn: int = 0
+) -> _Ends:
+    margins: defaultdict[int, float] = defaultdict(float)
+    first = 0.0
+    for chance, cast in panels:
+        # Where every seat was lost nobody leads.
+        tally = RULES[rule](cast, names) if cast else None
+        margins[tally.margin if tally else 0] += chance
+        first += chance if tally is None or tally.winner == names[0] else 0.0
+    return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, drawn)
+
+
+def _waves(
+    size: Size, names: tuple[str, ...], rule: str, lost: tuple[int, ...]
+) -> Iterator[tuple[float, Cast]]:
+    """Every way such a panel can end, with its chance; each stands for all that are alike to the rule."""
+    sitting: dict[tuple[Hashable, int], tuple[float, Cast]] = {((), 0): (1.0, ())}
+    ballots = list(permutations(names))
+    for seat in range(size.limit + 1):
+        further: dict[tuple[Hashable, int], tuple[float, Cast]] = {}
+        for (_, due), (chance, cast) in sitting.items():
+            due = due or size.wave(cast, names, rule, seat - len(cast))
+            if not due:
+                yield chance, cast
+                continue
+            votes: Sequence[Cast] = [()] if seat in lost else [(vote,) for vote in ballots]
+            for vote in votes:
+                then = cast + vote
+                state = _state(then, rule, names), due - 1
+                before = further[state][0] if state in further else 0.0
+                further[state] = before + chance / len(votes), then
+        sitting = further
+
+
+def _drawn_waves(
+    size: Size, names: tuple[str, ...], rule: str, lost: tuple[int, ...], panels: int
+) -> Iterator[tuple[float, Cast]]:
+    """The same from a sample, which is the same every time."""
+    rng = random.Random(0)
+    for _ in range(panels):
+        cast: list[tuple[str, ...]] = []
+        seat = 0
+        while due := size.wave(cast, names, rule, seat - len(cast)):
+            seats = range(seat, seat + due)
+            cast += [tuple(rng.sample(names, len(names))) for each in seats if each not in lost]
+            seat += due
+        yield 1 / panels, tuple(cast)
+
+
+def _state(cast: Cast, rule: str, names: tuple[str, ...]) -> Hashable:
+    """What of some ballots the rule and the further course of the panel depend on."""
+    if adds_up(rule):
+        return tuple(RULES[rule](cast, names).scores.values()) if cast else ()
+    return tuple(sorted(cast))
+
+
+def chance_of_streak(k: int, chances: Sequence[float]) -> float:
+    """How likely k survivals in a row are within passes that each have these chances of one.
+
+    What counts survivals cannot ask less: a run that stops at its k-th in a row has them at its end by design.
+    """
+    so_far = [1.0] + [0.0] * (k - 1)
+    """By length of the streak at hand; what has reached k is no longer among them."""
+    for chance in chances:
+        so_far = [(1 - chance) * sum(so_far), *(chance * each for each in so_far[:-1])]
+    return max(0.0, 1 - sum(so_far))
 
 
 def survival_tail(survived: int, chances: Sequence[float]) -> float:

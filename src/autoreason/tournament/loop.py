@@ -1,4 +1,4 @@
-"""The loop: pass after pass until A has stood its ground, then a playoff over every text that reigned."""
+"""The loop: pass after pass until A has stood its ground, a playoff over every text that reigned, a confirmation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Literal
 from autoreason.events import CandidateDropped, Delivered, Reigning, Slot, Status, Verdict
 from autoreason.settings import Settings
 from autoreason.tournament.challengers import challenge
+from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critic import criticise
-from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.panel import Panel, pass_size
+from autoreason.tournament.panel import Panel
 from autoreason.tournament.plan import Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
+from autoreason.tournament.size import pass_size
 from autoreason.tournament.strategy import Strategy
 
 
@@ -25,15 +26,16 @@ class Tournament(Strategy):
         """Hold passes until something stops them, and deliver a text."""
         await self.write_draft()
         number = 0
-        while self.story.streak < self.settings.k and self._may_begin(number + 1):
+        while self.story.streak < self.settings.k and await self._may_begin(number + 1):
             number += 1
             await self._hold_pass(number)
         if self.story.streak >= self.settings.k:
             status: Status = "converged"
-            reason = f"A survived {self.story.streak} passes in a row"
+            reason = f"A survived {self.story.streak} passes in a row{self._by_what()}"
         else:
             status, reason = "capped", self.why_capped(number)
         winner = await hold_playoff(self.venue, self.story.reigns)
+        await confirm(self.venue, self.story.reigns[0], winner)
         return self.deliver(status, reason, winner)
 
     @classmethod
@@ -41,8 +43,19 @@ class Tournament(Strategy):
         """From critics who find nothing to everything asked as often as it can be."""
         return fewest(settings), likely(settings), most(settings)
 
-    def _may_begin(self, number: int) -> bool:
-        return self.may_begin(number, calls_after=self.settings.playoff)
+    async def _may_begin(self, number: int) -> bool:
+        after = self.settings.playoff + self.settings.confirmation
+        return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
+
+    def _by_what(self) -> str:
+        """Survivals of the last streak that no vote stands behind."""
+        last = [each.decided for each in self.story.passes if each.decided and each.decided.winner]
+        streak = last[-self.story.streak :]
+        kinds = (
+            (sum(each.verdict is not None and each.verdict.tied for each in streak), "on a tie"),
+            (sum(each.outcome == "unopposed" for each in streak), "unopposed"),
+        )
+        return "".join(f", {number} of them {how}" for number, how in kinds if number)
 
     async def _hold_pass(self, number: int) -> None:
         incumbent = self.incumbent
@@ -70,9 +83,7 @@ class Tournament(Strategy):
             valid, seats = len(panel.rankings), len(panel.ballots)
             reason = f"{valid} of {seats} ballots were valid, too few to decide"
             return self.end_pass(number, "inconclusive", None, reason=reason)
-        chance = None
-        if "A" in ballot:
-            chance = chance_of_survival(verdict.ballots, len(ballot), self.settings.voting)
+        chance = panel.survival_chance if "A" in ballot else None
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 

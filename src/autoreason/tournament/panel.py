@@ -3,77 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from autoreason.events import BallotCast, Verdict
-from autoreason.settings import Settings
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.chance import draw
-from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import MOST_ASKED, take_seat
+from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
+from autoreason.tournament.judging import take_seat
 from autoreason.tournament.orders import balanced_orders, random_orders
+from autoreason.tournament.size import Size, quorum
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.voting import RULES, Ranking, next_wave
+from autoreason.tournament.voting import RULES
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Size:
-    """How many judges a panel has."""
-
-    start: int
-    more: int = 0
-    most: int = 0
-    close: int = 0
-    spare: bool = False
-    calls: int | None = None
-    """Requests all seats may take together, second tries included; None is no limit."""
-
-    def requests(self, seat: int) -> int:
-        """Requests a seat may take: an equal share, whatever the other seats need, so that a record repeats."""
-        if self.calls is None:
-            return MOST_ASKED
-        share, over = divmod(self.calls, self.limit)
-        return min(MOST_ASKED, share + (seat < over))
-
-    @property
-    def limit(self) -> int:
-        """The most judges it can come to."""
-        return max(self.start, self.most) if self.more else self.start
-
-    def wave(
-        self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, lost: int = 0
-    ) -> int:
-        """Judges to ask next, after these ballots and `lost` seats without one."""
-        return next_wave(
-            rankings,
-            tie_order,
-            rule,
-            start=self.start,
-            step=self.more,
-            close=self.close,
-            limit=self.limit,
-            seats_lost=lost,
-            spare=self.spare,
-        )
-
-    def first_wave(self, names: Sequence[str], rule: str) -> int:
-        """Judges who are asked whatever the others say: only their votes are a sample that stopping left alone."""
-        return self.wave((), names, rule)
-
-
-def pass_size(settings: Settings) -> Size:
-    """The panel of a pass."""
-    return Size(
-        start=settings.judges,
-        more=settings.more_judges,
-        most=settings.most_judges,
-        close=settings.close,
-        spare=settings.spare_judges,
-    )
 
 
 @dataclass
@@ -91,10 +35,22 @@ class Panel:
         """The valid ballots."""
         return [ballot.ranking for ballot in self.ballots if ballot.ranking]
 
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Seats without a valid ballot."""
+        return tuple(ballot.seat for ballot in self.ballots if not ballot.ranking)
+
+    @property
+    def survival_chance(self) -> float:
+        """How often the first of the texts, which wins ties, wins a panel like this one if judges rank at random."""
+        rule = self.venue.settings.voting
+        return chance_of_survival(self.size, len(self.texts), rule, self.lost)
+
     async def hold(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid to speak of one."""
         orders = self._orders()
-        while wave := self._wave():
+        names, rule = tuple(self.texts), self.venue.settings.voting
+        while wave := self.size.wave(self.rankings, names, rule, len(self.lost)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
                 take_seat(
@@ -118,33 +74,20 @@ class Panel:
         # Sorted first, so that the schedule cannot depend on who is the incumbent.
         return spread(sorted(self.texts), self.size.limit, seed)
 
-    def _wave(self) -> int:
-        """Judges to ask now: what the outcome needs, or else what a quorum does."""
-        lost = len(self.ballots) - len(self.rankings)
-        rule = self.venue.settings.voting
-        wave = self.size.wave(self.rankings, tuple(self.texts), rule, lost)
-        if not wave and len(self.rankings) < quorum(len(self.ballots)):
-            wave = max(0, self.size.start - len(self.ballots))
-        return wave
-
     def _verdict(self) -> Verdict:
         rule = self.venue.settings.voting
         tally = RULES[rule](self.rankings, tuple(self.texts))
+        always = self.size.first_wave(tuple(self.texts), rule)
         return Verdict(
             winner=tally.winner,
             scores=tally.scores,
             margin=tally.margin,
-            chance=chance_of_margin(len(self.rankings), tally.margin, len(self.texts), rule),
+            chance=chance_of_margin(self.size, tally.margin, len(self.texts), rule, self.lost),
             tied=tally.tied,
             ballots=len(self.rankings),
-            invalid=len(self.ballots) - len(self.rankings),
-            agreement=agreement(self.rankings),
+            invalid=len(self.lost),
+            agreement=agreement([b.ranking for b in self.ballots[:always] if b.ranking]),
         )
-
-
-def quorum(judges: int) -> int:
-    """A majority of the panel, at least two."""
-    return max(2, judges // 2 + 1)
 
 
 async def in_order(work: list[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:

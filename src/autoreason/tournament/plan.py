@@ -32,7 +32,7 @@ def likely(settings: Settings) -> Plan:
         "critic": passes,
         "reviser": passes,
         "synthesizer": passes,
-        "judge": passes * settings.judges + settings.playoff,
+        "judge": passes * settings.judges + settings.playoff + settings.confirmation,
     }
 
 
@@ -44,5 +44,7 @@ def most(settings: Settings) -> Plan:
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": settings.passes * TEXT_CALLS,
         "synthesizer": settings.passes * TEXT_CALLS,
-        "judge": (settings.passes * seats + settings.playoff) * TRIES * JUDGES_A_SEAT,
+        "judge": (settings.passes * seats + settings.playoff + settings.confirmation)
+        * TRIES
+        * JUDGES_A_SEAT,
     }

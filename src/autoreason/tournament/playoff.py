@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from autoreason.events import PlayoffDecided, Reigning
 from autoreason.tournament.attempts import stage_of
 from autoreason.tournament.documents import same_text
-from autoreason.tournament.panel import Panel, Size
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.size import Size
 from autoreason.tournament.venue import Venue
 
 

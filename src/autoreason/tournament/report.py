@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from autoreason.contract import count_words
@@ -14,9 +15,9 @@ from autoreason.events import (
     Status,
     Survival,
 )
-from autoreason.stats.shares import wilson
-from autoreason.story import Story
-from autoreason.tournament.evidence import survival_tail
+from autoreason.stats.shares import exact_share
+from autoreason.story import CONFIRMATION, Story
+from autoreason.tournament.evidence import chance_of_streak
 
 
 def deliver(story: Story, status: Status, reason: str, text: Reigning) -> Delivered:
@@ -39,8 +40,10 @@ def gather_evidence(story: Story) -> Evidence:
     verdicts = [d.verdict for d in decided if d.verdict]
     if story.playoff and story.playoff.verdict:
         verdicts.append(story.playoff.verdict)
+    confirmation = story.panels.get(CONFIRMATION)
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
+    ballots += confirmation.ballots if confirmation else []
     return Evidence(
         survival=_survival(story),
         agreement=fmean(agreements) if agreements else None,
@@ -63,25 +66,33 @@ def _survival(story: Story) -> Survival | None:
     if not panels:
         return None
     chances = [d.survival_chance for d in panels if d.survival_chance is not None]
-    survived = sum(d.winner == "A" for d in panels)
+    assert story.settings is not None
     return Survival(
         panels=len(panels),
-        survived=survived,
+        survived=sum(d.winner == "A" for d in panels),
         expected=sum(chances),
-        chance=survival_tail(survived, chances),
+        streak=story.settings.k,
+        chance=chance_of_streak(story.settings.k, list(_chances(story))),
     )
+
+
+def _chances(story: Story) -> Iterator[float]:
+    """How likely a survival was in each pass that decided something, if judges rank at random."""
+    for each in story.passes:
+        if each.decided and each.decided.winner:
+            chance = each.decided.survival_chance
+            # Where no panel sat, chance had no part in it.
+            yield float(each.decided.streak > 0) if chance is None else chance
 
 
 def _preference(story: Story) -> Preference | None:
-    playoff = story.playoff
-    if not playoff or playoff.preferred is None or not playoff.verdict:
+    found = story.confirmation
+    if found is None:
         return None
-    interval = wilson(playoff.preferred, playoff.verdict.ballots)
-    if interval is None:
-        return None
-    return Preference(
-        judges=playoff.verdict.ballots, prefer=playoff.preferred, low=interval[0], high=interval[1]
-    )
+    share = exact_share(found.prefer, found.judges)
+    assert share.low is not None
+    assert share.high is not None
+    return Preference(judges=found.judges, prefer=found.prefer, low=share.low, high=share.high)
 
 
 def _first_places(ballots: list[BallotCast]) -> tuple[int, ...]:

@@ -24,8 +24,8 @@ from autoreason.events import (
     Status,
     Verdict,
 )
-from autoreason.exchange import Request
-from autoreason.settings import Settings
+from autoreason.exchange import Message, Need, Request
+from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
 from autoreason.tournament.drafting import draft
@@ -60,6 +60,8 @@ class Strategy:
         self._outside = venue.tell
         self.venue = replace(venue, tell=self.tell)
         self.settings = venue.settings
+        self._short = ""
+        """What the run's budget lacks for another pass and what comes after it."""
 
     async def run(self) -> Delivered:
         """From the task to a text."""
@@ -116,6 +118,24 @@ class Strategy:
         """Whether the allowance, where there is one, pays for another pass and what comes after."""
         allowance = self.venue.allowance
         return allowance is None or allowance.fits_another(self._calls_a_pass(), calls_after)
+
+    async def budget_allows(self, number: int, calls_after: int) -> bool:
+        """Whether the run's budget pays for this pass and the calls that come after the last one.
+
+        The answer is recorded, so that a resumed run takes the same turn whatever its limits are then.
+        """
+        if self.venue.allowance or self.settings.budget == Budget():
+            return True
+        need = msgspec.json.encode(Need(self._calls_a_pass(), calls_after)).decode()
+        request = Request(
+            role="budget",
+            key=f"pass/{number}/budget",
+            model="budget",
+            messages=(Message("user", need),),
+            max_tokens=0,
+        )
+        self._short = (await self.venue.ask(request)).text
+        return not self._short
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
@@ -181,11 +201,13 @@ class Strategy:
             self.venue.allowance.end_pass()
         self._give_up_on_dead_passes()
 
-    def why_capped(self, held: int) -> str:
-        """What kept another pass from being held."""
-        if held < self.settings.passes:
-            return f"{_passes(held)} held; another would not fit the allowance"
-        return f"{_passes(held)} held, the most allowed"
+    def why_capped(self, done: int) -> str:
+        """What kept another pass from being run."""
+        if self._short:
+            return f"{_passes(done)} run; another would not fit the budget, {self._short}"
+        if done < self.settings.passes:
+            return f"{_passes(done)} run; another would not fit the allowance"
+        return f"{_passes(done)} run, the most allowed"
 
     def deliver(self, status: Status, reason: str, text: Reigning | None = None) -> Delivered:
         """The end: this text, or the one that stands."""
@@ -199,7 +221,8 @@ class Strategy:
 
     def _calls_a_pass(self) -> int:
         """What a pass takes as it is planned; a call where nobody can say."""
-        _, likely, _ = self.plans(changed(self.settings, passes=1, playoff=0)) or ({}, {}, {})
+        one = changed(self.settings, passes=1, playoff=0, confirmation=0)
+        _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
 
     def _give_up_on_dead_passes(self) -> None:
@@ -219,8 +242,8 @@ class Strategy:
             )
 
 
-def _passes(held: int) -> str:
-    return "1 pass was" if held == 1 else f"{held} passes were"
+def _passes(done: int) -> str:
+    return "1 pass was" if done == 1 else f"{done} passes were"
 
 
 def read_options(settings: Settings, kind: type[Own]) -> Own:

@@ -57,6 +57,11 @@ def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> Tally:
     return Tally(winner, in_order, margin, tied=scores[winner] in others)
 
 
+def adds_up(rule: str) -> bool:
+    """Whether a panel's scores are the sum of what each judge gives, so that they are all there is to know."""
+    return _SCORING[rule].adds_up
+
+
 def is_settled(
     rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, remaining: int
 ) -> bool:
@@ -154,12 +159,18 @@ def _wave_for(leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, 
     """How many judges it takes for `leader` to reach the goal, if they vote for it; or `most`."""
     scoring = _SCORING[rule]
     votes = list(rankings)
+    scores = scoring.score(votes, goal.tie_order)
     for wave in range(most):
-        scores = scoring.score(votes, goal.tie_order)
         if goal.reached_by(leader, scores):
             return wave
-        votes.append(goal.best_vote_for(leader, scores))
+        vote = goal.best_vote_for(leader, scores)
         goal = goal._replace(lost=goal.lost - scoring.reach(len(goal.tie_order)))
+        if scoring.adds_up:
+            points = scoring.score((vote,), goal.tie_order)
+            scores = {name: score + points[name] for name, score in scores.items()}
+        else:
+            votes.append(vote)
+            scores = scoring.score(votes, goal.tie_order)
     return most
 
 
@@ -211,13 +222,15 @@ class _Scoring(NamedTuple):
     score: _Score
     reach: Callable[[int], int]
     """The most by which one judge can move two of n candidates against each other."""
+    adds_up: bool
+    """Whether a panel's scores are the sum of what each judge gives."""
 
 
 _SCORING: Mapping[str, _Scoring] = {
-    "borda": _Scoring(_points_by_place, lambda n: n - 1),
-    "majority": _Scoring(_first_places, lambda _: 1),
+    "borda": _Scoring(_points_by_place, lambda n: n - 1, adds_up=True),
+    "majority": _Scoring(_first_places, lambda _: 1, adds_up=True),
     # One vote moves a duel by at most a point for either side, and each has n - 1 of them.
-    "copeland": _Scoring(_duels, lambda n: 2 * (n - 1)),
+    "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), adds_up=False),
 }
 
 

@@ -1,0 +1,24 @@
+"""The confirmation: judges who chose nothing compare what is delivered with the first draft."""
+
+from __future__ import annotations
+
+from autoreason.events import PanelHeld, Reigning
+from autoreason.story import CONFIRMATION
+from autoreason.tournament.documents import same_text
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.size import Size
+from autoreason.tournament.venue import Venue
+
+
+async def confirm(venue: Venue, draft: Reigning, delivered: Reigning) -> None:
+    """Ask fresh judges which of the two they prefer.
+
+    Whatever ballots chose a text lean towards it, even if judges rank at random, so they cannot also praise it.
+    A draft that breaks its contract is never judged: that it does is known without judges.
+    """
+    judges = venue.settings.confirmation
+    if not judges or not draft.keeps_contract or same_text(draft.text, delivered.text):
+        return
+    texts = {draft.name: draft.text, delivered.name: delivered.text}
+    verdict = await Panel(venue, CONFIRMATION, texts, Size(start=judges)).hold()
+    venue.tell(PanelHeld(stage=CONFIRMATION, verdict=verdict))
