@@ -88,10 +88,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Who wins equal scores. A always first; then the synthesis, being the smaller step away from A."""
     quoted_critique: bool = True
     """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
-    playoff: int = 7
+    playoff: int = 5
     """Judges of the final panel over the texts that reigned; 0 holds none."""
     playoff_texts: int = 5
-    confirmation: int = 7
+    confirmation: int = 9
     """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
     inconclusive: int = 2
     """Inconclusive passes in a row that end the run as failed."""

@@ -57,8 +57,8 @@ def test_prose_critics_are_never_silent() -> None:
     assert (came.calls == 1 + 6 * came.passes).all()
 
 
-@pytest.mark.parametrize("budget", [20, 45, 80])
-def test_a_budget_holds_playoff_included(budget: int) -> None:
+@pytest.mark.parametrize("budget", [30, 45, 80])
+def test_a_budget_includes_playoff_and_confirmation(budget: int) -> None:
     free = play_all(world(), settings(), 10, seed=2)
     held = play_all(world(), settings(), 10, seed=2, budget=budget)
     assert (held.calls <= budget).all()
@@ -72,6 +72,12 @@ def test_one_pass_is_held_even_where_the_budget_has_no_room_for_it() -> None:
 
 def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None:
     ones = np.ones(4, dtype=np.int64)
-    said = summarise(Outcomes(np.array([0.0, 1.0, 2.0, 1.0]), ones, ones, 0 * ones, 0 * ones))
+    quality = np.array([0.0, 1.0, 2.0, 1.0])
+    claimed = np.array([False, True, False, False])
+    said = summarise(Outcomes(quality, ones, ones, 0 * ones, 0 * ones, claimed))
     assert said.worse is None
+    assert said.claimed is not None
+    assert said.claimed.value == 1 / 3
+    assert said.claimed_wrongly is not None
+    assert said.claimed_wrongly.value == 0
     assert said.quality.low < said.quality.value == 1.0 < said.quality.high

@@ -13,7 +13,15 @@ from autoreason.simulate.study import Cell
 
 SVG = "{http://www.w3.org/2000/svg}"
 NONE = Mean(0.0, 0.0, 0.0)
-SUMMARY = Summary(runs=1, quality=NONE, passes=NONE, calls=NONE, worse=None)
+SUMMARY = Summary(
+    runs=1,
+    quality=NONE,
+    passes=NONE,
+    calls=NONE,
+    worse=None,
+    claimed=None,
+    claimed_wrongly=None,
+)
 points = st.tuples(st.floats(1, 500), st.floats(-50, 50))
 
 

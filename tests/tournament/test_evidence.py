@@ -206,7 +206,7 @@ def test_two_survivals_in_two_passes_of_a_three_judge_panel_are_chance_in_one_ca
 
 def test_the_margins_of_the_usual_playoff_are_those_of_counting_them() -> None:
     counted: Counter[int] = Counter()
-    for scores, times in evidence._all_panels(7, 5).items():
+    for scores, times in evidence._all_panels(5, 5).items():
         counted[scores[-1] - scores[-2]] += times
     assert tuple(counted[margin] for margin in range(max(counted) + 1)) == evidence._USUAL_MARGINS
 

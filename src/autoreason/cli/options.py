@@ -178,14 +178,14 @@ stop_options = group(
         help="Survivals of A in a row that end the run. [default: 3; paper: 2]",
     ),
     option("--passes", type=int, metavar="N", help="The most passes held. [default: 15]"),
-    option("--playoff", type=int, metavar="N", help="Judges of the final panel. [default: 7]"),
+    option("--playoff", type=int, metavar="N", help="Judges of the final panel. [default: 5]"),
     option("--no-playoff", is_flag=True, help="Deliver the last A as it stands."),
     option(
         "--confirmation",
         type=int,
         metavar="N",
         help="Fresh judges who compare the delivered text with the first draft; with 0 nothing can be "
-        "claimed. [default: 7; paper: 0]",
+        "claimed. [default: 9; paper: 0]",
     ),
 )
 panel_options = group(

@@ -207,6 +207,48 @@ def search(
     print_search(found, as_json=as_json)
 
 
+@simulate.command(cls=options.Taught, short_help="Split the last calls of a run.")
+@options.group(
+    "How",
+    _WORLDS,
+    options.option(
+        "--calls",
+        type=click.IntRange(3, 40),
+        default=14,
+        metavar="N",
+        help="Judges of playoff and confirmation together. [default: 14]",
+    ),
+    options.option(
+        "--runs",
+        type=click.IntRange(2, 100_000),
+        default=10_000,
+        metavar="N",
+        help="Runs in each world. [default: 10000]",
+    ),
+    _SEED,
+    _JSON,
+    _QUIET,
+)
+def split(
+    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+) -> None:
+    """Find how many judges should choose the text to deliver, and how many should confirm it.
+
+    Judges of the playoff choose; those of the confirmation only say whether what was chosen is better than
+    the first draft. The best split is the one that stays least behind the best, in any world, both in what
+    it delivers and in how often it can say that a better text is better.
+    """
+    from autoreason.simulate import need_numpy
+
+    need_numpy()
+    from autoreason.cli.simulated import Progress, print_splits
+    from autoreason.simulate.split import compare_splits
+
+    with Progress("worlds", quiet=quiet) as progress:
+        found = compare_splits(_worlds(worlds), calls, runs, seed, progress)
+    print_splits(found, as_json=as_json)
+
+
 def _worlds(names: tuple[str, ...]) -> list[World]:
     from autoreason.simulate.world import built_in_worlds, load_world
 

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from autoreason.cli.ending import print_json
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from autoreason.simulate.fit import Estimate, Fitted
     from autoreason.simulate.outcomes import Mean, Ratio
     from autoreason.simulate.search import Found
+    from autoreason.simulate.split import Split
     from autoreason.simulate.study import Cell, Plan
     from autoreason.simulate.world import World
 
@@ -57,7 +59,7 @@ def print_study(
     if as_json:
         print_json({"plan": plan._asdict(), "worlds": worlds, "cells": cells})
         return
-    headings = ("", "quality", "95 %", "calls", "passes", "worse")
+    headings = ("", "quality", "95 %", "calls", "passes", "worse", "claims", "wrongly")
     rows = [(cell.protocol, *_numbers(cell)) for cell in cells]
     widths = _widths([headings, *rows])
     for world in worlds:
@@ -69,7 +71,8 @@ def print_study(
         click.echo()
     click.echo(
         f"{plan.runs:,} runs each. The first draft has quality 0. Worse: the share of displacements "
-        "that made the text worse."
+        "that made the text worse. Claims: the share of runs with a better text than the draft whose "
+        "confirmation says so; wrongly: the share of the others whose confirmation says so too."
     )
 
 
@@ -125,6 +128,39 @@ def print_search(found: Found, *, as_json: bool) -> None:
     )
 
 
+def print_splits(found: Sequence[Split], *, as_json: bool) -> None:
+    """A line a split, the best first; then what the best delivers and claims, world by world."""
+    if as_json:
+        print_json([{**asdict(each), "regret": each.regret} for each in found])
+        return
+    rows = [("playoff + confirmation", "regret", "quality", "claims")]
+    rows += [
+        (
+            f"{each.playoff} + {each.confirmation}",
+            f"{each.regret:.2f}",
+            f"{each.quality_short:.2f}",
+            f"{each.claimed_short:.2f}",
+        )
+        for each in found
+    ]
+    best = found[0]
+    worlds = [("", "quality", "claims")]
+    worlds += [
+        (world, f"{quality:.2f}", f"{best.claimed[world]:.0%}")
+        for world, quality in best.quality.items()
+    ]
+    for table in (rows, worlds):
+        widths = _widths(table)
+        for row in table:
+            click.echo(_line(row, widths))
+        click.echo()
+    click.echo(
+        f"Regret: the most by which a split stays behind the best of all splits in any world, in what it delivers or "
+        f"in the share of better texts that are confirmed. The last table is that of {best.playoff} + "
+        f"{best.confirmation}."
+    )
+
+
 def _numbers(cell: Cell) -> tuple[str, ...]:
     summary = cell.summary
     return (
@@ -132,7 +168,10 @@ def _numbers(cell: Cell) -> tuple[str, ...]:
         _interval(summary.quality),
         f"{summary.calls.value:.1f}",
         f"{summary.passes.value:.1f}",
-        f"{summary.worse.value:.0%}" if summary.worse else "-",
+        *(
+            f"{each.value:.0%}" if each else "-"
+            for each in (summary.worse, summary.claimed, summary.claimed_wrongly)
+        ),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
 
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import PromptSet
@@ -24,6 +23,7 @@ PROMPTS = PromptSet(
 )
 """Just the texts, which are single words: `t0`, `t1`, in the order in which they were written."""
 
+_LAST = ("playoff", "confirmation")
 _PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
 
 
@@ -36,8 +36,8 @@ class Cast:
         self._row = row
         self._texts: dict[str, Texts] = {}
         self._number = 0
-        self.calls: Counter[int | Literal["playoff"]] = Counter()
-        """By pass; the first draft is pass 0."""
+        self.calls: Counter[int | str] = Counter()
+        """By pass, or by the stage that comes after them; the first draft is pass 0."""
 
     def quality(self, text: str) -> float:
         """How good a text really is."""
@@ -50,7 +50,7 @@ class Cast:
         stage, *address = request.key.split("/")
         if stage == "pass":
             self._number = int(address[0])
-        self.calls["playoff" if stage == "playoff" else self._number] += 1
+        self.calls[stage if stage in _LAST else self._number] += 1
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
@@ -63,7 +63,7 @@ class Cast:
             case "synthesizer":
                 text = self._keep(synthesize(*self._writing, *map(self._texts.__getitem__, shown)))
             case _:
-                text = self._vote(shown, int(address[-3]), in_playoff=stage == "playoff")
+                text = self._vote(shown, stage, int(address[-3]))
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
 
     @property
@@ -82,12 +82,16 @@ class Cast:
             return '{"problems": []}'
         return _PROBLEM % text if quoted else "It is weak."
 
-    def _vote(self, shown: list[str], seat: int, *, in_playoff: bool) -> str:
+    def _vote(self, shown: list[str], stage: str, seat: int) -> str:
         judges = self.world.judges
         labels, texts = shown[0::2], shown[1::2]
-        errors = (
-            self._luck.finalist_judge(seat) if in_playoff else self._luck.judge(self._number, seat)
-        )
+        match stage:
+            case "playoff":
+                errors = self._luck.finalist_judge(seat)
+            case "confirmation":
+                errors = self._luck.confirming_judge(seat)
+            case _:
+                errors = self._luck.judge(self._number, seat)
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
         seen = {}
         for position, (label, text) in enumerate(zip(labels, texts, strict=True)):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Settings
-from autoreason.simulate.finals import Playoffs, Reigns
+from autoreason.simulate.finals import Playoffs, Reigns, confirm
 from autoreason.simulate.luck import Luck, PassLuck
-from autoreason.simulate.outcomes import Outcomes
+from autoreason.simulate.outcomes import Outcomes, claims
 from autoreason.simulate.panels import Panels
 from autoreason.simulate.texts import Counts, Texts, falls_silent, first_draft, revise, synthesize
 from autoreason.simulate.world import World
@@ -95,7 +95,8 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
         last[survived[:, number - settings.k : number].all(axis=1)] = number
     if budget is None:
         return last
-    whole = courses.calls + np.where(courses.standing > 0, settings.playoff, 0)
+    after = settings.playoff + settings.confirmation
+    whole = courses.calls + np.where(courses.standing > 0, after, 0)
     within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
     np.minimum(last, np.maximum(within, 1), out=last)
     return last
@@ -104,7 +105,7 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
 def finish(
     world: World, settings: Settings, luck: Luck, courses: Courses, last: Counts
 ) -> Outcomes:
-    """End the runs after these passes, hold their playoffs and deliver."""
+    """End the runs after these passes, with playoff and confirmation, and deliver."""
     rows = np.arange(luck.runs)
     standing, calls = courses.standing[rows, last], courses.calls[rows, last]
     delivered = standing
@@ -113,10 +114,15 @@ def finish(
         playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced)
         held = playoffs.hold(world, luck, courses.reigns, standing, last)
         delivered = held[settings.playoff]
+    claimed = np.zeros(luck.runs, dtype=bool)
+    if settings.confirmation:
+        calls = calls + np.where(delivered > 0, settings.confirmation, 0)
+        prefer = confirm(world, luck, courses.reigns, delivered, last, settings)
+        claimed = prefer >= claims(settings.confirmation)
     quality = courses.reigns.quality
     worse = np.zeros_like(courses.standing)
     np.cumsum(np.diff(quality, axis=1) < 0, axis=1, out=worse[:, 1:])
-    return Outcomes(quality[rows, delivered], last, calls, standing, worse[rows, standing])
+    return Outcomes(quality[rows, delivered], last, calls, standing, worse[rows, standing], claimed)
 
 
 def _criticise(

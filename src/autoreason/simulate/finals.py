@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 
 from autoreason.events import Reigning
-from autoreason.simulate.luck import Luck, Numbers
+from autoreason.settings import Settings
+from autoreason.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
 from autoreason.simulate.panels import SCHEDULES, points_of, standing_bonus
 from autoreason.simulate.texts import Counts, Texts
 from autoreason.simulate.world import World
@@ -76,7 +77,7 @@ class Playoffs:
     def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
         count, most = worth.shape[1], max(self.sizes)
         places = standing_bonus(world.judges, count, most, self.balanced)
-        drawn = luck.orders(0, SCHEDULES)[rows]
+        drawn = luck.orders(PLAYOFF, SCHEDULES)[rows]
         scores = np.zeros(worth.shape, dtype=np.int64)
         winners = {}
         for seat in range(most):
@@ -86,6 +87,22 @@ class Playoffs:
                 # Ties go to the last incumbent.
                 winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
         return winners
+
+
+def confirm(
+    world: World, luck: Luck, reigns: Reigns, delivered: Counts, last: Counts, settings: Settings
+) -> Counts:
+    """How many judges of each run's confirmation prefer the delivered text to the first draft."""
+    rows, judges = np.arange(luck.runs), settings.confirmation
+    both = np.stack([np.zeros_like(delivered), delivered], axis=1)
+    worth = reigns.pick(rows, both).worth(world, last[:, None])
+    places = standing_bonus(world.judges, 2, judges, settings.balanced)
+    drawn = luck.orders(CONFIRMATION, SCHEDULES)
+    prefer = np.zeros_like(delivered)
+    for seat in range(judges):
+        seen = worth + world.judges.noise * luck.confirming_judge(seat) + places[drawn, seat]
+        prefer += seen[:, 1] > seen[:, 0]
+    return np.where(delivered > 0, prefer, 0)
 
 
 @cache

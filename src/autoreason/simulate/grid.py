@@ -58,7 +58,9 @@ class Candidate(NamedTuple):
             panel |= {
                 name: getattr(bench, name) for name in ("more_judges", "most_judges", "close")
             }
-        return entrant("paper" if bench.paper else "robust", panel | ending._asdict()).settings
+        # A confirmation changes nothing that is delivered.
+        panel |= {"confirmation": 0} | ending._asdict()
+        return entrant("paper" if bench.paper else "robust", panel).settings
 
 
 class Grid(NamedTuple):

@@ -9,10 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from autoreason.settings import MOST_PASSES
+
 Numbers = NDArray[np.float64]
 """One row a run."""
 MOST_FINALISTS = 10
-_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER = range(5)
+_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION = range(6)
+PLAYOFF, CONFIRMATION = 0, MOST_PASSES + 1
+"""What stands in for the number of the pass where orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
 
@@ -44,7 +48,7 @@ class Luck:
     def remembered(self) -> Luck:
         """The same luck, quick to ask again."""
         luck = Luck(self.seed, self.runs)
-        for name in ("draft_taste", "of_pass", "judge", "finalist_judge"):
+        for name in ("draft_taste", "of_pass", "judge", "finalist_judge", "confirming_judge"):
             setattr(luck, name, cache(getattr(self, name)))
         return luck
 
@@ -67,8 +71,12 @@ class Luck:
         """The own error of one judge of the playoff about the finalists, oldest first."""
         return self._errors(MOST_FINALISTS, _PLAYOFF, seat)
 
+    def confirming_judge(self, seat: int) -> Numbers:
+        """The own error of one judge of the confirmation about the first draft and the delivered text."""
+        return self._errors(2, _CONFIRMATION, seat)
+
     def orders(self, number: int, choices: int) -> NDArray[np.int64]:
-        """Which of so many schedules of orders a panel has; pass 0 stands for the playoff."""
+        """Which of so many schedules of orders the panel of a pass, `PLAYOFF` or `CONFIRMATION` has."""
         return self._source(_ORDER, number).integers(choices, size=self.runs)
 
     def _errors(self, texts: int, *purpose: int) -> Numbers:

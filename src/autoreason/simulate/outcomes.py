@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from autoreason.stats.shares import wilson
+from autoreason.stats.shares import exact_share, wilson
 
 _95 = 1.959964
 
@@ -24,6 +24,15 @@ class Outcomes(NamedTuple):
     """Passes in which a challenger displaced A."""
     worse: NDArray[np.int64]
     """Those of them in which it was worse than A."""
+    claimed: NDArray[np.bool_]
+    """Whether the confirmation shows that judges prefer the delivered text to the first draft."""
+
+
+def claims(judges: int) -> int:
+    """How many judges of a confirmation must prefer the delivered text for their share to be over a half."""
+    return next(
+        (n for n in range(judges + 1) if (exact_share(n, judges).low or 0) > 0.5), judges + 1
+    )
 
 
 class Mean(Struct, frozen=True):
@@ -35,7 +44,7 @@ class Mean(Struct, frozen=True):
 
 
 class Ratio(Struct, frozen=True):
-    """A share of all displacements, with its 95 % Wilson interval."""
+    """A share, with its 95 % Wilson interval."""
 
     value: float
     low: float
@@ -51,19 +60,30 @@ class Summary(Struct, frozen=True, kw_only=True):
     calls: Mean
     worse: Ratio | None
     """Share of displacements that made things worse; None where nothing was displaced."""
+    claimed: Ratio | None
+    """Share of runs with a text better than the first draft that can say so; None where there is none."""
+    claimed_wrongly: Ratio | None
+    """Share of runs without a better text that say they have one; None where there is none."""
 
 
 def summarise(outcomes: Outcomes) -> Summary:
     """Means, shares and their intervals."""
-    displaced, worse = int(outcomes.displaced.sum()), int(outcomes.worse.sum())
-    interval = wilson(worse, displaced)
+    better = outcomes.quality > 0
     return Summary(
         runs=len(outcomes.quality),
         quality=mean(outcomes.quality),
         passes=mean(outcomes.passes),
         calls=mean(outcomes.calls),
-        worse=Ratio(worse / displaced, *interval) if interval else None,
+        worse=ratio(int(outcomes.worse.sum()), int(outcomes.displaced.sum())),
+        claimed=ratio(int(outcomes.claimed[better].sum()), int(better.sum())),
+        claimed_wrongly=ratio(int(outcomes.claimed[~better].sum()), int((~better).sum())),
     )
+
+
+def ratio(part: int, whole: int) -> Ratio | None:
+    """A share with its interval; None of nothing."""
+    interval = wilson(part, whole)
+    return Ratio(part / whole, *interval) if interval else None
 
 
 def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Mean:

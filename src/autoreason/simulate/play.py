@@ -30,6 +30,7 @@ class Played(NamedTuple):
     calls: int
     displaced: int
     worse: int
+    claimed: bool
 
 
 def play_all(
@@ -44,32 +45,38 @@ def play_all(
         np.array([one.calls for one in played]),
         np.array([one.displaced for one in played]),
         np.array([one.worse for one in played]),
+        np.array([one.claimed for one in played]),
     )
 
 
 def play(
     world: World, settings: Settings, luck: Luck, row: int, budget: int | None = None
 ) -> Played:
-    """One run; within a budget, the longest whose playoff is within it too."""
-    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
-    cast, tournament = _hold(world, settings, luck, row)
+    """One run; within a budget, the longest whose playoff and confirmation are within it too."""
+    cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
         # The same luck again: the passes it has room for come out as they did.
         within = _passes_within(budget, settings, cast, tournament)
-        cast, tournament = _hold(world, replace(settings, passes=within), luck, row)
+        cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
     reigns = [cast.quality(reign.text) for reign in story.reigns]
     assert story.delivered is not None
+    preference = story.delivered.evidence.preference
     return Played(
         cast.quality(story.delivered.text),
         story.trajectory,
         cast.calls.total(),
         len(reigns) - 1,
         sum(after < before for before, after in pairwise(reigns)),
+        preference is not None and preference.low > 0.5,
     )
 
 
-def _hold(world: World, settings: Settings, luck: Luck, row: int) -> tuple[Cast, Tournament]:
+def tournament_of(
+    world: World, settings: Settings, luck: Luck, row: int
+) -> tuple[Cast, Tournament]:
+    """One run to its end, whatever it takes, with everybody who answered in it."""
+    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     cast = Cast(world, luck, row)
     tournament = Tournament(Venue(_TASK, settings, PROMPTS, cast.ask, _unheard))
     asyncio.run(tournament.run())
@@ -77,12 +84,13 @@ def _hold(world: World, settings: Settings, luck: Luck, row: int) -> tuple[Cast,
 
 
 def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
-    """The most passes, one at least, after which draft, passes and playoff are within the budget."""
+    """The most passes, one at least, after which draft, passes and last panels are within the budget."""
     spent, displaced, within = cast.calls[0], 0, 1
     for number, winner in enumerate(tournament.story.trajectory, 1):
         spent += cast.calls[number]
         displaced += winner != "A"
-        if spent + (settings.playoff if displaced else 0) <= budget:
+        after = settings.playoff + settings.confirmation if displaced else 0
+        if spent + after <= budget:
             within = number
     return within
 

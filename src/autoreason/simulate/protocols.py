@@ -23,6 +23,7 @@ SETTINGS = (
     "quoted_critique",
     "playoff",
     "playoff_texts",
+    "confirmation",
 )
 """What makes a difference to a simulated run."""
 _MODELS = Models.everywhere("simulated/cast")

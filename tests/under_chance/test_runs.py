@@ -1,0 +1,180 @@
+"""What a run says of itself where its judges rank at random: nothing that chance does not say as often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import sqrt
+from statistics import fmean, stdev
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from autoreason.cli import words
+from autoreason.events import Delivered, Evidence, Verdict
+from autoreason.settings import Protocol
+from autoreason.simulate.luck import Luck
+from autoreason.simulate.play import tournament_of
+from autoreason.simulate.protocols import entrant
+from autoreason.simulate.world import Judges, Revision, Synthesis, World
+from autoreason.story import Story
+
+RUNS = 180
+ERRORS = 4
+"""Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
+
+
+def world(**judges: float) -> World:
+    """Every text is as good as any other, so that nothing but chance, or position, decides."""
+    return World(
+        about="Nothing matters.",
+        kind="drift",
+        revision=Revision(spread=0),
+        synthesis=Synthesis(spread=0),
+        judges=Judges(**judges),
+    )
+
+
+@cache
+def played(kind: str) -> tuple[Story, ...]:
+    """Runs whose judges rank at random, and some who look at nothing but the position."""
+    protocol: Protocol = "paper" if kind == "paper" else "robust"
+    changes = {"confirmation": 9, "playoff": 5} if kind == "paper" else {}
+    settings = entrant(protocol, changes).settings
+    luck = Luck(20, RUNS).remembered()
+    biased = world(first=1.5) if kind == "position" else world()
+    return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
+
+
+def delivered(kind: str) -> list[Delivered]:
+    """How they ended."""
+    return [story.delivered for story in played(kind) if story.delivered]
+
+
+def evidence(kind: str) -> list[Evidence]:
+    """What they say for themselves."""
+    return [each.evidence for each in delivered(kind)]
+
+
+def verdicts(kind: str) -> list[Verdict]:
+    """What the panels of passes decided."""
+    return [
+        each.decided.verdict
+        for story in played(kind)
+        for each in story.passes
+        if each.decided and each.decided.verdict
+    ]
+
+
+def at_most(found: int, of: int, level: float) -> bool:
+    """Whether a rate keeps its level, within error."""
+    return found <= of * level + ERRORS * sqrt(of * level * (1 - level))
+
+
+def near(values: Sequence[float], expected: float) -> bool:
+    """Whether a mean is what it should be, within error."""
+    return abs(fmean(values) - expected) <= ERRORS * stdev(values) / sqrt(len(values))
+
+
+def small(chances: Iterable[float], level: float) -> bool:
+    """Whether chances that are said to be at most `level` come up no more often than that."""
+    found = list(chances)
+    return at_most(sum(chance <= level for chance in found), len(found), level)
+
+
+KINDS = ["robust", "paper", "position"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fresh_judges_prefer_the_delivered_text_half_of_the_time(kind: str) -> None:
+    shares = [e.preference.prefer / e.preference.judges for e in evidence(kind) if e.preference]
+    assert len(shares) > RUNS / 3
+    assert near(shares, 0.5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_delivered_text_is_said_to_be_preferred_in_at_most_one_run_of_forty(kind: str) -> None:
+    said = [
+        words.preference(each.evidence.preference, each.origin)
+        for each in delivered(kind)
+        if each.evidence.preference
+    ]
+    assert at_most(sum(";" not in one for one in said), len(said), 0.025)
+    assert at_most(sum("they prefer the draft" in one for one in said), len(said), 0.025)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: str) -> None:
+    found = [each.preference for each in evidence(kind) if each.preference]
+    outside = sum(not each.low <= 0.5 <= each.high for each in found)
+    assert at_most(outside, len(found), 0.05)
+
+
+def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_nothing() -> None:
+    chosen = [s.playoff for s in played("robust") if s.playoff and s.playoff.preferred is not None]
+    shares = [p.preferred / p.verdict.ballots for p in chosen if p.verdict and p.preferred]
+    assert fmean(shares) > 0.6
+    assert all("proves nothing" in words.playoff(each) for each in chosen)
+
+
+@pytest.mark.parametrize("kind", ["robust", "paper"])
+def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
+    taus = [each.agreement for each in verdicts(kind) if each.agreement is not None]
+    assert near(taus, 0)
+    by_run = [each.agreement for each in evidence(kind) if each.agreement is not None]
+    assert abs(fmean(by_run)) < 0.05
+
+
+@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
+def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
+    assert small((each.chance for each in verdicts(kind)), level)
+    finals = [s.playoff.verdict for s in played(kind) if s.playoff and s.playoff.verdict]
+    assert small((each.chance for each in finals), level)
+
+
+@pytest.mark.parametrize("kind", ["robust", "paper"])
+def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
+    survival = [each.survival for each in evidence(kind) if each.survival]
+    # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
+    missed = [each.survived - each.expected for each in survival]
+    assert near(missed, 0)
+
+
+@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("level", [0.07, 0.2, 0.5])
+def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) -> None:
+    ended = [
+        each.evidence.survival.chance
+        for each in delivered(kind)
+        if each.status == "converged" and each.evidence.survival
+    ]
+    early = sum(chance <= level for chance in ended)
+    assert at_most(early, RUNS, level)
+
+
+@pytest.mark.parametrize("kind", ["robust", "paper"])
+def test_no_position_gets_more_first_places_than_another(kind: str) -> None:
+    first, second, third = (
+        sum(column) for column in zip(*(e.first_places for e in evidence(kind)), strict=True)
+    )
+    total = first + second + third
+    for places in (first, second, third):
+        assert abs(places - total / 3) <= ERRORS * sqrt(total * 2 / 9)
+
+
+def test_position_shows_where_it_is_all_that_counts() -> None:
+    first, *others = (
+        sum(column) for column in zip(*(e.first_places for e in evidence("position")), strict=True)
+    )
+    assert first > sum(others)
+
+
+def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:
+    for story in played("robust"):
+        assert story.delivered is not None
+        last = [each.decided for each in story.passes if each.decided and each.decided.winner]
+        tied = [d for d in last[-story.streak :] if d.verdict and d.verdict.tied]
+        if story.delivered.status == "converged":
+            assert ("on a tie" in story.delivered.reason) == bool(tied)
