@@ -22,7 +22,8 @@ def test_one_model_plays_every_role_unless_told_otherwise() -> None:
 def test_the_defaults_are_the_robust_protocol() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)
-    assert (settings.more_judges, settings.most_judges, settings.playoff) == (3, 6, 7)
+    assert (settings.more_judges, settings.most_judges) == (3, 6)
+    assert (settings.playoff, settings.confirmation) == (5, 9)
 
 
 def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None:

@@ -13,7 +13,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.run import Result, resume, start
-from autoreason.settings import Models, Settings, make_settings
+from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 
 TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
@@ -24,6 +24,11 @@ def settings(
 ) -> Settings:
     """Settings with one model for all roles; two survivals end a run."""
     return make_settings(Models.everywhere(address), seed, k=k, **changes)
+
+
+def limited(calls: int) -> dict[str, Any]:
+    """A limit that can end a run at any call, because nothing has to be set aside for its end."""
+    return {"budget": Budget(calls=calls), "playoff": 0, "confirmation": 0}
 
 
 def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:

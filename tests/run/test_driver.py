@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.run.runs import go_on, hold, scripted
+from tests.run.runs import go_on, hold, limited, scripted
 from tests.tournament.stage import cut_off, vote
 
-from autoreason.errors import CallFailed, Failure, InvalidInput, RunHeld
+from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunHeld
 from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
@@ -91,7 +91,7 @@ async def test_a_budget_in_calls_is_never_overshot_and_is_carried_across_resume(
     journal: Journal,
 ) -> None:
     model = scripted()
-    paused = await hold(journal, model, changes={"budget": Budget(calls=6)})
+    paused = await hold(journal, model, changes=limited(6))
     assert (paused.status, paused.calls, len(model.requests)) == ("budget", 6, 6)
     again = scripted()
     still = await go_on(journal, paused.run, again)
@@ -230,34 +230,39 @@ async def test_a_finished_run_is_not_resumed(journal: Journal) -> None:
 
 
 async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=3)})
+    paused = await hold(journal, scripted(), changes=limited(3))
     before = journal.events(paused.run)
     with pytest.raises(InvalidInput, match="asks something else"):
         await go_on(journal, paused.run, scripted(), changes={"seed": 8})
     assert journal.events(paused.run) == before
 
 
-@pytest.mark.parametrize(("calls", "passes"), [(20, 1), (15, 6)])
+@pytest.mark.parametrize(("stage", "passes"), [("pass/3", 1), ("playoff/judge/4", 6)])
 async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is_paid(
-    journal: Journal, calls: int, passes: int
+    journal: Journal, stage: str, passes: int
 ) -> None:
-    newest = scripted({"judge": vote("made in 3", "made in 2", "made in 1")})
-    limits = {"budget": Budget(calls=calls), "passes": 2 if passes == 6 else 3}
-    paused = await hold(journal, newest, changes=limits)
-    assert paused.status == "budget"
+    newest = vote("made in 3", "made in 2", "made in 1")
+
+    def until(request: Request) -> str:
+        if request.key.startswith(stage):
+            raise ProviderFailed("the provider is out of reach")
+        return newest(request)
+
+    paused = await hold(journal, scripted({"judge": until}), changes={"passes": 3})
+    assert paused.status == "provider_failed"
     again = scripted()
-    changes = {"passes": passes, "budget": Budget()}
+    changes = {"passes": passes}
     with pytest.raises(InvalidInput, match="leave them out, or fork the run"):
         await go_on(journal, paused.run, again, changes=changes)
     assert not again.requests
-    assert (await go_on(journal, paused.run, newest, changes={"budget": Budget()})).text
+    assert (await go_on(journal, paused.run, scripted({"judge": newest}))).text
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3, 4, 7])
 async def test_accepting_a_paused_run_ends_it_without_another_call(
     journal: Journal, calls: int
 ) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=calls)})
+    paused = await hold(journal, scripted(), changes=limited(calls))
     journal.command(paused.run, "accept")
     model = scripted()
     result = await go_on(journal, paused.run, model)
@@ -360,7 +365,7 @@ async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
 
 
 async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=7)})
+    paused = await hold(journal, scripted(), changes=limited(7))
     events: list[AnyEvent] = []
     signals: list[Signal] = []
     limits = {"budget": Budget()}
@@ -381,7 +386,7 @@ async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) ->
 
 
 async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
+    paused = await hold(journal, scripted(), changes=limited(2))
     await go_on(journal, paused.run, scripted(), changes={"budget": Budget(calls=4)})
     third = await go_on(journal, paused.run, scripted())
     assert third.calls == 4

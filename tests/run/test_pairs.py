@@ -22,7 +22,14 @@ from autoreason.run.pairs import Pair, Pairs, find_pairs, summary
 from autoreason.story import tell_all
 from autoreason.task import Task
 
-FOR_TWO_PASSES = {"passes": 2, "k": 2, "more_judges": 0, "spare_judges": False, "playoff": 0}
+FOR_TWO_PASSES = {
+    "passes": 2,
+    "k": 2,
+    "more_judges": 0,
+    "spare_judges": False,
+    "playoff": 0,
+    "confirmation": 0,
+}
 
 
 def by_seat(*ballots: tuple[str, ...]) -> Callable[[Request], str]:
@@ -72,6 +79,14 @@ async def test_the_playoff_adds_its_votes_to_those_of_the_pass(journal: Journal)
     assert stages == {("pass/1", "playoff")}
     line = next(p for p in found.pairs if len(p.stages) == 2).as_object()
     assert line["provenance"]["stage"] == "pass/1 + playoff"
+
+
+async def test_the_confirmation_adds_its_votes_too(journal: Journal) -> None:
+    judges = by_seat(("Second", "First", "Third"))
+    changes = {**FOR_TWO_PASSES, "passes": 1, "confirmation": 4}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal)
+    assert ("pass 1 B", "draft", 7, 0) in names(found)
 
 
 async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: Journal) -> None:

@@ -341,7 +341,7 @@ def fickle(stage: str) -> Callable[[Request], str]:
 
 
 async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_text() -> None:
-    played = await play({"judge": fickle("confirmation")})
+    played = await play({"judge": fickle("confirmation")}, confirmation=7)
     assert played.delivered is not None
     preference = played.delivered.evidence.preference
     assert preference is not None
@@ -351,7 +351,7 @@ async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_te
 
 
 async def test_the_ballots_that_chose_a_text_are_no_evidence_for_it() -> None:
-    played = await play({"judge": fickle("playoff")}, confirmation=0)
+    played = await play({"judge": fickle("playoff")}, playoff=7, confirmation=0)
     assert played.of(PlayoffDecided)[0].preferred == 6
     assert played.delivered is not None
     assert played.delivered.evidence.preference is None
@@ -377,7 +377,7 @@ async def test_a_confirmation_with_too_few_valid_ballots_claims_nothing() -> Non
         silent = request.key.startswith("confirmation/")
         return "I would rather not." if silent else vote("made in 1", "First")(request)
 
-    played = await play({"judge": judge})
+    played = await play({"judge": judge}, confirmation=7)
     assert played.delivered is not None
     assert played.delivered.evidence.preference is None
     assert played.delivered.evidence.invalid == 7

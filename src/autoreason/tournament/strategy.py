@@ -124,7 +124,7 @@ class Strategy:
 
         The answer is recorded, so that a resumed run takes the same turn whatever its limits are then.
         """
-        if self.venue.allowance or self.settings.budget == Budget():
+        if not calls_after or self.venue.allowance or self.settings.budget == Budget():
             return True
         need = msgspec.json.encode(Need(self._calls_a_pass(), calls_after)).decode()
         request = Request(
