@@ -219,7 +219,19 @@ def test_a_stream_is_shown_in_pieces_and_adds_up_to_a_reply() -> None:
 
 def test_a_stream_without_its_end_is_unreadable() -> None:
     with pytest.raises(Unreadable, match="before its end"):
-        stream(START, delta(type="text_delta", text="A "), END)
+        stream(START, delta(type="text_delta", text="A "))
+
+
+def test_tokens_of_thinking_are_counted_once_as_output() -> None:
+    counted: dict[str, Any] = {
+        "output_tokens": 50,
+        "output_tokens_details": {"thinking_tokens": 30},
+    }
+    assert read([text("A")], input_tokens=9, **counted).usage == Usage(
+        input=9, output=50, reasoning=30
+    )
+    _, reply = stream(START, END | {"usage": counted}, STOP)
+    assert (reply.usage.output, reply.usage.reasoning) == (50, 30)
 
 
 def test_an_error_inside_a_stream_is_an_error() -> None:
