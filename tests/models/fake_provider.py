@@ -68,6 +68,8 @@ class FakeProvider:
         self.models = ["fake-large", "fake-small"]
         self.usual = Answer()
         """For requests beyond those that were told."""
+        self.minded: Callable[[Any], Answer] | None = None
+        """Answers by what is asked, in place of the usual."""
         self.url = ""
         self._told: deque[Answer] = deque()
         self._over = asyncio.Event()
@@ -112,7 +114,8 @@ class FakeProvider:
             request.transport and request.transport.get_extra_info("peername")
         )
         self.requests.append(Received(request.method, request.path_qs, headers, body))
-        answer = self._told.popleft() if self._told else self.usual
+        usual = self.minded(body) if self.minded else self.usual
+        answer = self._told.popleft() if self._told else usual
         await self._wait(answer.delay)
         if answer.drop:
             return self._hang_up(request)

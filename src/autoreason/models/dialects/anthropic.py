@@ -15,6 +15,7 @@ from autoreason.models.dialects.base import (
     count,
     decoder,
     fields_of,
+    last_stable,
     messages_of,
     outcome_of,
     word,
@@ -42,11 +43,11 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     """What to send."""
     # An empty block is an error there; it says nothing anyway.
     messages = [each for each in messages_of(request, quirks) if each.text]
-    last = max((place for place, each in enumerate(messages) if each.stable), default=None)
+    last = last_stable(messages)
     system: list[dict[str, Any]] = []
     spoken: list[dict[str, Any]] = []
     for place, message in enumerate(messages):
-        block = _block(message, marked=place == last)
+        block = text_block(message, marked=place == last)
         if message.speaker == "system":
             system.append(block)
         elif spoken and spoken[-1]["role"] == message.speaker:
@@ -81,7 +82,7 @@ def _output_config(request: Request, quirks: Quirks) -> dict[str, Any]:
     return config
 
 
-def _block(message: Message, *, marked: bool) -> dict[str, Any]:
+def text_block(message: Message, *, marked: bool) -> dict[str, Any]:
     """One text block; the mark says that everything up to here will come again."""
     block: dict[str, Any] = {"type": "text", "text": message.text}
     if marked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
@@ -127,6 +127,11 @@ def credible(usage: Usage, text: str) -> Usage:
     if (read, written) == (usage.input, usage.output):
         return usage
     return msgspec.structs.replace(usage, input=read, output=written)
+
+
+def last_stable(messages: Sequence[Message]) -> int | None:
+    """Where the part ends that comes again in other requests, so that it can be cached."""
+    return max((place for place, each in enumerate(messages) if each.stable), default=None)
 
 
 def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:
