@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.events import CritiqueMade
+from autoreason.exchange import Outcome, Reply
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
-from autoreason.prompts import load
+from autoreason.prompts import PromptSet, load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 from autoreason.tournament.critic import criticise
@@ -88,3 +90,13 @@ async def test_a_form_is_said_once_where_no_schema_can_be_sent(
     await criticise(venue, 1, TEXT, "")
     said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
     assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
+
+
+async def test_the_prompts_of_an_older_run_still_say_what_they_said(venue: Venue) -> None:
+    older = PromptSet(
+        load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
+    )
+    request = venue.request("critic", "key", "vllm/small", "Criticise.", temperature=None)
+    reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
+    again = replace(venue, prompts=older).once_more(request, "again", reply, "critique_again")
+    assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]
