@@ -76,6 +76,14 @@ def test_more_effort_has_more_room_and_none_has_none() -> None:
     assert reasoning_room("local/smollm2", "max") == 0
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["openai/gpt-4o", "azure/gpt-35-turbo", "anthropic/claude-3-haiku", "gemini/gemini-2.0-flash"],
+)
+def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str) -> None:
+    assert {reasoning_room(address, level) for level in LEVELS} == {0}
+
+
 def venue(address: str, **changes: Any) -> Venue:
     async def ask(_: Request) -> Reply:
         raise AssertionError

@@ -33,6 +33,8 @@ _REASONS = re.compile(
     )|-thinking(?![a-z])""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NEVER = re.compile(r"gpt-[34]|gpt-5.*-chat|claude-3(?![.-]7)|gemini-(1|2\.0)", re.IGNORECASE)
+"""Older models, some of which may not write more than a text."""
 
 
 def reasons_unasked(address: str) -> bool:
@@ -43,7 +45,7 @@ def reasons_unasked(address: str) -> bool:
 
 def reasoning_room(address: str, effort: Effort | None) -> int:
     """Tokens to allow beyond the text itself, because providers count reasoning as output."""
-    if address.partition("/")[0] in _IN_PROCESS:
+    if address.partition("/")[0] in _IN_PROCESS or _NEVER.search(address):
         return 0
     if effort is None:
         effort = _UNASKED if reasons_unasked(address) else "none"

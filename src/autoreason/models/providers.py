@@ -126,7 +126,7 @@ _OPENAI = Provider(
     base_variables=("OPENAI_BASE_URL",),
     key_variables=("OPENAI_API_KEY",),
     own_quirks=Quirks(completion_tokens=True, cache_key=True),
-    no_temperature=("o1", "o3", "o4", "gpt-5", "gpt-6"),
+    no_temperature=("o1", "o3", "o4", "gpt-5"),
     responses=r"(o\d|gpt-[\d.]+)-(pro|codex)\b|o\d.*-deep-research",
 )
 _KNOWN = (
