@@ -23,6 +23,7 @@ NOUNS = frozenset(
         "exchange",
         "places",
         "prompts",
+        "reasoning",
         "settings",
         "story",
         "task",

@@ -78,11 +78,14 @@ class CallFailed(AutoreasonError):
         *,
         status: int | None = None,
         retry_after: float | None = None,
+        retry: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.failure = failure
         self.status = status
         self.retry_after = retry_after
+        self.retry = retry
+        """Whether the provider says that trying again soon helps; None where it does not say."""
 
 
 class Interruption(AutoreasonError):

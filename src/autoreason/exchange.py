@@ -15,6 +15,8 @@ Role = Literal[
 ]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
 tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model reasons before it answers, in the words most providers share."""
 _NO_MODELS = frozenset({"person", "examiner", "budget"})
 
 
@@ -72,6 +74,8 @@ class Request(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     max_tokens: int
     temperature: float | None = None
+    effort: Effort | None = None
+    """How much to reason; None leaves it to the model."""
     schema: Schema | None = None
 
 

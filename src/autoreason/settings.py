@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
+from autoreason.exchange import Effort, Role
 
 Protocol = Literal["robust", "paper"]
 Style = Literal["reasoned", "holistic", "specialists"]
@@ -103,13 +104,23 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Times a run that ended without a first draft was resumed."""
 
     output_limit: int = 4096
-    """Most tokens of one reply; a text that is cut off is asked for again with twice as much."""
+    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much."""
     author_temperature: float | None = 0.8
     critic_temperature: float | None = 0.8
     judge_temperature: float | None = 0.3
+    author_effort: Effort | None = None
+    """How much to reason, for everybody who writes; None leaves it to the model."""
+    critic_effort: Effort | None = None
+    judge_effort: Effort | None = None
     budget: Budget = Budget()
     base_url: str | None = None
     """The server to use instead of the provider's own."""
+
+    def effort(self, role: Role) -> Effort | None:
+        """How much a role reasons before it answers."""
+        if role == "judge":
+            return self.judge_effort
+        return self.critic_effort if role == "critic" else self.author_effort
 
     def __post_init__(self) -> None:
         for name, low, high in _RANGES:

@@ -24,6 +24,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = 0
+        self.bodies: list[Any] = []
         self.streamed = 0
         self.gate = threading.Event()
         """Answers wait for it..."""
@@ -57,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """One completion."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.bodies.append(body)
         self.server.asked += 1
         number = self.server.asked
         if self.server.broken_from is not None and number >= self.server.broken_from:

@@ -177,6 +177,26 @@ def test_a_dry_run_for_programs(shell: Shell) -> None:
     assert set(told["estimate"]["calls"]) == {"low", "likely", "high"}
 
 
+def test_effort_is_set_for_all_roles_or_for_one(shell: Shell) -> None:
+    given = ("--effort", "high", "--judge-effort", "low", "--dry-run", "--json")
+    settings = json.loads(shell("run", BRIEF, *FAST, *given).stdout)["settings"]
+    assert [settings[f"{role}_effort"] for role in ("author", "critic", "judge")] == [
+        *("high", "high", "low")
+    ]
+    refused = shell("run", BRIEF, *FAST, "--effort", "enormous")
+    assert refused.returncode == 2
+    assert "xhigh" in refused.stderr
+
+
+def test_effort_reaches_the_model(shell: Shell, server: Server) -> None:
+    address = ("-m", "test/slow", "--base-url", server.url, "--output-limit", "100")
+    server.gate.set()
+    done = shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
+    assert done.returncode == 0
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
+    assert {body["max_tokens"] for body in server.bodies} == {100 + 4096}
+
+
 def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
     running = shell.start("run", BRIEF, *FAST, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdout is not None

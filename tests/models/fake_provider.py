@@ -1,13 +1,15 @@
-"""A provider on a loopback port that speaks all three formats and does what a test tells it to."""
+"""A provider on a loopback port that speaks all formats and does what a test tells it to."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -52,6 +54,8 @@ class Answer:
     """Drop the connection after so many events of a stream, or within a plain reply."""
     stall_after: int | None = None
     """Say nothing more after so many events of a stream."""
+    ending: Literal["", "closed", "reset", "open"] = ""
+    """What happens to the connection after the last event of a stream, in place of a proper end."""
     drop: bool = False
     """Drop the connection without an answer."""
 
@@ -64,6 +68,8 @@ class FakeProvider:
         self.models = ["fake-large", "fake-small"]
         self.usual = Answer()
         """For requests beyond those that were told."""
+        self.minded: Callable[[Any], Answer] | None = None
+        """Answers by what is asked, in place of the usual."""
         self.url = ""
         self._told: deque[Answer] = deque()
         self._over = asyncio.Event()
@@ -103,8 +109,13 @@ class FakeProvider:
         content = await request.read()
         body = msgspec.json.decode(content) if content else None
         headers = {name.lower(): value for name, value in request.headers.items()}
+        # Which of the client's connections it came on.
+        headers["x-connection"] = str(
+            request.transport and request.transport.get_extra_info("peername")
+        )
         self.requests.append(Received(request.method, request.path_qs, headers, body))
-        answer = self._told.popleft() if self._told else self.usual
+        usual = self.minded(body) if self.minded else self.usual
+        answer = self._told.popleft() if self._told else usual
         await self._wait(answer.delay)
         if answer.drop:
             return self._hang_up(request)
@@ -136,6 +147,10 @@ class FakeProvider:
                 return self._hang_up(request)
             await response.write(event)
             await self._wait(answer.pace)
+        if answer.ending == "open":
+            await self._wait(3600)
+        if answer.ending:
+            return self._hang_up(request, reset=answer.ending == "reset")
         await response.write_eof()
         return response
 
@@ -145,8 +160,11 @@ class FakeProvider:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), seconds)
 
-    def _hang_up(self, request: web.Request) -> web.StreamResponse:
+    def _hang_up(self, request: web.Request, *, reset: bool = False) -> web.StreamResponse:
         assert request.transport is not None
+        if reset:
+            connection = request.transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         request.transport.abort()
         return web.Response()
 
@@ -178,21 +196,24 @@ def _listed(path: str, models: list[str]) -> dict[str, Any]:
 
 
 def _reply(path: str, answer: Answer) -> dict[str, Any]:
-    if path.endswith("/messages"):
-        return _anthropic(answer)
-    return _gemini(answer) if "enerateContent" in path else _openai(answer)
+    return _format(path)[0](answer)
 
 
 def _events(path: str, answer: Answer) -> list[bytes]:
     size = -(-len(answer.text) // answer.pieces) or 1
     pieces = [answer.text[at : at + size] for at in range(0, len(answer.text), size)] or [""]
+    return _format(path)[1](answer, pieces)
+
+
+def _format(
+    path: str,
+) -> tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, list[str]], list[bytes]]]:
+    """How to answer there, in one piece and in many."""
     if path.endswith("/messages"):
-        return _anthropic_events(answer, pieces)
-    return (
-        _gemini_events(answer, pieces)
-        if "enerateContent" in path
-        else _openai_events(answer, pieces)
-    )
+        return _anthropic, _anthropic_events
+    if path.endswith("/responses"):
+        return _responses, _responses_events
+    return (_gemini, _gemini_events) if "enerateContent" in path else (_openai, _openai_events)
 
 
 def sse(content: Any, event: str = "") -> bytes:
@@ -238,6 +259,55 @@ def _openai_events(answer: Answer, pieces: list[str]) -> list[bytes]:
         chunk({}, answer.finish or "stop"),
         sse({"object": "chat.completion.chunk", "choices": [], "usage": _openai_usage(answer)}),
         b"data: [DONE]\n\n",
+    ]
+
+
+def _responses(answer: Answer) -> dict[str, Any]:
+    thought = {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": answer.reasoning}],
+    }
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": answer.text, "annotations": []}],
+    }
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 0,
+        "model": "fake-large",
+        "status": "incomplete" if answer.finish else "completed",
+        "incomplete_details": {"reason": answer.finish} if answer.finish else None,
+        "error": None,
+        "output": [thought, message] if answer.reasoning else [message],
+        "usage": {
+            "input_tokens": answer.tokens_in,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": answer.tokens_out,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": answer.tokens_in + answer.tokens_out,
+        },
+    }
+
+
+def _responses_events(answer: Answer, pieces: list[str]) -> list[bytes]:
+    def event(kind: str, **more: Any) -> bytes:
+        return sse({"type": kind, "sequence_number": 0, **more}, kind)
+
+    whole = _responses(answer)
+    begun = whole | {"status": "in_progress", "output": [], "usage": None}
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+    where = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    return [
+        event("response.created", response=begun),
+        event("response.output_item.added", output_index=0, item=item),
+        *(event("response.output_text.delta", delta=piece, **where) for piece in pieces),
+        event("response.output_text.done", text=answer.text, **where),
+        event(f"response.{whole['status']}", response=whole),
     ]
 
 

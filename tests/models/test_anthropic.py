@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
+from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import anthropic
 from autoreason.models.dialects.base import Unreadable
 from autoreason.models.failures import ErrorTold
@@ -121,6 +121,33 @@ def test_the_headers_name_the_version_and_carry_the_key() -> None:
     assert "x-api-key" not in anthropic.headers(None)
 
 
+@pytest.mark.parametrize(
+    ("effort", "thinking", "sent"),
+    [
+        ("none", "disabled", "low"),
+        ("minimal", "adaptive", "low"),
+        ("medium", "adaptive", "medium"),
+        ("max", "adaptive", "max"),
+    ],
+)
+def test_effort_is_sent_in_the_words_the_format_has(
+    effort: Effort, thinking: str, sent: str
+) -> None:
+    shape = Schema("ballot", {"type": "object"}, "In words.")
+    asked = msgspec.structs.replace(REQUEST, effort=effort, schema=shape)
+    made = body(asked)
+    assert made["thinking"] == {"type": thinking}
+    assert made["output_config"]["effort"] == sent
+    assert set(made["output_config"]) == {"effort", "format"}
+    assert "thinking" not in body(asked, no_thinking=True)
+    assert set(body(asked, no_effort=True)["output_config"]) == {"format"}
+
+
+def test_the_version_is_the_last_one_that_takes_a_temperature() -> None:
+    assert anthropic.headers(None) == {"anthropic-version": "2023-06-01"}
+    assert body()["temperature"] == 0.5
+
+
 # Replies
 
 
@@ -219,7 +246,19 @@ def test_a_stream_is_shown_in_pieces_and_adds_up_to_a_reply() -> None:
 
 def test_a_stream_without_its_end_is_unreadable() -> None:
     with pytest.raises(Unreadable, match="before its end"):
-        stream(START, delta(type="text_delta", text="A "), END)
+        stream(START, delta(type="text_delta", text="A "))
+
+
+def test_tokens_of_thinking_are_counted_once_as_output() -> None:
+    counted: dict[str, Any] = {
+        "output_tokens": 50,
+        "output_tokens_details": {"thinking_tokens": 30},
+    }
+    assert read([text("A")], input_tokens=9, **counted).usage == Usage(
+        input=9, output=50, reasoning=30
+    )
+    _, reply = stream(START, END | {"usage": counted}, STOP)
+    assert (reply.usage.output, reply.usage.reasoning) == (50, 30)
 
 
 def test_an_error_inside_a_stream_is_an_error() -> None:

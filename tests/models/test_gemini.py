@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
+from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import gemini
 from autoreason.models.dialects.base import Unreadable
 from autoreason.models.failures import ErrorTold
@@ -55,6 +55,27 @@ def test_the_model_is_named_in_the_path() -> None:
     assert gemini.path("gemini-2.5-flash", False) == "/models/gemini-2.5-flash:generateContent"
     streamed = gemini.path("models/gemini-2.5-flash", True)
     assert streamed == "/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "config"),
+    [
+        ("gemini-3-pro", "none", {"thinkingLevel": "MINIMAL"}),
+        ("gemini-3-pro", "low", {"thinkingLevel": "LOW"}),
+        ("models/gemini-3.5-flash", "max", {"thinkingLevel": "HIGH"}),
+        ("gemini-2.5-flash", "none", {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", "low", {"thinkingBudget": 1024}),
+        ("gemini-2.5-flash", "max", {"thinkingBudget": 24_576}),
+    ],
+)
+def test_effort_is_a_level_or_before_that_a_number_of_tokens(
+    model: str, effort: Effort, config: dict[str, Any]
+) -> None:
+    asked = msgspec.structs.replace(REQUEST, effort=effort)
+    sent = gemini.body(asked, model, Quirks(), False)
+    assert sent["generationConfig"]["thinkingConfig"] == config
+    without = gemini.body(asked, model, Quirks(no_effort=True), False)
+    assert "thinkingConfig" not in without["generationConfig"]
 
 
 def test_a_request_has_a_system_instruction_turns_and_a_schema() -> None:

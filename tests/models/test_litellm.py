@@ -14,6 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
@@ -93,6 +94,26 @@ def test_a_model_that_cannot_be_held_to_a_schema_is_asked_in_words() -> None:
     assert "response_format" not in body
     assert body["messages"][-1]["content"] == "Which is better?\n\nAnswer in JSON."
     assert body["stream_options"] == {"include_usage": True}
+
+
+def test_claude_is_told_what_will_come_again() -> None:
+    stable = (Message("system", "Be fair.", stable=True), Message("user", "Which?"))
+    asked = replace(REQUEST, messages=stable, effort="low")
+    mark = {"type": "text", "text": "Be fair.", "cache_control": {"type": "ephemeral"}}
+    for name, content in (("vertex_ai/claude-opus-5", [mark]), ("azure/gpt-5", "Be fair.")):
+        body = arguments(asked, name, shaped=True, stream=False)
+        assert body["messages"] == [
+            {"role": "system", "content": content},
+            {"role": "user", "content": "Which?"},
+        ]
+        assert body["reasoning_effort"] == "low"
+
+
+def test_odd_accounts_are_unknown() -> None:
+    answered = response()
+    answered.usage = SimpleNamespace(prompt_tokens=0, completion_tokens="3")
+    usage = to_reply(answered, model="azure/x", cost=None, seconds=0).usage
+    assert (usage.input, usage.output) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,12 @@ def test_quirks_change_what_is_sent() -> None:
     assert "temperature" not in sent
 
 
+def test_effort_is_sent_where_it_is_given() -> None:
+    asked = msgspec.structs.replace(REQUEST, effort="minimal")
+    assert body(asked)["reasoning_effort"] == "minimal"
+    assert "reasoning_effort" not in body(asked, no_effort=True)
+
+
 def test_a_stream_asks_for_usage_unless_the_server_refuses_that() -> None:
     assert body(stream=True)["stream_options"] == {"include_usage": True}
     refused = body(stream=True, no_stream_options=True)

@@ -12,6 +12,7 @@ from autoreason.models.quirks import Quirks
 def test_every_provider_is_listed_under_its_name_and_complete() -> None:
     assert list(PROVIDERS) == [
         "openai",
+        "openai-responses",
         "anthropic",
         "gemini",
         "openrouter",

@@ -48,8 +48,10 @@ class Trial:
         self.waits.append(seconds)
 
 
-def failed(failure: Failure, retry_after: float | None = None) -> CallFailed:
-    return CallFailed(failure, "the server said so.", retry_after=retry_after)
+def failed(
+    failure: Failure, retry_after: float | None = None, retry: bool | None = None
+) -> CallFailed:
+    return CallFailed(failure, "the server said so.", retry_after=retry_after, retry=retry)
 
 
 async def test_an_answer_is_handed_on_as_it_is() -> None:
@@ -111,6 +113,22 @@ async def test_a_wait_beyond_patience_is_not_begun() -> None:
     with pytest.raises(ProviderFailed, match="acme asks us to wait 3600 seconds"):
         await trial.ask()
     assert trial.waits == []
+
+
+@pytest.mark.parametrize("failure", PASSING)
+async def test_a_call_that_cannot_succeed_soon_is_not_tried_again(failure: Failure) -> None:
+    trial = Trial(failed(failure, retry_after=20, retry=False), "too late")
+    with pytest.raises(
+        ProviderFailed, match=r"trying again soon will not help \(the server said so\); `autoreason"
+    ):
+        await trial.ask()
+    assert trial.waits == []
+
+
+@pytest.mark.parametrize("failure", PERMANENT)
+async def test_a_provider_that_asks_to_be_tried_again_is(failure: Failure) -> None:
+    trial = Trial(failed(failure, retry=True), "at last")
+    assert (await trial.ask()).text == "at last"
 
 
 async def test_every_retry_is_signalled_with_its_reason_and_wait() -> None:

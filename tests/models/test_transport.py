@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.retry_after import duration, retry_after
-from autoreason.models.sse import Events, Whole
+from autoreason.models.sse import Events, Failed, Whole
 from autoreason.models.transport import Call, Limits, Transport
 
 __all__ = ["provider"]
@@ -65,13 +66,14 @@ async def payloads(transport: Transport, call: Call) -> list[bytes]:
 def test_events_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> None:
     line = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=20)
     texts = data.draw(st.lists(st.lists(line, min_size=1, max_size=3), max_size=5))
-    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    mark = data.draw(st.sampled_from(["", "\ufeff"]))
     noise = data.draw(st.sampled_from(["", ": keep-alive", "event: ping", "id: 7", "retry: 10"]))
     lines: list[str] = []
     for text in texts:
         lines += [noise] if noise else []
         lines += [f"data: {each}" for each in text] + [""]
-    sent = "".join(each + end for each in lines).encode()
+    sent = (mark + "".join(each + end for each in lines)).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=10)))
     events = Events()
     got: list[bytes] = []
@@ -83,15 +85,31 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> N
 
 @given(st.data())
 def test_a_body_that_is_no_stream_comes_whole_at_the_end(data: st.DataObject) -> None:
+    mark = data.draw(st.sampled_from([b"", BOM_UTF8]))
     space = data.draw(st.text(" \r\n", max_size=4))
-    sent = (space + data.draw(st.sampled_from(['{"a":\n\n1}', '[{"a": 1},\n{"b": 2}]']))).encode()
+    sent = (
+        mark
+        + (space + data.draw(st.sampled_from(['{"a":\n\n1}', '[{"a": 1},\n{"b": 2}]']))).encode()
+    )
     cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=5)))
     events = Events()
     for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True):
         assert events.feed(sent[start:stop]) == []
     (whole,) = events.end()
     assert isinstance(whole, Whole)
-    assert whole.strip() == sent.strip()
+    assert whole.strip() == sent.removeprefix(mark).strip()
+
+
+@given(st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=6, max_size=6), st.integers(0, 40))
+def test_every_event_is_given_as_soon_as_its_blank_line_is_here(ends: list[str], cut: int) -> None:
+    lines = ["data: 1", "", "event: error", "data: 2", "data: 3", ""]
+    # A carriage return before a line feed is one end and not two.
+    ends = ["\r\n" if end == "\r" else end for end in ends[:-1]] + ends[-1:]
+    sent = "".join(line + end for line, end in zip(lines, ends, strict=True)).encode()
+    events = Events()
+    got = events.feed(sent[:cut]) + events.feed(sent[cut:])
+    assert got == [b"1", b"2\n3"]
+    assert [type(each) for each in got] == [bytes, Failed]
 
 
 def test_a_last_event_without_its_blank_line_still_counts() -> None:
@@ -112,6 +130,14 @@ async def test_a_call_sends_what_it_was_given_and_returns_the_body(
     assert received.method == "POST"
     assert received.headers["authorization"] == f"Bearer {KEY}"
     assert received.headers["content-type"] == "application/json"
+
+
+async def test_a_byte_order_mark_is_no_part_of_a_body(
+    provider: FakeProvider, transport: Transport
+) -> None:
+    provider.will(Answer(body=BOM_UTF8 + b"{}"))
+    assert await transport.fetch(call_to(provider)) == b"{}"
+    assert read_error(BOM_UTF8 + b'{"error": "no"}').message == "no"
 
 
 async def test_a_stream_gives_each_payload(provider: FakeProvider, transport: Transport) -> None:
@@ -446,6 +472,19 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
         ),
         (429, {"retry-after": "2", "x-ratelimit-reset-requests": "6m0s"}, None, 2.0),
         (500, {"x-ratelimit-reset-requests": "6m0s"}, None, None),
+        (429, {"anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:12Z"}, None, 12.0),
+        (
+            429,
+            {
+                "anthropic-ratelimit-requests-remaining": "7",
+                "anthropic-ratelimit-requests-reset": "2026-01-01T00:10:00Z",
+                "anthropic-ratelimit-output-tokens-remaining": "0",
+                "anthropic-ratelimit-output-tokens-reset": "2026-01-01T00:00:05Z",
+            },
+            None,
+            5.0,
+        ),
+        (429, {"anthropic-ratelimit-tokens-reset": "tomorrow"}, None, None),
         (429, {}, None, None),
     ],
 )
@@ -471,3 +510,37 @@ async def test_geminis_delay_comes_from_its_details(
     with pytest.raises(CallFailed) as caught:
         await transport.fetch(call_to(provider))
     assert (caught.value.failure, caught.value.retry_after) == (Failure.RATE_LIMIT, 34.0)
+
+
+QUOTA = "GenerateRequestsPer{}PerProjectPerModel-FreeTier"
+
+
+@pytest.mark.parametrize(("period", "retry"), [("Day", False), ("Minute", None)])
+async def test_geminis_quota_for_a_day_is_not_waited_for(
+    provider: FakeProvider, transport: Transport, period: str, retry: bool | None
+) -> None:
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"},
+        {
+            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+            "violations": [{"quotaId": QUOTA.format(period), "quotaValue": "50"}],
+        },
+    ]
+    error = {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": details}
+    provider.will(Answer(status=429, body={"error": error}))
+    with pytest.raises(CallFailed) as caught:
+        await transport.fetch(call_to(provider))
+    assert (caught.value.failure, caught.value.retry) == (Failure.RATE_LIMIT, retry)
+
+
+@pytest.mark.parametrize(
+    ("header", "retry"), [("true", True), ("false", False), ("maybe", None), (None, None)]
+)
+async def test_a_provider_may_say_whether_to_try_again(
+    provider: FakeProvider, transport: Transport, header: str | None, retry: bool | None
+) -> None:
+    headers = {} if header is None else {"x-should-retry": header}
+    provider.will(Answer(status=500, headers=headers))
+    with pytest.raises(CallFailed) as caught:
+        await transport.fetch(call_to(provider))
+    assert caught.value.retry is retry

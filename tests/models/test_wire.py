@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.exchange import Message, Outcome, Request, Role, Schema, Signal, TextArrived, Usage
+from autoreason.exchange import (
+    Message,
+    Outcome,
+    Reply,
+    Request,
+    Role,
+    Schema,
+    Signal,
+    TextArrived,
+    Usage,
+)
+from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
 from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.transport import Limits, Transport
@@ -23,22 +38,28 @@ __all__ = ["provider"]
 KEY = "sk-very-secret-0123456789"
 SHAPE = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 Opened = Callable[[str], WireModel]
-ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"]
+ADDRESSES = [
+    "openai/gpt-4.1",
+    "openai-responses/gpt-4.1",
+    "anthropic/claude-sonnet-4-5",
+    "gemini/gemini-2.5-flash",
+]
+WITH_END_MARKS = ADDRESSES[:-1]
 
 
 @pytest.fixture
 async def opened(provider: FakeProvider) -> AsyncIterator[Opened]:
     """Opens models of the fake provider that share one transport with no more patience than a busy machine takes."""
     transport = Transport(Limits(total=20, first_byte=20, stall=2))
-
-    def opening(address: str) -> WireModel:
-        known = PROVIDERS[address.partition("/")[0]]
-        openai = known.name not in ("anthropic", "gemini")
-        base = known.base(provider.openai if openai else provider.url)
-        return WireModel(address, known, base=base, key=Secret(KEY), transport=transport)
-
-    yield opening
+    yield partial(open_at, provider, transport)
     await transport.close()
+
+
+def open_at(provider: FakeProvider, transport: Transport, address: str) -> WireModel:
+    known = PROVIDERS[address.partition("/")[0]]
+    openai = known.name not in ("anthropic", "gemini")
+    base = known.base(provider.openai if openai else provider.url)
+    return WireModel(address, known, base=base, key=Secret(KEY), transport=transport)
 
 
 def request(address: str, role: Role = "author", *, schema: bool = False) -> Request:
@@ -121,6 +142,105 @@ async def test_the_price_comes_from_the_table_unless_the_router_sends_a_bill(
     provider.will(Answer(body={"choices": [choice], "usage": usage}))
     reply = await opened("openrouter/openai/gpt-4.1").ask(request("openrouter/openai/gpt-4.1"))
     assert reply.cost == Decimal("0.5")
+
+
+# The end of a stream
+
+
+@pytest.mark.parametrize("address", WITH_END_MARKS)
+@pytest.mark.parametrize("ending", ["closed", "reset", "open"])
+async def test_a_reply_that_came_to_its_end_mark_is_taken_whatever_becomes_of_the_connection(
+    provider: FakeProvider, address: str, ending: Literal["closed", "reset", "open"]
+) -> None:
+    provider.will(Answer(text="A text.", ending=ending))
+    # It would wait for an hour.
+    transport = Transport(Limits(stall=3600))
+    async with asyncio.timeout(60):
+        reply = await open_at(provider, transport, address).ask(request(address), lambda _: None)
+    assert (reply.outcome, reply.text) == (Outcome.OK, "A text.")
+    assert (reply.usage.input, reply.usage.output) == (10, 5)
+    assert len(provider.requests) == 1
+    await transport.close()
+
+
+@pytest.mark.parametrize("how", [{"cut_after": 6}, {"stall_after": 6}])
+async def test_a_text_whose_finish_reason_came_is_taken_without_its_accounts(
+    provider: FakeProvider, opened: Opened, how: dict[str, Any]
+) -> None:
+    provider.will(Answer(text="A text.", **how))
+    reply = await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1"), lambda _: None)
+    assert (reply.outcome, reply.text) == (Outcome.OK, "A text.")
+    assert (reply.usage, reply.cost) == (Usage(), None)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_connection_serves_again_after_the_end_mark(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    model = opened(address)
+    for _ in range(3):
+        await model.ask(request(address), lambda _: None)
+    assert len({each.headers["x-connection"] for each in provider.requests}) == 1
+
+
+# Accounts
+
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-10, 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("prompt_tokens", "completion_tokens", "total_tokens", "cost", "is_byok"),
+                    *("prompt_tokens_details", "cached_tokens", "cost_details"),
+                    *("input_tokens", "output_tokens", "output_tokens_details"),
+                    *("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount"),
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(usage=ANY_JSON, finish=st.integers() | st.sampled_from(["stop", "STOP", "end_turn"]))
+def test_no_accounts_are_odd_enough_to_lose_a_text(usage: Any, finish: Any) -> None:
+    said = [{"text": "A text."}]
+    chat = {"choices": [{"message": {"content": "A text."}, "finish_reason": finish}]}
+    message = {"type": "message", "content": said, "stop_reason": finish}
+    item = {"type": "message", "content": said}
+    response = {"status": "completed", "output": [item]}
+    candidate = {"content": {"parts": said}, "finishReason": finish}
+    for dialect, content in (
+        (openai_chat.DIALECT, chat | {"usage": usage}),
+        (anthropic.DIALECT, message | {"usage": usage}),
+        (openai_responses.DIALECT, response | {"usage": usage}),
+        (gemini.DIALECT, {"candidates": [candidate], "usageMetadata": usage}),
+    ):
+        reply = dialect.read(json.dumps(content).encode(), "some/model")
+        assert reply.text == "A text."
+        counts = (getattr(reply.usage, name) for name in Usage.__struct_fields__)
+        assert all(each is None or (type(each) is int and each >= 0) for each in counts)
+        assert reply.cost is None or reply.cost >= 0
+        # What is recorded can be read again.
+        assert msgspec.json.decode(msgspec.json.encode(reply), type=Reply) == reply
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("listening", [False, True])
+async def test_no_tokens_for_a_text_are_unknown_tokens(
+    provider: FakeProvider, opened: Opened, address: str, listening: bool
+) -> None:
+    provider.will(Answer(tokens_in=0, tokens_out=0))
+    reply = await opened(address).ask(request(address), (lambda _: None) if listening else None)
+    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
 
 
 # Failures
@@ -231,12 +351,34 @@ TEMPERATURE = [
     complaint("Unsupported parameter: 'temperature' is not supported.", param="temperature"),
     complaint("`temperature` is deprecated for this model."),
     complaint("temperature is deprecated for this model.", code="invalid_request_error"),
+    complaint("temperature: Extra inputs are not permitted"),
+    complaint(
+        'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"type":'
+        '"invalid_request_error","message":"temperature: Extra inputs are not permitted"}}'
+    ),
+    complaint(
+        "litellm.UnsupportedParamsError: gpt-5 models (including gpt-5-codex) don't support "
+        "temperature=0.7. Only temperature=1 is supported."
+    ),
+    complaint("invalid temperature: only 1 is allowed for this model"),
+    complaint(
+        "Provider returned error",
+        code=400,
+        metadata={
+            "provider_name": "OpenAI",
+            "raw": '{"error": {"message": "Unsupported value", "param": "temperature"}}',
+        },
+    ),
 ]
 SCHEMA = [
     complaint("This model does not support response format `json_schema`. See the docs."),
     complaint("Invalid parameter", param="response_format"),
     complaint("Invalid schema for response_format 'ballot'", param="response_format.json_schema"),
     complaint("output_config: Extra inputs are not permitted"),
+    complaint("This model does not support output format."),
+    complaint("claude-3-haiku does not support structured outputs"),
+    complaint("JSON mode is not enabled for models/gemma-3-27b-it"),
+    complaint("Invalid schema", param="text.format.schema"),
     complaint('Invalid JSON payload received. Unknown name "responseJsonSchema" at …'),
 ]
 
@@ -312,6 +454,126 @@ async def test_a_stream_is_asked_without_options_the_server_refuses(
     reply = await opened("vllm/small").ask(request("vllm/small"), lambda _: None)
     assert reply.outcome is Outcome.OK
     assert ["stream_options" in body for body in provider.bodies] == [True, False]
+
+
+STREAMING = [
+    complaint(
+        "Your organization must be verified to stream this model.",
+        param="stream",
+        code="unsupported_value",
+    ),
+    complaint("litellm: Your organization must be verified to stream this model."),
+    complaint("Streaming is not supported for this model"),
+]
+
+
+@pytest.mark.parametrize("said", STREAMING)
+async def test_a_model_that_will_not_stream_is_asked_for_the_whole_reply(
+    provider: FakeProvider, opened: Opened, said: Answer
+) -> None:
+    provider.will(said)
+    model = opened("openai/new-model")
+    signals: list[Signal] = []
+    for _ in range(2):
+        reply = await model.ask(request("openai/new-model"), signals.append)
+        assert reply.text == "An answer."
+    assert ["stream" in body for body in provider.bodies] == [True, False, False]
+    assert signals == [TextArrived("draft/try/0", "An answer.")] * 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        complaint("Developer instruction is not enabled for models/gemma-3-27b-it"),
+        complaint("System role not supported"),
+    ],
+)
+@pytest.mark.parametrize("address", ["gemini/gemma-3-27b-it", "vllm/gemma"])
+async def test_a_model_that_takes_no_system_message_hears_it_from_the_user(
+    provider: FakeProvider, opened: Opened, said: Answer, address: str
+) -> None:
+    provider.will(said)
+    await opened(address).ask(request(address))
+    first, second = (msgspec.json.encode(body).decode() for body in provider.bodies)
+    assert "system" in first
+    assert "system" not in second
+    assert r"Be brief.\n\nWrite." in second
+
+
+EFFORT = [
+    ("openai/x", "reasoning_effort", complaint("no", param="reasoning_effort")),
+    ("openai/x", "reasoning_effort", complaint("Unrecognized argument: reasoning_effort")),
+    ("openai-responses/x", "reasoning", complaint("no", param="reasoning.effort")),
+    ("anthropic/x", "effort", complaint("This model does not support the effort parameter.")),
+    ("anthropic/x", "effort", complaint("output_config.effort: Input should be 'low' or 'high'")),
+    ("gemini/x", "thinkingConfig", complaint("Thinking level is not supported for this model.")),
+    ("gemini/x", "thinkingConfig", complaint('Unknown name "thinkingLevel" at …')),
+]
+
+
+@pytest.mark.parametrize(("address", "field", "said"), EFFORT)
+async def test_a_model_whose_effort_cannot_be_set_is_asked_without(
+    provider: FakeProvider, opened: Opened, address: str, field: str, said: Answer
+) -> None:
+    provider.will(said)
+    asked = msgspec.structs.replace(request(address, schema=True), effort="high")
+    await opened(address).ask(asked)
+    first, second = (msgspec.json.encode(body).decode() for body in provider.bodies)
+    assert f'"{field}"' in first
+    assert f'"{field}"' not in second
+    assert "additionalProperties" in second
+
+
+async def test_claude_keeps_its_effort_where_only_its_thinking_cannot_be_switched(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    provider.will(
+        complaint(
+            '"thinking.type.disabled" is not supported for this model. Use '
+            '"thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+        )
+    )
+    address = "anthropic/claude-opus-5-5"
+    await opened(address).ask(msgspec.structs.replace(request(address), effort="none"))
+    first, second = provider.bodies
+    assert first["thinking"] == {"type": "disabled"}
+    assert "thinking" not in second
+    assert second["output_config"] == {"effort": "low"}
+
+
+@pytest.mark.parametrize("status", [400, 404])
+async def test_a_model_that_only_responses_serve_is_asked_there(
+    provider: FakeProvider, opened: Opened, status: int
+) -> None:
+    said = "This model is only supported in v1/responses and not in v1/chat/completions."
+    provider.will(complaint(said, status=status))
+    model = opened("openai/new-pro")
+    for _ in range(2):
+        reply = await model.ask(request("openai/new-pro"), lambda _: None)
+        assert (reply.outcome, reply.text) == (Outcome.OK, "An answer.")
+    asked = [each.path for each in provider.requests]
+    assert asked == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
+
+
+async def test_what_the_provider_behind_a_router_said_is_shown(
+    provider: FakeProvider, opened: Opened
+) -> None:
+    raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'
+    provider.will(complaint("Provider returned error", metadata={"raw": raw}))
+    with pytest.raises(CallFailed, match="Provider returned error: The prompt is") as caught:
+        await opened("openrouter/some/model").ask(request("openrouter/some/model"))
+    # The router's account with that provider is not the user's.
+    assert caught.value.failure is Failure.BAD_REQUEST
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_an_error_inside_a_stream_may_be_plain_words(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(body=b"event: error\ndata: upstream went away\n\n"))
+    with pytest.raises(CallFailed, match="answered 500: upstream went away") as caught:
+        await opened(address).ask(request(address), lambda _: None)
+    assert caught.value.failure is Failure.OVERLOADED
 
 
 async def test_a_router_without_anybody_who_keeps_to_schemas_is_asked_in_words(

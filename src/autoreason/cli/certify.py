@@ -46,12 +46,8 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
         "--base-url", metavar="URL", help="The server to ask instead of the provider's own."
     ),
     options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
-    options.option(
-        "--output-limit",
-        type=int,
-        metavar="TOKENS",
-        help="Most tokens of one reply. [default: 4096]",
-    ),
+    options.effort_option,
+    options.output_limit_option,
     options.option(
         "--seed", type=int, metavar="N", help="Labels and boundaries come from it. [default: drawn]"
     ),
@@ -110,6 +106,7 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
         strategy_options={"model": model, "suite": SUITE, "repeats": repeats},
         style=values["style"],
         judge_temperature=values["judge_temperature"],
+        judge_effort=values["effort"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
         budget=chosen.budget_in(values),

@@ -75,6 +75,15 @@ def models_of(before: Models, values: dict[str, Any]) -> Models:
     )
 
 
+def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
+    """How much each role reasons, where an option says so."""
+    given = {
+        f"{role}_effort": values[f"{role}_effort"] or values["effort"]
+        for role in ("author", "critic", "judge")
+    }
+    return {name: level for name, level in given.items() if level is not None}
+
+
 def budget_of(values: dict[str, Any]) -> dict[str, Any]:
     """The limits that were given, by the names the budget has for them."""
     limits = {name: values[f"max_{name}"] for name in ("cost", "tokens", "calls")}
@@ -99,7 +108,7 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
         )
     if limits := budget_in(values):
         changes["budget"] = limits
-    return changes | _strategy(values)
+    return changes | efforts_of(values) | _strategy(values)
 
 
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,9 @@ class Inheriting(Taught):
         super().format_options(ctx, formatter)
 
 
+LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
 def group(heading: str, *options: tuple[tuple[str, ...], dict[str, Any]]) -> Wrap:
     """Options under one heading, as one decorator."""
 
@@ -86,6 +89,19 @@ def option(*names: str, **attrs: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     return names, attrs
 
 
+def _effort(name: str, who: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return option(name, type=click.Choice(LEVELS), metavar="LEVEL", help=who)
+
+
+effort_option = _effort(
+    "--effort", f"How much models reason: {', '.join(LEVELS)}. [default: the model's own]"
+)
+output_limit_option = option(
+    "--output-limit",
+    type=int,
+    metavar="TOKENS",
+    help="Most tokens of one reply, reasoning aside. [default: 4096]",
+)
 models_options = group(
     "Models",
     option(
@@ -229,12 +245,11 @@ panel_options = group(
 )
 model_options = group(
     "How models are asked",
-    option(
-        "--output-limit",
-        type=int,
-        metavar="TOKENS",
-        help="Most tokens of one reply. [default: 4096]",
-    ),
+    output_limit_option,
+    effort_option,
+    _effort("--author-effort", "For everybody who writes."),
+    _effort("--critic-effort", "For critics."),
+    _effort("--judge-effort", "For judges."),
     option("--author-temperature", type=float, metavar="T", help="[default: 0.8]"),
     option("--critic-temperature", type=float, metavar="T", help="[default: 0.8]"),
     option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
@@ -292,12 +307,8 @@ judges_options = group(
     ),
     option("--base-url", metavar="URL", help="The server to ask instead of the provider's own."),
     option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
-    option(
-        "--output-limit",
-        type=int,
-        metavar="TOKENS",
-        help="Most tokens of one reply. [default: 4096]",
-    ),
+    effort_option,
+    output_limit_option,
     option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
     option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
     option(

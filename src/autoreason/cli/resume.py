@@ -30,7 +30,7 @@ _PLAIN = ("passes", "output_limit", "base_url")
 )
 @options.group(
     "How models are asked",
-    options.option("--output-limit", type=int, metavar="TOKENS", help="Most tokens of one reply."),
+    options.output_limit_option,
 )
 @options.journal_option
 @options.view_options

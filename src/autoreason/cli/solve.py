@@ -162,6 +162,7 @@ def _settings(values: dict[str, Any]) -> Settings:
         strategy="solve",
         strategy_options=terms,
         budget=chosen.budget_in(values),
+        **chosen.efforts_of(values),
         **{name: values[name] for name in options.ASKED if values[name] is not None},
     )
 

@@ -55,6 +55,7 @@ def settings_of(
         judges=_JUDGES if values["judges"] is None else values["judges"],
         style=values.get("style"),
         judge_temperature=values["judge_temperature"],
+        judge_effort=values["effort"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
         budget=chosen.budget_in(values),

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from autoreason.code.programs import without_comments
 from autoreason.code.strategy import Attempt, ProgramStrategy
 from autoreason.events import CandidateDropped, CritiqueMade, Delivered, Slot, Verdict
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply
 from autoreason.tournament.chance import draw
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
 from autoreason.tournament.judging import MOST_ASKED
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.size import Size
-from autoreason.tournament.venue import again, follow_up
 
 _QUORUM = 2
 _PASS = 2
@@ -87,15 +86,12 @@ class Tournament(ProgramStrategy):
         made = _critique(reply, number, program)
         # A call for the revision itself must be left.
         if not made.readable and self.may_ask(_PASS):
-            reply = await self.venue.ask(self._once_more(request, f"{key}/try/1", reply))
+            reply = await self.venue.ask(
+                self.venue.once_more(request, f"{key}/try/1", reply, "critique_again")
+            )
             made = _critique(reply, number, program)
         self.tell(made)
         return describe(made.problems)
-
-    def _once_more(self, request: Request, key: str, reply: Reply) -> Request:
-        if reply.outcome is not Outcome.OK:
-            return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
-        return follow_up(request, key, reply.text, self.venue.prompts.render("critique_again"))
 
     async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
         key = f"pass/{number}/synthesizer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -47,7 +48,18 @@ _NO_CREDIT = frozenset(
 _BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "api_key_invalid"})
 _BAD_JSON = "json_validate_failed"
 """The model did not keep to the schema: its doing, not ours, so asking again may help."""
-_REFUSED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt", "flagged"})
+_REFUSED = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "invalid_prompt",
+        "flagged",
+        "bio_policy",
+        "misalignment_policy_violation",
+    }
+)
+_RETRY = {"true": True, "false": False}
+"""What `x-should-retry` says."""
 
 _ANTHROPIC_NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 """Anthropic types this as an ordinary invalid request; its fixed first sentence is all there is."""
@@ -74,6 +86,8 @@ class Told(Struct, frozen=True, kw_only=True):
     status: int | None = None
     """The HTTP status that an error within a reply claims for itself."""
     wait: float | None = None
+    daily: bool = False
+    """A day's quota is used up: no wait that a call can make will help."""
 
     @property
     def refused(self) -> bool:
@@ -107,11 +121,13 @@ def refusal(who: str, status: int, headers: Mapping[str, str], told: Told, hide:
         told=told,
         status=meant,
         retry_after=retry_after(meant, headers, told.wait),
+        retry=False if told.daily else _RETRY.get(headers.get("x-should-retry", "")),
     )
 
 
 def read_error(body: bytes) -> Told:
     """Understand an error body; anything at all is allowed to be in it."""
+    body = body.removeprefix(BOM_UTF8)
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -134,12 +150,30 @@ def read_error_value(content: Any) -> Told:
     param = fields.get("param") if isinstance(fields.get("param"), str) else None
     code = fields.get("code")
     details = [each for each in _list(fields.get("details")) if isinstance(each, dict)]
-    return Told(
+    told = Told(
         message=message,
         words=frozenset(_words(fields, faults, details)),
         param=param or (faults[0][0] if faults else None),
         status=code if isinstance(code, int) and 400 <= code < 600 else None,
         wait=_retry_info(details),
+        daily=_is_daily(details),
+    )
+    return _with_upstream(told, fields.get("metadata"))
+
+
+def _with_upstream(told: Told, metadata: Any) -> Told:
+    """With what a router was told by the provider behind it."""
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if not isinstance(raw, str) or not raw.strip():
+        return told
+    upstream = read_error(raw.encode("utf-8", "replace"))
+    # The account behind a router is the router's, so its key and its credit are none of the user's.
+    words = upstream.words - _NO_CREDIT - _BAD_KEY
+    return msgspec.structs.replace(
+        told,
+        message=": ".join(filter(None, (told.message, upstream.message))),
+        words=told.words | words,
+        param=told.param or upstream.param,
     )
 
 
@@ -171,6 +205,18 @@ def _retry_info(details: Iterable[dict[str, Any]]) -> float | None:
         if str(each.get("@type", "")).endswith("google.rpc.RetryInfo"):
             return duration(str(each.get("retryDelay", "")))
     return None
+
+
+def _is_daily(details: Iterable[dict[str, Any]]) -> bool:
+    """Whether a quota that was used up is one for a day."""
+    broken = [
+        violation
+        for each in details
+        if str(each.get("@type", "")).endswith("google.rpc.QuotaFailure")
+        for violation in _list(each.get("violations"))
+        if isinstance(violation, dict)
+    ]
+    return any("PerDay" in str(violation.get("quotaId", "")) for violation in broken)
 
 
 def _list(value: Any) -> list[Any]:

@@ -13,6 +13,10 @@ from typing import Any
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+from autoreason.models.dialects.anthropic import text_block
+from autoreason.models.dialects.base import count, credible, last_stable, messages_of
+from autoreason.models.dialects.openai_chat import shape
+from autoreason.models.quirks import Quirks
 from autoreason.models.retry_after import retry_after
 
 _PREFIXES = {
@@ -115,10 +119,9 @@ def litellm_name(address: str) -> str:
 
 def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dict[str, Any]:
     """A request as LiteLLM takes it; `shaped` where the model can be held to a schema."""
-    messages = [{"role": each.speaker, "content": each.text} for each in request.messages]
     body: dict[str, Any] = {
         "model": name,
-        "messages": messages,
+        "messages": _messages(request, name, shaped=shaped),
         "max_tokens": request.max_tokens,
         # Retries are ours to make and to count; what a model does not take is left out.
         "num_retries": 0,
@@ -127,14 +130,26 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
     }
     if request.temperature is not None:
         body["temperature"] = request.temperature
+    if request.effort is not None:
+        body["reasoning_effort"] = request.effort
     if request.schema is not None and shaped:
-        shape = {"name": request.schema.name, "schema": request.schema.definition, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": shape}
-    elif request.schema is not None:
-        messages[-1]["content"] += f"\n\n{request.schema.plain}"
+        body["response_format"] = {"type": "json_schema", "json_schema": shape(request.schema)}
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body
+
+
+def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, Any]]:
+    """The conversation; Claude caches only what is marked, wherever it is hosted."""
+    said = messages_of(request, Quirks(no_schema=not shaped))
+    last = last_stable(said) if "claude" in name.lower() else None
+    return [
+        {
+            "role": each.speaker,
+            "content": [text_block(each, marked=True)] if place == last else each.text,
+        }
+        for place, each in enumerate(said)
+    ]
 
 
 def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float) -> Reply:
@@ -151,7 +166,7 @@ def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float)
         model=model,
         reasoning=getattr(choice.message, "reasoning_content", None) or "",
         finish=finish,
-        usage=to_usage(getattr(response, "usage", None)),
+        usage=credible(to_usage(getattr(response, "usage", None)), text),
         cost=cost,
         seconds=seconds,
     )
@@ -162,11 +177,11 @@ def to_usage(usage: Any) -> Usage:
     read = getattr(usage, "prompt_tokens_details", None)
     written = getattr(usage, "completion_tokens_details", None)
     return Usage(
-        input=getattr(usage, "prompt_tokens", None),
-        output=getattr(usage, "completion_tokens", None),
-        cache_read=getattr(read, "cached_tokens", None),
-        cache_write=getattr(read, "cache_creation_tokens", None),
-        reasoning=getattr(written, "reasoning_tokens", None),
+        input=count(getattr(usage, "prompt_tokens", None)),
+        output=count(getattr(usage, "completion_tokens", None)),
+        cache_read=count(getattr(read, "cached_tokens", None)),
+        cache_write=count(getattr(read, "cache_creation_tokens", None)),
+        reasoning=count(getattr(written, "reasoning_tokens", None)),
     )
 
 

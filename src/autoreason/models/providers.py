@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+import msgspec
+
 from autoreason.errors import InvalidInput
-from autoreason.models.dialects import anthropic, gemini, openai_chat
+from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
 from autoreason.models.dialects.base import Dialect
 from autoreason.models.quirks import Quirks
 
@@ -38,6 +41,8 @@ class Provider:
     """How the names of models start that take no temperature."""
     no_schema: tuple[str, ...] = ()
     """How the names of models start that cannot be held to a schema."""
+    responses: str = r"(?!)"
+    """What the names of models look like that its own address serves in OpenAI's responses format only."""
     any_model: bool = False
     """Answers with the one model it has, whatever name is asked for."""
     open_list: bool = False
@@ -60,13 +65,11 @@ class Provider:
         known = self.own_quirks if self.own_quirks and self.at_home(base) else self.quirks
         # The chat variants within a reasoning family do not reason.
         cold = model.startswith(self.no_temperature) and "-chat" not in model
-        return Quirks(
+        return msgspec.structs.replace(
+            known,
             no_temperature=known.no_temperature or cold,
             no_schema=known.no_schema or model.startswith(self.no_schema),
-            no_stream_options=known.no_stream_options,
-            completion_tokens=known.completion_tokens,
-            cache_key=known.cache_key,
-            require_schema=known.require_schema,
+            responses=self.at_home(base) and re.match(self.responses, model) is not None,
         )
 
 
@@ -117,15 +120,18 @@ def custom(name: str) -> Provider:
     return Provider(name=name, base_url="", key_variables=(f"{variable}_API_KEY",), needs_key=False)
 
 
+_OPENAI = Provider(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    base_variables=("OPENAI_BASE_URL",),
+    key_variables=("OPENAI_API_KEY",),
+    own_quirks=Quirks(completion_tokens=True, cache_key=True),
+    no_temperature=("o1", "o3", "o4", "gpt-5"),
+    responses=r"(o\d|gpt-[\d.]+)-(pro|codex)\b|o\d.*-deep-research",
+)
 _KNOWN = (
-    Provider(
-        name="openai",
-        base_url="https://api.openai.com/v1",
-        base_variables=("OPENAI_BASE_URL",),
-        key_variables=("OPENAI_API_KEY",),
-        own_quirks=Quirks(completion_tokens=True, cache_key=True),
-        no_temperature=("o1", "o3", "o4", "gpt-5"),
-    ),
+    _OPENAI,
+    replace(_OPENAI, name="openai-responses", dialect=openai_responses.DIALECT),
     Provider(
         name="anthropic",
         base_url="https://api.anthropic.com",
@@ -138,7 +144,9 @@ _KNOWN = (
             "claude-opus-4-8",
             "claude-opus-5",
             "claude-sonnet-5",
+            "claude-haiku-5",
             "claude-fable",
+            "claude-mythos",
         ),
     ),
     Provider(

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from autoreason.exchange import Request
 from autoreason.models.failures import Refused, Told
 
-_SCHEMA_NAMES = (
-    "response_format",
-    "json_schema",
-    "output_config",
-    "responseJsonSchema",
-    "response_json_schema",
-    "responseMimeType",
-    "response_mime_type",
-)
 _UNSUPPORTED = frozenset(
     {"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}
 )
 _OUT_OF_RANGE = ("_max_value", "_min_value")
+_ONLY_RESPONSES = "v1/responses"
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
@@ -31,7 +23,16 @@ class Quirks(Struct, frozen=True, kw_only=True):
     no_temperature: bool = False
     no_schema: bool = False
     """It cannot be held to a schema: ask in plain words."""
+    no_stream: bool = False
+    """It answers in one piece only."""
     no_stream_options: bool = False
+    no_system: bool = False
+    """It takes no system message: the user says it."""
+    no_effort: bool = False
+    no_thinking: bool = False
+    """Anthropic's: its thinking cannot be switched on or off, though its effort may be set."""
+    responses: bool = False
+    """OpenAI's: it is served in the responses format only."""
     completion_tokens: bool = False
     """The limit is called `max_completion_tokens`, not `max_tokens`."""
     tokens_settled: bool = False
@@ -42,34 +43,95 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """A router that drops a schema in silence unless told that it is a must."""
 
 
+class _Lesson(NamedTuple):
+    """A complaint, by the names of the parameters or by the words it is made in."""
+
+    quirk: str
+    names: tuple[str, ...]
+    said: str = r"(?!)"
+
+
+_LESSONS = (
+    _Lesson("no_temperature", ("temperature",)),
+    _Lesson("no_stream_options", ("stream_options",)),
+    _Lesson(
+        "no_stream",
+        ("stream",),
+        r"verified to stream|stream(ing)? (is )?not (supported|allowed|enabled)|not support stream",
+    ),
+    _Lesson("no_thinking", ("thinking",), r"adaptive thinking"),
+    _Lesson(
+        "no_effort",
+        (
+            *("reasoning_effort", "output_config.effort", "effort", "reasoning"),
+            *("thinkingConfig", "thinking_config", "thinkingLevel", "thinking_level"),
+            *("thinkingBudget", "thinking_budget"),
+        ),
+        r"thinking (level|budget|config)|effort parameter|reasoning effort",
+    ),
+    _Lesson(
+        "no_schema",
+        (
+            *("response_format", "json_schema", "output_config", "output_format"),
+            *("responseJsonSchema", "response_json_schema"),
+            *("responseMimeType", "response_mime_type", "text.format"),
+        ),
+        r"output format|structured output|json mode",
+    ),
+    _Lesson("no_effort", ("output_config",)),
+    _Lesson(
+        "no_system",
+        ("systemInstruction", "system_instruction"),
+        r"(developer|system) (instruction|role|message|prompt)s?( is| are)? not (enabled|supported)",
+    ),
+)
+"""In the order in which a complaint that names several is understood."""
+
+
 def learn(quirks: Quirks, refused: Refused, request: Request, streamed: bool) -> dict[str, bool]:
     """The quirks to change before asking again; none if the complaint teaches nothing new."""
     told = refused.told
-    held = request.schema is not None and not quirks.no_schema
-    if refused.status == 404 and held and quirks.require_schema:
+    sent = _sent(request, streamed)
+    if refused.status == 404 and quirks.require_schema and not quirks.no_schema:
         # Nobody behind the router honours it; if it is the model that is unknown, it says so again.
-        return {"no_schema": True}
+        return {"no_schema": True} if "no_schema" in sent else {}
+    if not quirks.responses and _ONLY_RESPONSES in told.message and refused.status in (400, 404):
+        return {"responses": True}
     if refused.status not in (400, 422):
         return {}
-    warm = request.temperature is not None and not quirks.no_temperature
-    if warm and _at_fault(told, ("temperature",)):
-        return {"no_temperature": True}
-    if held and _at_fault(told, _SCHEMA_NAMES):
-        return {"no_schema": True}
-    if streamed and not quirks.no_stream_options and _at_fault(told, ("stream_options",)):
-        return {"no_stream_options": True}
+    for lesson in _LESSONS:
+        new = lesson.quirk in sent and not getattr(quirks, lesson.quirk)
+        if new and _at_fault(told, lesson):
+            return {lesson.quirk: True}
     if not quirks.tokens_settled and _other_limit_wanted(quirks, told):
         return {"completion_tokens": not quirks.completion_tokens, "tokens_settled": True}
     return {}
 
 
-def _at_fault(told: Told, names: Iterable[str]) -> bool:
+def _sent(request: Request, streamed: bool) -> set[str]:
+    """The quirks that would have changed this request."""
+    changed = {
+        "no_temperature": request.temperature is not None,
+        "no_schema": request.schema is not None,
+        "no_stream": streamed,
+        "no_stream_options": streamed,
+        "no_system": any(each.speaker == "system" for each in request.messages),
+        "no_effort": request.effort is not None,
+        "no_thinking": request.effort is not None,
+    }
+    return {name for name, would in changed.items() if would}
+
+
+def _at_fault(told: Told, lesson: _Lesson) -> bool:
     """Whether the server objects to one of these parameters, not to its value being too high."""
     if any(word.endswith(_OUT_OF_RANGE) for word in told.words):
         return False
     if told.param:
-        return not set(re.split(r"[./\[\]]", told.param)).isdisjoint(names)
-    return any(_named(name, told.message) for name in names)
+        parts = re.split(r"[./\[\]]", told.param)
+        inside = tuple(f"{name}." for name in lesson.names)
+        return not set(parts).isdisjoint(lesson.names) or f"{told.param}.".startswith(inside)
+    named = any(_named(name, told.message) for name in lesson.names)
+    return named or re.search(lesson.said, told.message, re.IGNORECASE) is not None
 
 
 def _other_limit_wanted(quirks: Quirks, told: Told) -> bool:
@@ -81,8 +143,8 @@ def _other_limit_wanted(quirks: Quirks, told: Told) -> bool:
 
 
 def _named(name: str, message: str) -> bool:
-    """Whether a message names a parameter; an English word must be quoted or come first."""
-    word = rf"(?<!\w){name}(?!\w)"
+    """Whether a message names a parameter; of an English word there must be a sign that it does."""
+    word = rf"(?<!\w){re.escape(name)}(?!\w)"
     if name.isalpha() and name.islower():
-        word = rf"['\"`]{name}['\"`]|^{name}(?!\w)"
+        word = rf"(?:^|['\"`]|invalid ){name}(?!\w)|(?<!\w){name}\s*="
     return re.search(word, message) is not None

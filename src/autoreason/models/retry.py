@@ -99,9 +99,14 @@ class Retrying:
         """Why there is no further try, as one sentence with the mend."""
         why, address = said(failed), self.address
         provider = address.partition("/")[0]
-        if failed.failure in _MENDS:
+        if failed.failure in _MENDS and not failed.retry:
             mend = _MENDS[failed.failure]
             return mend.format(provider=provider, address=address, why=why)
+        if failed.retry is False:
+            return (
+                f"{address} failed, and trying again soon will not help ({why}); "
+                "`autoreason resume` later"
+            )
         if (failed.retry_after or 0.0) > self._patience.longest_retry_after:
             return (
                 f"{provider} asks us to wait {failed.retry_after:.0f} seconds ({why}); "

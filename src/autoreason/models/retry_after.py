@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+_LIMITED = ("requests", "tokens", "input-tokens", "output-tokens")
 _RESETS = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    *((f"x-ratelimit-remaining-{what}", f"x-ratelimit-reset-{what}") for what in _LIMITED[:2]),
+    *(
+        (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
+        for what in _LIMITED
+    ),
 )
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
@@ -26,7 +30,7 @@ def retry_after(
     if wait is None:
         wait = told
     if wait is None and status == 429:
-        wait = _until_reset(headers)
+        wait = _until_reset(headers, now)
     return wait
 
 
@@ -41,9 +45,11 @@ def duration(text: str | None) -> float | None:
     return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
 
 
-def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """Until the limit that was hit is lifted; the longer of the two where it is not said which."""
-    given = [(headers.get(left), duration(headers.get(reset))) for left, reset in _RESETS]
+def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
+    """Until the limit that was hit is lifted; the longest where it is not said which."""
+    given = [
+        (headers.get(left), _duration_or_moment(headers.get(reset), now)) for left, reset in _RESETS
+    ]
     waits = [(left, wait) for left, wait in given if wait is not None]
     spent = [wait for left, wait in waits if left == "0"]
     return max(spent or [wait for _, wait in waits], default=None)
@@ -59,9 +65,22 @@ def _seconds_or_date(text: str | None, now: datetime | None) -> float | None:
     if number is not None or not text:
         return number
     try:
-        moment = parsedate_to_datetime(text)
+        return _until(parsedate_to_datetime(text), now)
     except ValueError:
         return None
+
+
+def _duration_or_moment(text: str | None, now: datetime | None) -> float | None:
+    wait = duration(text)
+    if wait is not None or not text:
+        return wait
+    try:
+        return _until(datetime.fromisoformat(text.strip()), now)
+    except ValueError:
+        return None
+
+
+def _until(moment: datetime, now: datetime | None) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())

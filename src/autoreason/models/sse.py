@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 
 class Whole(bytes):
     """A body that is no stream: the server answered in one piece, though asked for many."""
+
+
+class Failed(bytes):
+    """The data of an event that the server itself calls an error, in whatever form."""
 
 
 class Events:
@@ -13,7 +19,10 @@ class Events:
     def __init__(self) -> None:
         self._rest = b""
         self._data: bytes | None = None
+        self._failed = False
         self._begun = False
+        self._half_end = False
+        """The last byte ended a line; a line feed that follows belongs to the same end."""
         self._whole: list[bytes] | None = None
         """Pieces of a body that is JSON, and so no stream."""
 
@@ -21,12 +30,12 @@ class Events:
         """The data of every event that these bytes complete."""
         received = self._rest + received
         if not self._begun:
-            self._begin(received)
+            received = self._begin(received)
         if self._whole is not None:
             self._whole.append(received)
             self._rest = b""
             return []
-        lines = received.split(b"\n")
+        lines = self._lines(received)
         self._rest = lines.pop()
         events: list[bytes] = []
         for line in lines:
@@ -44,20 +53,34 @@ class Events:
         self._take(b"", events)
         return events
 
-    def _begin(self, received: bytes) -> None:
+    def _begin(self, received: bytes) -> bytes:
         """Tell a stream from a plain body by its first character; no field of an event begins so."""
+        received = received.removeprefix(BOM_UTF8)
         bare = received.lstrip()
-        self._begun = bool(bare)
+        # Part of a byte order mark may be all that has come so far.
+        self._begun = bool(bare) and not BOM_UTF8.startswith(bare)
         if bare.startswith((b"{", b"[")):
             self._whole = []
+        return received
+
+    def _lines(self, received: bytes) -> list[bytes]:
+        if received and self._half_end:
+            received = received.removeprefix(b"\n")
+            self._half_end = False
+        if b"\r" in received:
+            self._half_end = received.endswith(b"\r")
+            received = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return received.split(b"\n")
 
     def _take(self, line: bytes, events: list[bytes]) -> None:
         if line.startswith(b"data:"):
             data = line[6:] if line[5:6] == b" " else line[5:]
-            if data.endswith(b"\r"):
-                data = data[:-1]
             self._data = data if self._data is None else self._data + b"\n" + data
-        elif self._data is not None and line in (b"", b"\r"):
-            events.append(self._data)
+        elif not line:
+            if self._data is not None:
+                events.append(Failed(self._data) if self._failed else self._data)
             self._data = None
+            self._failed = False
+        elif line.startswith(b"event:"):
+            self._failed = line[6:].strip() == b"error"
         # Anything else is a comment, or a field whose content the data repeats.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,6 +21,10 @@ from autoreason.models.sse import Events
 if TYPE_CHECKING:
     # Importing aiohttp takes a third of a second, so it waits for the first call.
     from aiohttp import ClientResponse, ClientSession
+
+
+_LINGER = 0.25
+"""Seconds that the end of a body may come after its end mark, so that the connection can serve again."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -67,7 +73,7 @@ class Transport:
         try:
             async with asyncio.timeout(limit):
                 response = await self._send(call)
-                return await response.read()
+                return (await response.read()).removeprefix(BOM_UTF8)
         except TimeoutError:
             raise _late(call, f"no whole reply within {limit:g} seconds") from None
         except ClientError as error:
@@ -88,6 +94,9 @@ class Transport:
             while received := await watch.next():
                 for data in events.feed(received):
                     yield data
+        except GeneratorExit:
+            await watch.linger()
+            raise
         except ClientError as error:
             if watch.silent:
                 raise _late(call, f"nothing came for {watch.limit:g} seconds") from None
@@ -171,13 +180,35 @@ class _Watch:
     async def next(self) -> bytes:
         """The next piece of the body; empty at the end."""
         self._since = self._loop.time()
-        received = await self._response.content.readany()
+        received = await self._read()
         self._since = math.inf
         if self.limit != self._stall:
             self.limit = self._stall
             self._timer.cancel()
             self._timer = self._loop.call_later(self.limit, self._look)
         return received
+
+    async def linger(self) -> None:
+        """Read the body to its end, if that comes at once."""
+        from aiohttp import ClientError
+
+        with suppress(ClientError, TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while await self._response.content.readany():
+                    pass
+
+    async def _read(self) -> bytes:
+        from aiohttp import ClientError
+
+        content = self._response.content
+        try:
+            return await content.readany()
+        except ClientError:
+            # Once a connection is lost, aiohttp says only that, though more had arrived before.
+            received = content._read_nowait(-1)
+            if not received:
+                raise
+            return received
 
     def stop(self) -> None:
         """It is over."""

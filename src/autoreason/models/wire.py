@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived
 from autoreason.models import prices
-from autoreason.models.dialects.base import Unreadable
-from autoreason.models.failures import ErrorTold, Refused, refusal
+from autoreason.models.dialects import openai_responses
+from autoreason.models.dialects.base import Dialect, Unreadable, credible
+from autoreason.models.failures import ErrorTold, Refused, read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
-from autoreason.models.sse import Whole
+from autoreason.models.sse import Failed, Whole
 from autoreason.models.transport import Call, Transport
 
 
@@ -35,7 +36,6 @@ class WireModel:
         self._address = address
         self._model = address.partition("/")[2]
         self._provider = provider
-        self._dialect = provider.dialect
         self._base = base
         self._headers = provider.dialect.headers(key)
         self._owned = transport is None
@@ -66,10 +66,10 @@ class WireModel:
                 if not learned:
                     raise
                 self.quirks = replace(self.quirks, **learned)
-        cost = reply.cost
+        usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
-            cost = prices.price(self._address, reply.usage)
-        return replace(reply, cost=cost, seconds=time.perf_counter() - started)
+            cost = prices.price(self._address, usage)
+        return replace(reply, usage=usage, cost=cost, seconds=time.perf_counter() - started)
 
     async def close(self) -> None:
         """Let go of the connections, unless they are shared."""
@@ -79,11 +79,13 @@ class WireModel:
     async def _ask_once(
         self, request: Request, quirks: Quirks, on_signal: OnSignal | None
     ) -> Reply:
-        call = self._call(request, quirks, streamed=on_signal is not None)
+        dialect = openai_responses.DIALECT if quirks.responses else self._provider.dialect
+        streamed = on_signal is not None and not quirks.no_stream
+        call = self._call(request, dialect, quirks, streamed=streamed)
         try:
-            if on_signal is None:
-                return self._dialect.read(await self._transport.fetch(call), self._address)
-            return await self._stream(call, request.key, on_signal)
+            if on_signal is not None and streamed:
+                return await self._stream(call, dialect, request.key, on_signal)
+            reply = dialect.read(await self._transport.fetch(call), self._address)
         except ErrorTold as error:
             raise refusal(call.who, 200, {}, error.told, call.hide) from None
         except (Unreadable, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -91,22 +93,33 @@ class WireModel:
                 Failure.BROKEN_REPLY,
                 f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",
             ) from None
+        if on_signal is not None:
+            on_signal(TextArrived(request.key, reply.text))
+        return reply
 
-    async def _stream(self, call: Call, key: str, on_signal: OnSignal) -> Reply:
-        reducer = self._dialect.reducer()
-        async with aclosing(self._transport.stream(call)) as payloads:
-            async for payload in payloads:
-                if isinstance(payload, Whole):
-                    reply = self._dialect.read(payload, self._address)
-                    on_signal(TextArrived(key, reply.text))
-                    return reply
-                text = reducer.feed(payload)
-                if text:
-                    on_signal(TextArrived(key, text))
+    async def _stream(self, call: Call, dialect: Dialect, key: str, on_signal: OnSignal) -> Reply:
+        reducer = dialect.reducer()
+        try:
+            async with aclosing(self._transport.stream(call)) as payloads:
+                async for payload in payloads:
+                    if isinstance(payload, Whole):
+                        reply = dialect.read(payload, self._address)
+                        on_signal(TextArrived(key, reply.text))
+                        return reply
+                    if isinstance(payload, Failed):
+                        raise ErrorTold(read_error(payload))
+                    if text := reducer.feed(payload):
+                        on_signal(TextArrived(key, text))
+                    if reducer.ended:
+                        break
+        except CallFailed:
+            # A text that came to its end is paid for; what was still to come are its accounts.
+            if not reducer.whole:
+                raise
         return reducer.finish(self._address)
 
-    def _call(self, request: Request, quirks: Quirks, *, streamed: bool) -> Call:
-        body = self._dialect.body(request, self._model, quirks, streamed)
+    def _call(self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool) -> Call:
+        body = dialect.body(request, self._model, quirks, streamed)
         try:
             encoded = msgspec.json.encode(body)
         except UnicodeEncodeError:
@@ -115,7 +128,7 @@ class WireModel:
             ) from None
         return Call(
             who=self._provider.name,
-            url=self._base + self._dialect.path(self._model, streamed),
+            url=self._base + dialect.path(self._model, streamed),
             headers=self._headers,
             body=encoded,
         )

@@ -24,6 +24,7 @@ _FULL: dict[str, Any] = {
     "critique": "It is short.",
     "facts": "It rains.",
     "guidance": "Look at the end.",
+    "form": "End with a ranking.",
     "labels": ["P", "Q"],
     "leaks": ["revised version"],
     "lens": "clarity",

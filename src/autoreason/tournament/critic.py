@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from autoreason.events import CritiqueMade
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
-from autoreason.tournament.venue import Venue, again, follow_up
+from autoreason.tournament.venue import Venue
 
 CRITICS = 2
 
@@ -52,15 +52,9 @@ async def _one_critic(
     reply = await venue.ask(request)
     made = _read(reply, number, critic, text, quoted=quoted)
     if not made.readable:
-        reply = await venue.ask(_once_more(venue, request, f"{key}/try/1", reply))
+        reply = await venue.ask(venue.once_more(request, f"{key}/try/1", reply, "critique_again"))
         made = _read(reply, number, critic, text, quoted=quoted)
     return made
-
-
-def _once_more(venue: Venue, request: Request, key: str, reply: Reply) -> Request:
-    if reply.outcome is not Outcome.OK:
-        return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
-    return follow_up(request, key, reply.text, venue.prompts.render("critique_again"))
 
 
 def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) -> CritiqueMade:

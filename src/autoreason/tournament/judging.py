@@ -13,7 +13,7 @@ from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.tournament.ballots import read_ranking
 from autoreason.tournament.chance import draw
 from autoreason.tournament.orders import neutral_labels
-from autoreason.tournament.venue import Venue, again, follow_up
+from autoreason.tournament.venue import Venue
 
 LENSES = (
     "is everything in it right, and does it do what the task asks, all of it and nothing else",
@@ -60,7 +60,11 @@ async def take_seat(
         ranking = _read(reply, labels)
         asked += 1
         if ranking is None and asked < most:
-            reply = await venue.ask(_once_more(venue, request, f"{key}/try/1", reply, labels))
+            reply = await venue.ask(
+                venue.once_more(
+                    request, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
+                )
+            )
             ranking = _read(reply, labels)
             asked += 1
         if ranking is not None or asked >= most:
@@ -120,17 +124,6 @@ def _question(
         prompt,
         temperature=settings.judge_temperature,
         schema=ballot_schema(tuple(labelled)),
-    )
-
-
-def _once_more(
-    venue: Venue, request: Request, key: str, reply: Reply, labels: tuple[str, ...]
-) -> Request:
-    """The judge is reminded of its answer, unless there is none to be reminded of."""
-    if reply.outcome is not Outcome.OK:
-        return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
-    return follow_up(
-        request, key, reply.text, venue.prompts.render("ballot_again", labels=sorted(labels))
     )
 
 

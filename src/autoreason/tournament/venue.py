@@ -10,8 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from autoreason.events import AnyEvent
-from autoreason.exchange import Ask, Message, Request, Role, Schema
+from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema
 from autoreason.prompts import PromptSet
+from autoreason.reasoning import reasoning_room
 from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.allowance import Allowance
@@ -43,14 +44,30 @@ class Venue:
         schema: Schema | None = None,
     ) -> Request:
         """A fresh conversation: the stable part first, then what this role is asked."""
+        effort = self.settings.effort(role)
         return Request(
             role=role,
             key=key,
             model=model,
             messages=(*self.opening, Message("user", prompt)),
-            max_tokens=self.settings.output_limit,
+            max_tokens=self.settings.output_limit + reasoning_room(model, effort),
             temperature=temperature,
+            effort=effort,
             schema=schema,
+        )
+
+    def once_more(
+        self, request: Request, key: str, reply: Reply, prompt: str, **variables: Any
+    ) -> Request:
+        """The same question again; after an answer that cannot be read, its form is stated in words.
+
+        A server may take a schema and ignore it, so that the model never heard of the form.
+        """
+        if reply.outcome is not Outcome.OK:
+            return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
+        form = request.schema.plain if request.schema else ""
+        return follow_up(
+            request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
         )
 
     def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:

@@ -12,9 +12,13 @@ from autoreason.models.dialects.base import (
     Dialect,
     Headers,
     Unreadable,
+    count,
     decoder,
+    fields_of,
+    last_stable,
     messages_of,
     outcome_of,
+    word,
 )
 from autoreason.models.failures import ErrorTold, read_error
 from autoreason.models.keys import Secret
@@ -30,6 +34,7 @@ def path(model: str, stream: bool) -> str:  # noqa: ARG001 - other formats need 
 
 def headers(key: Secret | None) -> Headers:
     """The version of the format, and the key."""
+    # 2026-10-21 differs only in what it refuses, a temperature among it, which older models take.
     version: Headers = {"anthropic-version": "2023-06-01"}
     return {**version, "x-api-key": key} if key else version
 
@@ -38,11 +43,11 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     """What to send."""
     # An empty block is an error there; it says nothing anyway.
     messages = [each for each in messages_of(request, quirks) if each.text]
-    last = max((place for place, each in enumerate(messages) if each.stable), default=None)
+    last = last_stable(messages)
     system: list[dict[str, Any]] = []
     spoken: list[dict[str, Any]] = []
     for place, message in enumerate(messages):
-        block = _block(message, marked=place == last)
+        block = text_block(message, marked=place == last)
         if message.speaker == "system":
             system.append(block)
         elif spoken and spoken[-1]["role"] == message.speaker:
@@ -58,15 +63,26 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
         sent["system"] = system
     if request.temperature is not None and not quirks.no_temperature:
         sent["temperature"] = request.temperature
-    if request.schema is not None and not quirks.no_schema:
-        shape = {"type": "json_schema", "schema": request.schema.definition}
-        sent["output_config"] = {"format": shape}
+    if request.effort is not None and not quirks.no_thinking:
+        # Before the fifth generation, models think only where they are asked to.
+        sent["thinking"] = {"type": "disabled" if request.effort == "none" else "adaptive"}
+    if config := _output_config(request, quirks):
+        sent["output_config"] = config
     if stream:
         sent["stream"] = True
     return sent
 
 
-def _block(message: Message, *, marked: bool) -> dict[str, Any]:
+def _output_config(request: Request, quirks: Quirks) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    if request.effort is not None and not quirks.no_effort:
+        config["effort"] = "low" if request.effort in ("none", "minimal") else request.effort
+    if request.schema is not None and not quirks.no_schema:
+        config["format"] = {"type": "json_schema", "schema": request.schema.definition}
+    return config
+
+
+def text_block(message: Message, *, marked: bool) -> dict[str, Any]:
     """One text block; the mark says that everything up to here will come again."""
     block: dict[str, Any] = {"type": "text", "text": message.text}
     if marked:
@@ -74,29 +90,19 @@ def _block(message: Message, *, marked: bool) -> dict[str, Any]:
     return block
 
 
-class _Usage(Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-
-    def ours(self) -> Usage:
-        """In our terms, where cached tokens are part of the input."""
-        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
-        return Usage(
-            input=None if self.input_tokens is None else self.input_tokens + cached,
-            output=self.output_tokens,
-            cache_read=self.cache_read_input_tokens,
-            cache_write=self.cache_creation_input_tokens,
-        )
-
-    def updated(self, later: _Usage) -> _Usage:
-        """Later counts of a stream replace earlier ones; what they leave out still holds."""
-        merged = {
-            name: getattr(self, name) if getattr(later, name) is None else getattr(later, name)
-            for name in self.__struct_fields__
-        }
-        return _Usage(**merged)
+def _usage(accounts: dict[str, Any]) -> Usage:
+    """In our terms, where cached tokens are part of the input."""
+    fresh = count(accounts.get("input_tokens"))
+    written = count(accounts.get("cache_creation_input_tokens"))
+    read = count(accounts.get("cache_read_input_tokens"))
+    details = fields_of(accounts.get("output_tokens_details"))
+    return Usage(
+        input=None if fresh is None else fresh + (written or 0) + (read or 0),
+        output=count(accounts.get("output_tokens")),
+        cache_read=read,
+        cache_write=written,
+        reasoning=count(details.get("thinking_tokens")),
+    )
 
 
 class _Block(Struct):
@@ -108,14 +114,14 @@ class _Block(Struct):
 class _Answer(Struct):
     type: str = ""
     content: list[_Block] | None = None
-    stop_reason: str | None = None
-    usage: _Usage = msgspec.field(default_factory=_Usage)
+    stop_reason: Any = None
+    usage: Any = None
 
 
 class _Delta(Struct):
     text: str = ""
     thinking: str = ""
-    stop_reason: str | None = None
+    stop_reason: Any = None
 
 
 class _Event(Struct):
@@ -125,7 +131,7 @@ class _Event(Struct):
     message: _Answer | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 _decode_answer = decoder(_Answer)
@@ -139,10 +145,11 @@ def read(payload: bytes, address: str) -> Reply:
         raise ErrorTold(read_error(payload))
     if answer.content is None:
         raise Unreadable("the reply holds no content")
-    collected = _Collected(answer.usage)
+    collected = _Collected()
+    collected.count(answer.usage)
     for block in answer.content:
         collected.add(block)
-    collected.stop_reason = answer.stop_reason or ""
+    collected.stop_reason = word(answer.stop_reason)
     return collected.reply(address)
 
 
@@ -150,8 +157,9 @@ class Stream:
     """Puts a streamed reply together."""
 
     def __init__(self) -> None:
-        self._collected = _Collected(_Usage())
-        self._done = False
+        self._collected = _Collected()
+        self.whole = False
+        self.ended = False
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
@@ -162,21 +170,21 @@ class Stream:
         if event.type == "content_block_start" and event.content_block:
             return collected.add(event.content_block)
         if event.type == "message_start" and event.message:
-            collected.usage = event.message.usage
+            collected.count(event.message.usage)
         elif event.type == "message_delta":
-            if event.delta and event.delta.stop_reason:
-                collected.stop_reason = event.delta.stop_reason
-            if event.usage:
-                collected.usage = collected.usage.updated(event.usage)
+            collected.count(event.usage)
+            if event.delta and (reason := word(event.delta.stop_reason)):
+                collected.stop_reason = reason
+                self.whole = True
         elif event.type == "message_stop":
-            self._done = True
+            self.whole = self.ended = True
         elif event.type == "error":
             raise ErrorTold(read_error(payload))
         return ""
 
     def finish(self, address: str) -> Reply:
         """The whole reply."""
-        if not self._done:
+        if not self.whole:
             raise Unreadable("the stream ended before its end mark")
         return self._collected.reply(address)
 
@@ -184,11 +192,16 @@ class Stream:
 class _Collected:
     """What has been said so far."""
 
-    def __init__(self, usage: _Usage) -> None:
-        self.usage = usage
+    def __init__(self) -> None:
         self.stop_reason = ""
+        self._accounts: dict[str, Any] = {}
         self._text: list[str] = []
         self._thinking: list[str] = []
+
+    def count(self, accounts: Any) -> None:
+        """Later counts of a stream replace earlier ones; what they leave out still holds."""
+        later = fields_of(accounts)
+        self._accounts |= {name: value for name, value in later.items() if value is not None}
 
     def add(self, said: _Block | _Delta) -> str:
         """Take a block or a piece of one; give the text that can be shown."""
@@ -209,7 +222,7 @@ class _Collected:
             model=address,
             reasoning="".join(self._thinking),
             finish=self.stop_reason,
-            usage=self.usage.ours(),
+            usage=_usage(self._accounts),
         )
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from autoreason.exchange import Message, Outcome, Reply, Request
+from autoreason.exchange import Message, Outcome, Reply, Request, Usage
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 Headers = dict[str, str | Secret]
 Kind = TypeVar("Kind")
+_MOST = 2**53
+"""Beyond it a number in JSON is not exact, and no count of tokens is so large."""
 
 
 class Unreadable(Exception):
@@ -23,6 +27,11 @@ class Unreadable(Exception):
 
 class Reducer(Protocol):
     """Puts a streamed reply together."""
+
+    whole: bool
+    """All of the text has come; at most the accounts are missing."""
+    ended: bool
+    """The end mark has come: whatever the server does with the connection, this is the reply."""
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
@@ -62,13 +71,67 @@ def outcome_of(text: str, *, cut: bool, refused: bool) -> Outcome:
 def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
     """What to say; where no schema can be enforced, the last user message asks for the shape."""
     messages = request.messages
+    if quirks.no_system:
+        messages = tuple(
+            Message("user", each.text, each.stable) if each.speaker == "system" else each
+            for each in messages
+        )
     if request.schema is None or not quirks.no_schema:
         return messages
+    plain = request.schema.plain
     for place in reversed(range(len(messages))):
         if messages[place].speaker == "user":
-            asked = f"{messages[place].text}\n\n{request.schema.plain}"
+            said = messages[place].text
+            asked = said if plain in said else f"{said}\n\n{plain}"
             return (*messages[:place], Message("user", asked), *messages[place + 1 :])
-    return (*messages, Message("user", request.schema.plain))
+    return (*messages, Message("user", plain))
+
+
+# Accounts. A reply is paid for, so an odd count is unknown rather than an error.
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """A JSON object's fields; none where something else stands in its place."""
+    return value if isinstance(value, dict) else {}
+
+
+def count(value: Any) -> int | None:
+    """A number of tokens, also where it is written as `3.0`."""
+    number = _number(value)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def money(value: Any) -> Decimal | None:
+    """A sum in US dollars."""
+    number = _number(value)
+    return None if number is None else Decimal(str(number))
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) and 0 <= value <= _MOST else None
+
+
+def word(value: Any) -> str:
+    """The provider's word for something, also where it is a number."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def credible(usage: Usage, text: str) -> Usage:
+    """Counts of 0 that cannot be are unknown: something was asked, and a text was written."""
+    read = usage.input or None
+    written = usage.output if usage.output or not text else None
+    if (read, written) == (usage.input, usage.output):
+        return usage
+    return msgspec.structs.replace(usage, input=read, output=written)
+
+
+def last_stable(messages: Sequence[Message]) -> int | None:
+    """Where the part ends that comes again in other requests, so that it can be cached."""
+    return max((place for place, each in enumerate(messages) if each.stable), default=None)
 
 
 def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:

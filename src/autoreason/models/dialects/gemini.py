@@ -7,20 +7,34 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.exchange import Reply, Request, Usage
+from autoreason.exchange import Effort, Reply, Request, Usage
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
     Unreadable,
+    count,
     decoder,
+    fields_of,
     messages_of,
     outcome_of,
     turns,
+    word,
 )
 from autoreason.models.failures import ErrorTold, read_error
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
+_LEVELS = {
+    "none": "MINIMAL",
+    "minimal": "MINIMAL",
+    "low": "LOW",
+    "medium": "MEDIUM",
+    "high": "HIGH",
+    "xhigh": "HIGH",
+    "max": "HIGH",
+}
+_BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192}
+_LARGEST_BUDGET = 24_576
 _ENDED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REFUSED = frozenset(
     {
@@ -59,6 +73,8 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if request.temperature is not None and not quirks.no_temperature:
         config["temperature"] = request.temperature
+    if request.effort is not None and not quirks.no_effort:
+        config["thinkingConfig"] = _thinking(request.effort, model)
     if request.schema is not None and not quirks.no_schema:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = request.schema.definition
@@ -74,6 +90,13 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     return sent
 
 
+def _thinking(effort: Effort, model: str) -> dict[str, Any]:
+    """A level; the generation before levels has a number of tokens."""
+    if "gemini-2.5" in model:
+        return {"thinkingBudget": _BUDGETS.get(effort, _LARGEST_BUDGET)}
+    return {"thinkingLevel": _LEVELS[effort]}
+
+
 class _Part(Struct):
     text: str = ""
     thought: bool = False
@@ -85,35 +108,31 @@ class _Content(Struct):
 
 class _Candidate(Struct, rename="camel"):
     content: _Content = msgspec.field(default_factory=_Content)
-    finish_reason: str | None = None
+    finish_reason: Any = None
 
 
 class _Feedback(Struct, rename="camel"):
-    block_reason: str | None = None
+    block_reason: Any = None
 
 
-class _Usage(Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    cached_content_token_count: int | None = None
-
-    def ours(self) -> Usage:
-        """In our terms, where reasoning is part of the output."""
-        written = (self.candidates_token_count, self.thoughts_token_count)
-        counted = [count for count in written if count is not None]
-        return Usage(
-            input=self.prompt_token_count,
-            output=sum(counted) if counted else None,
-            cache_read=self.cached_content_token_count,
-            reasoning=self.thoughts_token_count,
-        )
+def _usage(accounts: Any) -> Usage:
+    """In our terms, where reasoning is part of the output."""
+    told = fields_of(accounts)
+    thought = count(told.get("thoughtsTokenCount"))
+    written = (count(told.get("candidatesTokenCount")), thought)
+    counted = [each for each in written if each is not None]
+    return Usage(
+        input=count(told.get("promptTokenCount")),
+        output=sum(counted) if counted else None,
+        cache_read=count(told.get("cachedContentTokenCount")),
+        reasoning=thought,
+    )
 
 
 class _Answer(Struct, rename="camel"):
     candidates: list[_Candidate] = []
     prompt_feedback: _Feedback | None = None
-    usage_metadata: _Usage | None = None
+    usage_metadata: Any = None
     error: Any = None
 
 
@@ -134,9 +153,12 @@ class Stream:
     """Puts a reply together; each event is a small reply of its own."""
 
     def __init__(self) -> None:
+        # There is no end mark: only the end of the body shows that nothing is missing.
+        self.whole = False
+        self.ended = False
         self._finish = ""
         self._blocked = False
-        self._usage = _Usage()
+        self._accounts: Any = None
         self._text: list[str] = []
         self._thinking: list[str] = []
 
@@ -146,15 +168,14 @@ class Stream:
         if answer.error is not None:
             raise ErrorTold(read_error(payload))
         if answer.usage_metadata is not None:
-            self._usage = answer.usage_metadata
-        if answer.prompt_feedback and answer.prompt_feedback.block_reason:
+            self._accounts = answer.usage_metadata
+        if answer.prompt_feedback and (reason := word(answer.prompt_feedback.block_reason)):
             self._blocked = True
-            self._finish = answer.prompt_feedback.block_reason
+            self._finish = reason
         return self._take(answer.candidates[0]) if answer.candidates else ""
 
     def _take(self, candidate: _Candidate) -> str:
-        if candidate.finish_reason:
-            self._finish = candidate.finish_reason
+        self._finish = word(candidate.finish_reason) or self._finish
         shown: list[str] = []
         for part in candidate.content.parts:
             (self._thinking if part.thought else shown).append(part.text)
@@ -176,7 +197,7 @@ class Stream:
             model=address,
             reasoning="".join(self._thinking),
             finish=self._finish,
-            usage=self._usage.ours(),
+            usage=_usage(self._accounts),
         )
 
 

@@ -9,15 +9,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.exchange import Reply, Request, Usage
+from autoreason.exchange import Reply, Request, Schema, Usage
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
     Unreadable,
+    count,
     decoder,
+    fields_of,
     messages_of,
+    money,
     outcome_of,
     turns,
+    word,
 )
 from autoreason.models.dialects.thinking import Thinking
 from autoreason.models.failures import ErrorTold, read_error
@@ -42,30 +46,39 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     """What to send."""
     sent: dict[str, Any] = {
         "model": model,
-        "messages": [
-            {"role": speaker, "content": text}
-            for speaker, text in turns(messages_of(request, quirks))
-        ],
+        "messages": spoken(request, quirks),
     }
     limit = "max_completion_tokens" if quirks.completion_tokens else "max_tokens"
     sent[limit] = request.max_tokens
     if request.temperature is not None and not quirks.no_temperature:
         sent["temperature"] = request.temperature
+    if request.effort is not None and not quirks.no_effort:
+        sent["reasoning_effort"] = request.effort
     if request.schema is not None and not quirks.no_schema:
-        shape = {"name": request.schema.name, "strict": True, "schema": request.schema.definition}
-        sent["response_format"] = {"type": "json_schema", "json_schema": shape}
+        sent["response_format"] = {"type": "json_schema", "json_schema": shape(request.schema)}
         if quirks.require_schema:
             sent["provider"] = {"require_parameters": True}
     if stream:
         sent["stream"] = True
         if not quirks.no_stream_options:
             sent["stream_options"] = {"include_usage": True}
-    if quirks.cache_key and (key := _cache_key(request)):
+    if quirks.cache_key and (key := cache_key(request)):
         sent["prompt_cache_key"] = key
     return sent
 
 
-def _cache_key(request: Request) -> str | None:
+def spoken(request: Request, quirks: Quirks) -> list[dict[str, Any]]:
+    """The conversation."""
+    said = turns(messages_of(request, quirks))
+    return [{"role": speaker, "content": text} for speaker, text in said]
+
+
+def shape(schema: Schema) -> dict[str, Any]:
+    """A schema that must be kept to."""
+    return {"name": schema.name, "strict": True, "schema": schema.definition}
+
+
+def cache_key(request: Request) -> str | None:
     """The same for requests that start alike, so that they meet on the machine that remembers."""
     stable = "\n".join(message.text for message in request.messages if message.stable)
     return blake2b(stable.encode(), digest_size=12).hexdigest() if stable else None
@@ -102,62 +115,42 @@ class _Said(Struct):
 class _Choice(Struct):
     message: _Said = msgspec.field(default_factory=_Said)
     delta: _Said | None = None
-    finish_reason: str | None = None
+    finish_reason: Any = None
     error: Any = None
 
 
-class _InputDetails(Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+def usage_of(accounts: Any, read: str = "prompt", written: str = "completion") -> Usage:
+    """Tokens in our terms, from fields that are named after what was read and written."""
+    told = fields_of(accounts)
+    inside = fields_of(told.get(f"{read}_tokens_details"))
+    outside = fields_of(told.get(f"{written}_tokens_details"))
+    tokens_in, tokens_out = count(told.get(f"{read}_tokens")), count(told.get(f"{written}_tokens"))
+    total = count(told.get("total_tokens"))
+    if tokens_in is not None and tokens_out is not None and total:
+        # Some count reasoning beside the completion rather than in it; the total tells.
+        tokens_out = max(tokens_out, total - tokens_in)
+    return Usage(
+        input=tokens_in,
+        output=tokens_out,
+        cache_read=count(inside.get("cached_tokens")),
+        cache_write=count(inside.get("cache_write_tokens")),
+        reasoning=count(outside.get("reasoning_tokens")),
+    )
 
 
-class _OutputDetails(Struct):
-    reasoning_tokens: int | None = None
-
-
-class _CostDetails(Struct):
-    upstream_inference_cost: Decimal | None = None
-
-
-class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: _InputDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-    cost: Decimal | None = None
-    is_byok: bool | None = None
-    cost_details: _CostDetails | None = None
-
-    def ours(self) -> Usage:
-        """In our terms."""
-        read = self.prompt_tokens_details or _InputDetails()
-        written = self.completion_tokens_details or _OutputDetails()
-        return Usage(
-            input=self.prompt_tokens,
-            output=self._output(),
-            cache_read=read.cached_tokens,
-            cache_write=read.cache_write_tokens,
-            reasoning=written.reasoning_tokens,
-        )
-
-    def _output(self) -> int | None:
-        """Some count reasoning beside the completion rather than in it; the total tells."""
-        if self.completion_tokens is None or not self.total_tokens or self.prompt_tokens is None:
-            return self.completion_tokens
-        return max(self.completion_tokens, self.total_tokens - self.prompt_tokens)
-
-    def paid(self) -> Decimal | None:
-        """What a router says it cost; behind one's own upstream key, its fee and that bill."""
-        if self.cost is None or not self.is_byok:
-            return self.cost
-        upstream = self.cost_details.upstream_inference_cost if self.cost_details else None
-        return None if upstream is None else self.cost + upstream
+def _paid(accounts: Any) -> Decimal | None:
+    """What a router says it cost; behind one's own upstream key, its fee and that bill."""
+    told = fields_of(accounts)
+    cost = money(told.get("cost"))
+    if cost is None or told.get("is_byok") in (None, False):
+        return cost
+    upstream = money(fields_of(told.get("cost_details")).get("upstream_inference_cost"))
+    return None if upstream is None else cost + upstream
 
 
 class _Answer(Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -171,7 +164,7 @@ def read(payload: bytes, address: str) -> Reply:
         raise Unreadable("the reply holds no choice")
     collected = _Collected()
     collected.add(answer.choices[0].message)
-    collected.finish_reason = answer.choices[0].finish_reason or ""
+    collected.finish_reason = word(answer.choices[0].finish_reason)
     collected.usage = answer.usage
     return collected.reply(address)
 
@@ -181,12 +174,13 @@ class Stream:
 
     def __init__(self) -> None:
         self._collected = _Collected()
-        self._done = False
+        self.whole = False
+        self.ended = False
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
         if payload == b"[DONE]":
-            self._done = True
+            self.whole = self.ended = True
             return ""
         answer = _checked(payload)
         if answer.usage is not None:
@@ -194,14 +188,14 @@ class Stream:
         if not answer.choices:
             return ""
         choice = answer.choices[0]
-        if choice.finish_reason:
-            self._collected.finish_reason = choice.finish_reason
-            self._done = True
+        if finish := word(choice.finish_reason):
+            self._collected.finish_reason = finish
+            self.whole = True
         return self._collected.add(choice.delta or choice.message)
 
     def finish(self, address: str) -> Reply:
         """The whole reply."""
-        if not self._done:
+        if not self.whole:
             raise Unreadable("the stream ended before its end mark")
         return self._collected.reply(address)
 
@@ -211,7 +205,7 @@ class _Collected:
 
     def __init__(self) -> None:
         self.finish_reason = ""
-        self.usage: _Usage | None = None
+        self.usage: Any = None
         self._thinking = Thinking()
         self._beside: list[str] = []
         self._refusal: list[str] = []
@@ -232,7 +226,6 @@ class _Collected:
         self._thinking.end()
         refusal = "".join(self._refusal)
         text = "".join(self._thinking.text) or refusal
-        usage = self.usage or _Usage()
         refused = bool(refusal) or self.finish_reason == "content_filter"
         return Reply(
             outcome=outcome_of(text, cut=self.finish_reason in _CUT, refused=refused),
@@ -240,8 +233,8 @@ class _Collected:
             model=address,
             reasoning="".join(self._beside + self._thinking.reasoning).strip(),
             finish=self.finish_reason,
-            usage=usage.ours(),
-            cost=usage.paid(),
+            usage=usage_of(self.usage),
+            cost=_paid(self.usage),
         )
 
 

@@ -1,0 +1,125 @@
+"""Models that reason have room to do so, and others cost no more than before."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.exchange import Effort, Reply, Request
+from autoreason.models.budget import upper_bound
+from autoreason.models.prices import Rates
+from autoreason.prompts import load
+from autoreason.reasoning import reasoning_room, reasons_unasked
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+from autoreason.tournament.venue import Venue, again
+
+LEVELS: tuple[Effort, ...] = get_args(Effort)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "openai/o3-mini",
+        "openai/gpt-5",
+        "openai/gpt-5.6-sol",
+        "openai/gpt-6-astra",
+        "openai-responses/gpt-5-pro",
+        "openrouter/anthropic/claude-opus-5.5",
+        "anthropic/claude-haiku-5-5",
+        "bedrock/anthropic.claude-sonnet-5-20260901-v1:0",
+        "gemini/gemini-2.5-flash",
+        "gemini/models/gemini-3-pro",
+        "gemini/gemini-flash-latest",
+        "deepseek/deepseek-reasoner",
+        "xai/grok-4-fast",
+        "groq/openai/gpt-oss-120b",
+        "together/moonshotai/Kimi-K2-Thinking",
+    ],
+)
+def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
+    assert reasons_unasked(address)
+    assert reasoning_room(address, None) == reasoning_room(address, "medium") > 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "openai/gpt-4.1",
+        "openai/gpt-4o",
+        "openai/gpt-5-chat-latest",
+        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-sonnet-4-20250514",
+        "anthropic/claude-3-7-sonnet-latest",
+        "gemini/gemini-2.0-flash",
+        "deepseek/deepseek-chat",
+        "xai/grok-4-fast-non-reasoning",
+        "mistral/mistral-large-latest",
+        "ollama/gpt-oss",
+        "local/smollm2",
+        "echo/echo",
+    ],
+)
+def test_other_models_have_the_room_of_the_text_alone(address: str) -> None:
+    assert reasoning_room(address, None) == 0
+
+
+def test_more_effort_has_more_room_and_none_has_none() -> None:
+    rooms = [reasoning_room("acme/any", level) for level in LEVELS]
+    assert rooms == sorted(set(rooms))
+    assert rooms[0] == 0
+    assert reasoning_room("openai/gpt-5", "none") == 0
+    assert reasoning_room("local/smollm2", "max") == 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["openai/gpt-4o", "azure/gpt-35-turbo", "anthropic/claude-3-haiku", "gemini/gemini-2.0-flash"],
+)
+def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str) -> None:
+    assert {reasoning_room(address, level) for level in LEVELS} == {0}
+
+
+def venue(address: str, **changes: Any) -> Venue:
+    async def ask(_: Request) -> Reply:
+        raise AssertionError
+
+    settings = make_settings(Models.everywhere(address), 1, **changes)
+    return Venue(Task(brief="Write."), settings, load(None), ask, print)
+
+
+@given(
+    st.sampled_from(["openai/gpt-5", "openai/gpt-4.1", "local/smollm2"]),
+    st.sampled_from([None, *LEVELS]),
+    st.integers(16, 10_000),
+)
+def test_a_budget_sets_aside_all_that_a_request_may_write(
+    address: str, effort: Effort | None, limit: int
+) -> None:
+    held = venue(address, output_limit=limit, author_effort=effort)
+    request = held.request("author", "draft/try/0", address, "Write.", temperature=None)
+    assert request.max_tokens == limit + reasoning_room(address, effort)
+    assert request.effort == effort
+    upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
+    assert upper.cost == request.max_tokens
+    assert upper.tokens > request.max_tokens
+    assert again(request, "draft/try/1", longer=True).max_tokens == 2 * request.max_tokens
+
+
+def test_each_role_has_an_effort_of_its_own() -> None:
+    held = venue("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
+    asked = {
+        role: held.request(role, "key", "acme/m", "x", temperature=None).effort
+        for role in ("author", "reviser", "synthesizer", "critic", "judge")
+    }
+    assert asked == {
+        "author": "high",
+        "reviser": "high",
+        "synthesizer": "high",
+        "critic": "medium",
+        "judge": "low",
+    }

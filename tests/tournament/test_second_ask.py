@@ -1,0 +1,102 @@
+"""A server may take a schema and ignore it: the second time, the form is asked for in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.models.fake_provider import Answer, FakeProvider, provider
+
+from autoreason.events import CritiqueMade
+from autoreason.exchange import Outcome, Reply
+from autoreason.models.providers import PROVIDERS
+from autoreason.models.wire import WireModel
+from autoreason.prompts import PromptSet, load
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+from autoreason.tournament.critic import criticise
+from autoreason.tournament.judging import take_seat
+from autoreason.tournament.venue import Venue
+
+__all__ = ["provider"]
+
+TEXT = "The tide rises twice a day."
+PROBLEM = (
+    '{"problems": [{"severity": "major", "kind": "quote", "quote": "twice a day", '
+    '"problem": "not everywhere"}]}'
+)
+
+
+def unbound(body: Any) -> Answer:
+    """Who keeps to a form only where it is told one in words."""
+    assert "response_format" in body
+    last = body["messages"][-1]["content"]
+    if "RANKING: ?" in last:
+        shown = re.findall(r"<<<TEXT (\S+)", body["messages"][1]["content"])
+        return Answer(text=f"RANKING: {' > '.join(shown)}")
+    if '{"problems": [' in last:
+        return Answer(text=PROBLEM)
+    return Answer(text="I like how all of this was done, most of it anyway.")
+
+
+@pytest.fixture
+def told() -> list[Any]:
+    """What the tournament tells."""
+    return []
+
+
+@pytest.fixture
+async def venue(provider: FakeProvider, told: list[Any]) -> AsyncIterator[Venue]:
+    """One whose only model never heard of the schema."""
+    provider.minded = unbound
+    model = WireModel("vllm/small", PROVIDERS["vllm"], base=provider.openai)
+
+    async def ask(request: Any) -> Any:
+        return await model.ask(request)
+
+    settings = make_settings(Models.everywhere("vllm/small"), 7)
+    yield Venue(Task(brief="Write about tides."), settings, load(None), ask, told.append)
+    await model.close()
+
+
+async def test_a_judge_gives_its_ballot_once_it_is_told_the_form(
+    venue: Venue, provider: FakeProvider
+) -> None:
+    texts = {"A": TEXT, "B": TEXT + " Mostly.", "AB": "Tides come and go."}
+    ballot = await take_seat(venue, "pass/1", 0, ("B", "A", "AB"), texts)
+    assert (ballot.ranking, ballot.asked) == (("B", "A", "AB"), 2)
+    assert len(provider.requests) == 2
+
+
+async def test_a_critic_gives_its_problems_once_it_is_told_the_form(
+    venue: Venue, provider: FakeProvider, told: list[Any]
+) -> None:
+    findings = await criticise(venue, 1, TEXT, "")
+    assert findings.outcome == "problems"
+    (made,) = told
+    assert isinstance(made, CritiqueMade)
+    assert [each.quote for each in made.problems] == ["twice a day"]
+    assert len(provider.requests) == 2
+
+
+async def test_a_form_is_said_once_where_no_schema_can_be_sent(
+    venue: Venue, provider: FakeProvider
+) -> None:
+    provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
+    provider.minded = None
+    await criticise(venue, 1, TEXT, "")
+    said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
+    assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
+
+
+async def test_the_prompts_of_an_older_run_still_say_what_they_said(venue: Venue) -> None:
+    older = PromptSet(
+        load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
+    )
+    request = venue.request("critic", "key", "vllm/small", "Criticise.", temperature=None)
+    reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
+    again = replace(venue, prompts=older).once_more(request, "again", reply, "critique_again")
+    assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]
