@@ -24,6 +24,10 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = 0
+        self.keys: set[str] = set()
+        """Every key it was shown, listings included."""
+        self.visits = 0
+        """Requests of any kind."""
         self.streamed = 0
         self.gate = threading.Event()
         """Answers wait for it..."""
@@ -49,6 +53,15 @@ class Handler(BaseHTTPRequestHandler):
     """Speaks as much of the interface as is needed."""
 
     server: Server
+
+    def parse_request(self) -> bool:
+        """Note who came, and with which key."""
+        parsed = super().parse_request()
+        if parsed:
+            self.server.visits += 1
+            shown = (self.headers["authorization"], self.headers["x-api-key"])
+            self.server.keys |= {each.removeprefix("Bearer ") for each in shown if each}
+        return parsed
 
     def do_GET(self) -> None:
         """The list of models."""

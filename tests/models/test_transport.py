@@ -14,7 +14,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.models.fake_provider import Answer, FakeProvider, provider
+from tests.conftest import NetworkReached
+from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.failures import read_error, refusal
@@ -250,12 +251,19 @@ async def test_a_stream_cut_in_the_middle_is_a_broken_reply(
     assert caught.value.failure is Failure.BROKEN_REPLY
 
 
-async def test_a_redirect_is_not_followed(provider: FakeProvider, transport: Transport) -> None:
-    provider.will(Answer(status=307, headers={"location": f"{provider.url}/elsewhere"}))
-    with pytest.raises(CallFailed, match="answered 307") as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.failure is Failure.BAD_REQUEST
-    assert len(provider.requests) == 1
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_key_does_not_follow_a_redirect(
+    provider: FakeProvider, transport: Transport, status: int
+) -> None:
+    async with fake_provider() as elsewhere:
+        to = {"location": f"{elsewhere.url}/v1"}
+        provider.will(Answer(status=status, headers=to), Answer(status=status, headers=to))
+        for call in (call_to(provider), Call(who="acme", url=provider.url)):
+            with pytest.raises(CallFailed, match=f"answered {status}") as caught:
+                await transport.fetch(call)
+            assert caught.value.failure is Failure.BAD_REQUEST
+    assert len(provider.requests) == 2
+    assert elsewhere.requests == []
 
 
 # Proxies
@@ -274,9 +282,20 @@ async def test_the_environments_proxy_is_used(
 async def test_an_address_can_be_kept_from_the_proxy(
     provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("http_proxy", provider.url)
+    monkeypatch.setenv("no_proxy", "far.example")
+    with pytest.raises(NetworkReached):
+        await transport.fetch(Call(who="acme", url="http://far.example/v1/models"))
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    await transport.fetch(call_to(provider))
+    monkeypatch.delenv("no_proxy", raising=False)
+    await transport.fetch(Call(who="acme", url=provider.url.replace("127.0.0.1", host)))
     assert len(provider.requests) == 1
 
 

@@ -42,9 +42,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 )
 @options.group(
     "How the model is asked",
-    options.option(
-        "--base-url", metavar="URL", help="The server to ask instead of the provider's own."
-    ),
+    *options.SERVERS,
     options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
     options.option(
         "--output-limit",
@@ -89,8 +87,9 @@ def _show(model: str, values: dict[str, Any]) -> int:
     from autoreason.certify.store import find
     from autoreason.cli import certificates
     from autoreason.errors import InvalidInput
+    from autoreason.settings import provider_of, servers
 
-    stored = find(model, values["base_url"])
+    stored = find(model, servers(values["base_url"], [model]).get(provider_of(model)))
     if stored is None:
         raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
     certificates.show(stored, as_json=values["as_json"])
@@ -112,6 +111,7 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
         judge_temperature=values["judge_temperature"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
+        allow_http=values["allow_http"],
         budget=chosen.budget_in(values),
     )
 

@@ -68,8 +68,8 @@ def dry_run(
 
 def _warn(settings: Settings) -> None:
     """Say what would be refused, without reaching for any server."""
-    pool = ModelPool(settings.base_url)
     try:
+        pool = ModelPool.of(settings)
         require_prices(settings.budget, {each: rates(each) for each in settings.models.all()})
         for address in settings.models.all():
             pool.lend(address)

@@ -100,7 +100,7 @@ def begin(
     warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
-        async with closing(ModelPool(settings.base_url)) as pool:
+        async with closing(ModelPool.of(settings)) as pool:
             return await begun(
                 view,
                 switch,

@@ -200,7 +200,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
         warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,
-            closing(ModelPool(settings.base_url)) as pool,
+            closing(ModelPool.of(settings)) as pool,
         ):
             task, whole = _assigned(problems, examiner, settings, values)
             return await begun(

@@ -57,6 +57,7 @@ def settings_of(
         judge_temperature=values["judge_temperature"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
+        allow_http=values["allow_http"],
         budget=chosen.budget_in(values),
         **changes,
     )

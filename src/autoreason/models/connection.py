@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 import os
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+
+def is_exposed(url: str) -> bool:
+    """Whether what is sent there could be read on the way."""
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a server is on this machine, so that nobody is on the way."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return address.is_loopback or address.is_unspecified
 
 
 def said_of(error: Exception) -> str:

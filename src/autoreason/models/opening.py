@@ -12,14 +12,15 @@ from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Model
-from autoreason.models.keys import find_key
+from autoreason.models.connection import is_exposed
+from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import Call, Transport
 from autoreason.models.wire import WireModel
+from autoreason.settings import providers_of
 
 _THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 _INSIDE = ("local", "echo")
-_WITHOUT_HTTP = frozenset({*_THROUGH_LITELLM, *_INSIDE})
 _EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, ollama/llama3.2"
 
 
@@ -35,7 +36,11 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 def open_model(
-    address: str, *, base_url: str | None = None, transport: Transport | None = None
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> Model:
     """The model behind an address."""
     name, _ = _parts(address)
@@ -53,8 +58,7 @@ def open_model(
         return LiteLLMModel(address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
-    needed = provider.needs_key and provider.at_home(base)
-    key = find_key(provider.name, provider.key_variables, needed=needed)
+    key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
     return WireModel(address, provider, base=base, key=key, transport=transport)
 
 
@@ -63,18 +67,22 @@ def warm_up(addresses: Iterable[str]) -> None:
 
     Not beside other work in this one: two threads that take turns are slower than one after the other.
     """
-    if not {address.partition("/")[0] for address in addresses} <= _WITHOUT_HTTP:
+    if providers_of(addresses):
         Thread(target=import_module, args=("aiohttp",), daemon=True).start()
 
 
 async def list_models(
-    provider: str, *, base_url: str | None = None, transport: Transport | None = None
+    provider: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> list[str]:
     """The models a provider's server says it has."""
     found = _provider(provider, provider, base_url)
     base = found.base(base_url)
-    needed = found.needs_key and not found.open_list and found.at_home(base)
-    key = find_key(found.name, found.key_variables, needed=needed)
+    needed = found.needs_key and not found.open_list
+    key = _key(found, base, needed=needed, allow_http=allow_http)
     call = Call(
         who=found.name,
         url=base + found.dialect.models_path,
@@ -93,7 +101,11 @@ async def list_models(
 
 
 async def check(
-    address: str, *, base_url: str | None = None, transport: Transport | None = None
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> Check:
     """Whether a model can be reached, takes our key and exists; asks it nothing."""
     name, model = _parts(address)
@@ -101,7 +113,9 @@ async def check(
         return Check(address=address)
     provider = _provider(name, address, base_url)
     try:
-        offered = await list_models(name, base_url=base_url, transport=transport)
+        offered = await list_models(
+            name, base_url=base_url, allow_http=allow_http, transport=transport
+        )
     except InvalidInput as error:
         return Check(address=address, key_accepted=False, problem=str(error))
     except CallFailed as error:
@@ -166,6 +180,17 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
         f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
         "with OpenAI's interface by its base URL"
     )
+
+
+def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:
+    """The key to send to this address; refused where anybody on the way could read it."""
+    key = find_key(provider.name, provider.key_variables, needed=needed and provider.at_home(base))
+    if key and not allow_http and is_exposed(base):
+        raise InvalidInput(
+            f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
+            " or add --allow-http if you trust everyone on the way"
+        )
+    return key
 
 
 def _nearest(model: str, offered: list[str]) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.models.connection import said_of
+from autoreason.models.connection import is_loopback, said_of
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.sse import Events
@@ -206,6 +206,9 @@ async def _rest(response: ClientResponse) -> bytes:
 def _proxy_for(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
+    if is_loopback(url):
+        # No proxy elsewhere can reach this machine's servers, and it must not see their keys.
+        return None
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")

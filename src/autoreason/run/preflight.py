@@ -25,6 +25,9 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():
+        # All are opened before the first is asked: a key may be missing, or not meant for its server.
+        pool.lend(address)
+    for address in settings.models.all():
         checked = await pool.check(address)
         if checked.reachable is False:
             raise InvalidInput(f"{checked.problem}; see that it is up and the address is right")
