@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -61,6 +62,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
     "Output",
     options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
+@with_examples
 def certify(model: str | None, show: bool, **values: Any) -> int:
     """Measure a judge before it is trusted, and keep the result.
 
@@ -69,9 +71,9 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
     this machine are listed. A run warns when it seats a judge that failed.
 
     \b
-      autoreason certify ollama/llama3.1
-      autoreason certify openai/gpt-5-mini --max-cost 1
-      autoreason certify openai/gpt-5-mini --show
+      autoreason certify {local}
+      autoreason certify {cheap} --max-cost 1
+      autoreason certify {cheap} --show
     """
     from autoreason.cli import certificates
 

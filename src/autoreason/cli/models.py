@@ -8,6 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.models.opening import Check
@@ -41,6 +42,7 @@ class Models(click.Group):
 @options.group("Options", *options.SERVERS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
+@with_examples
 def models(
     ctx: click.Context,
     addresses: tuple[str, ...],
@@ -56,7 +58,7 @@ def models(
     \b
       autoreason models
       autoreason models pull
-      autoreason models --check anthropic/claude-sonnet-4-5 ollama/llama3.1
+      autoreason models --check {model} {local}
       autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
 
     With --check, exit status 1 where any of them cannot be used.

@@ -1,4 +1,4 @@
-"""From an address such as `anthropic/claude-sonnet-4-5` to a model that answers."""
+"""From an address, `provider/model`, to a model that answers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Model
+from autoreason.models import examples
 from autoreason.models.connection import is_exposed
 from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
@@ -21,7 +22,6 @@ from autoreason.settings import providers_of
 
 _THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 _INSIDE = ("local", "echo")
-_EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, ollama/llama3.2"
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -142,7 +142,7 @@ def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> 
     if any(each.startswith(dated) for each in offered):
         return True
     whole = provider.local or provider.at_home(base)
-    unlisted = provider.any_model or name.endswith("-latest")
+    unlisted = provider.unlisted or name.endswith("-latest")
     return False if whole and not unlisted else None
 
 
@@ -162,7 +162,8 @@ def _parts(address: str) -> tuple[str, str]:
     name, slash, model = address.partition("/")
     if not (name and slash and model):
         raise InvalidInput(
-            f"{address!r} is not the address of a model; write provider/model, such as {_EXAMPLES}"
+            f"{address!r} is not the address of a model; write provider/model, "
+            f"such as {', '.join(examples.ALL)}"
         )
     return name, model
 
