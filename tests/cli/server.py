@@ -28,6 +28,8 @@ class Server(ThreadingHTTPServer):
         """Every key it was shown, listings included."""
         self.visits = 0
         """Requests of any kind."""
+        self.moved_to = ""
+        """Where it sends everybody who asks for its models."""
         self.streamed = 0
         self.gate = threading.Event()
         """Answers wait for it..."""
@@ -65,6 +67,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The list of models."""
+        if self.server.moved_to:
+            self._send(308, {}, {"location": self.server.moved_to})
+            return
         self._send(200, {"object": "list", "data": [{"id": "slow", "object": "model"}]})
 
     def do_POST(self) -> None:

@@ -179,6 +179,22 @@ def test_a_server_is_not_handed_on_to_another_provider(
     assert (second.keys, open_server.visits) == ({"sk-oai"}, visits)
 
 
+def test_a_dry_run_says_whose_server_it_is(shell: Shell) -> None:
+    done = shell("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9", "--dry-run")
+    assert "base_url test=http://127.0.0.1:9" in done.stdout
+
+
+def test_a_server_that_points_elsewhere_is_refused_with_the_address(
+    shell: Shell, open_server: Server, second: Server
+) -> None:
+    open_server.moved_to = f"{second.url}/models"
+    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", open_server.url, **KEYS)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert f"test answered 308 and points to {second.url}/models; keys do not follow" in said
+    assert (second.visits, shell.journal.exists()) == (0, False)
+
+
 def test_a_dry_run_says_that_a_key_has_no_server_of_its_own(
     shell: Shell, open_server: Server
 ) -> None:

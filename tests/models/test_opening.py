@@ -169,6 +169,13 @@ async def test_a_key_that_is_refused_is_said(provider: FakeProvider) -> None:
     assert "Incorrect API key" in checked.problem
 
 
+async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: FakeProvider) -> None:
+    provider.will(Answer(status=403, body={"error": {"message": "Missing scopes: model.read"}}))
+    checked = await check("openai/x", base_url=provider.openai)
+    assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, None, None)
+    assert checked.problem == "openai answered 403: Missing scopes: model.read"
+
+
 async def test_a_server_that_is_not_there_is_said() -> None:
     checked = await check("vllm/x", base_url="http://127.0.0.1:9/v1")
     assert checked.reachable is False

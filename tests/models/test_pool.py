@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.models.fake_provider import FakeProvider, fake_provider, provider
+from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.exchange import Message, Request
 from autoreason.models.opening import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.run.refine import refine_async
@@ -59,6 +60,21 @@ async def test_a_pool_and_a_base_url_beside_it_contradict_each_other(
     with pytest.raises(InvalidInput, match="a pool has its own servers"):
         await refine_async("Write.", "acme/x", pool=pool, base_url=provider.openai)
     await pool.close()
+
+
+async def test_a_block_on_the_way_is_not_blamed_on_the_key(provider: FakeProvider) -> None:
+    page = b"<html><title>Attention Required!</title></html>"
+    provider.will(Answer(status=403, body=page))
+    pool = ModelPool(provider.openai)
+    messages = (Message("user", "Write."),)
+    asked = Request(role="author", key="k", model="acme/x", messages=messages, max_tokens=9)
+    with pytest.raises(ProviderFailed) as caught:
+        await pool.lend("acme/x").ask(asked)
+    await pool.close()
+    assert str(caught.value) == (
+        "acme cannot be used from here (acme answered 403: a web page, 'Attention Required!'); "
+        "fix that, then `autoreason resume`"
+    )
 
 
 @pytest.mark.parametrize(

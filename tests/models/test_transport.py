@@ -224,15 +224,6 @@ async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport
     assert caught.value.failure is Failure.CONNECTION
 
 
-async def test_a_server_without_tls_is_told_in_plain_words(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    call = Call(who="acme", url=provider.url.replace("http:", "https:"))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call)
-    assert str(caught.value).endswith(" (no secure connection: wrong version number)")
-
-
 async def test_a_connection_dropped_before_the_answer_is_a_connection_error(
     provider: FakeProvider, transport: Transport
 ) -> None:
@@ -259,9 +250,9 @@ async def test_a_key_does_not_follow_a_redirect(
         to = {"location": f"{elsewhere.url}/v1"}
         provider.will(Answer(status=status, headers=to), Answer(status=status, headers=to))
         for call in (call_to(provider), Call(who="acme", url=provider.url)):
-            with pytest.raises(CallFailed, match=f"answered {status}") as caught:
+            with pytest.raises(CallFailed, match=f"answered {status} and points to http") as caught:
                 await transport.fetch(call)
-            assert caught.value.failure is Failure.BAD_REQUEST
+            assert caught.value.failure is Failure.NO_ACCESS
     assert len(provider.requests) == 2
     assert elsewhere.requests == []
 
@@ -335,6 +326,16 @@ OPENAI_QUOTA = {
         "code": "insufficient_quota",
     }
 }
+REGION = {
+    "error": {
+        "message": "Country, region, or territory not supported",
+        "type": "request_forbidden",
+        "code": "unsupported_country_region_territory",
+    }
+}
+BLOCKED = (
+    b"<!DOCTYPE html>\n<html><head><title>Access token &amp; cookies | Wall</title></head></html>"
+)
 GENERATE = {
     "error": {
         "message": "Cannot generate at this rate, billing aside",
@@ -353,7 +354,12 @@ GENERATE = {
         (400, {"error": {"message": "no", "code": "json_validate_failed"}}, Failure.BROKEN_REPLY),
         (401, {}, Failure.BAD_KEY),
         (402, {}, Failure.NO_CREDIT),
-        (403, {}, Failure.BAD_KEY),
+        (403, {}, Failure.NO_ACCESS),
+        (403, REGION, Failure.NO_ACCESS),
+        (403, BLOCKED, Failure.NO_ACCESS),
+        (403, {"error": {"message": "Missing scopes: model.read"}}, Failure.NO_ACCESS),
+        (403, {"error": {"message": "Your API key may not use this model"}}, Failure.BAD_KEY),
+        (403, {"error": {"code": "invalid_api_key"}}, Failure.BAD_KEY),
         (404, {}, Failure.BAD_REQUEST),
         (408, {}, Failure.TIMEOUT),
         (409, {}, Failure.OVERLOADED),
@@ -396,6 +402,9 @@ async def test_an_error_status_is_classed_by_its_fields(
         ),
         ([{"error": {"message": "F."}}], "F.", None),
         (b"plain words", "plain words", None),
+        (BLOCKED, "a web page, 'Access token & cookies | Wall'", None),
+        (b"\n<html><h1>Forbidden</h1></html>", "a web page without a title", None),
+        (b"<3", "<3", None),
         ([], "", None),
         ("G", "G", None),
         (None, "None", None),

@@ -209,6 +209,8 @@ def _every(settings: Settings) -> dict[str, str]:
 def _say(value: Any) -> str:
     if isinstance(value, tuple):
         return ">".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
     if isinstance(value, Decimal):
         return words.money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -147,14 +147,16 @@ def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> 
 
 
 def _failed_check(address: str, error: CallFailed) -> Check:
-    # An answer of any kind shows that somebody is there.
-    reachable = error.status is not None or error.failure is Failure.BROKEN_REPLY
+    # An answer of any kind shows that somebody is there, unless it points elsewhere.
+    answered = error.status is not None and not 300 <= error.status < 400
+    reachable = answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST)
     refused = error.failure is Failure.BAD_KEY
+    away = error.failure is Failure.CONNECTION
     return Check(
         address=address,
         reachable=reachable,
         key_accepted=False if refused else None,
-        problem=str(error),
+        problem=f"{error}; see that it is up and the address is right" if away else str(error),
     )
 
 

@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.models.connection import is_loopback, said_of
+from autoreason.models.connection import (
+    PROXY_LOGIN,
+    Route,
+    is_loopback,
+    no_answer,
+    proxy_refused,
+    redirected,
+    said_of,
+)
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.sse import Events
@@ -19,6 +27,10 @@ from autoreason.models.sse import Events
 if TYPE_CHECKING:
     # Importing aiohttp takes a third of a second, so it waits for the first call.
     from aiohttp import ClientResponse, ClientSession
+
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LARGEST_HEADER = 65_536
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -110,6 +122,7 @@ class Transport:
         from aiohttp import ClientError
 
         session = self._session or self._open()
+        route = Route(call.who, call.url, self._proxy(call.url))
         headers = {
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
@@ -120,13 +133,19 @@ class Transport:
                 call.url,
                 data=call.body,
                 headers=headers,
-                proxy=self._proxy(call.url),
+                proxy=route.proxy,
                 # A key must not follow to wherever a server points.
                 allow_redirects=False,
             )
         except ClientError as error:
-            raise _unreachable(call, error) from None
+            raise no_answer(route, error) from None
         if response.status >= 300:
+            if response.status in _REDIRECTS and (to := response.headers.get("location")):
+                response.release()
+                raise redirected(route, response.status, call.hide(to))
+            if response.status == PROXY_LOGIN and route.proxy:
+                response.release()
+                raise proxy_refused(route, response.status)
             raise refusal(
                 call.who,
                 response.status,
@@ -145,6 +164,8 @@ class Transport:
             timeout=ClientTimeout(total=None, connect=self._limits.connect),
             cookie_jar=DummyCookieJar(),
             headers={"content-type": "application/json", "user-agent": "autoreason"},
+            # Gateways add long policies and cookies of their own.
+            max_field_size=_LARGEST_HEADER,
         )
         return self._session
 
@@ -231,11 +252,4 @@ def _late(call: Call, what: str) -> CallFailed:
 def _cut(call: Call, error: Exception) -> CallFailed:
     return CallFailed(
         Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({said_of(error)})"
-    )
-
-
-def _unreachable(call: Call, error: Exception) -> CallFailed:
-    host = urlsplit(call.url).netloc.rpartition("@")[2]
-    return CallFailed(
-        Failure.CONNECTION, f"{call.who} cannot be reached at {host} ({call.hide(said_of(error))})"
     )
