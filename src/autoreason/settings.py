@@ -23,8 +23,10 @@ FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
     "critic_temperature": 0.3,
 }
 """It is very small: it fills whatever room it is given, and rambles when warm."""
-WITHOUT_SERVER = frozenset({"local", "echo", "litellm", "bedrock", "vertex", "azure"})
-"""Providers that no base URL can be given for: they run in this process, or LiteLLM knows where they are."""
+INSIDE = ("local", "echo")
+"""Providers that run in this process."""
+THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
+"""Providers whose servers and keys LiteLLM knows."""
 USUAL_MOST_JUDGES = 6
 MOST_JUDGES = 99
 MOST_PASSES = 1000
@@ -157,7 +159,7 @@ class Settings(Struct, frozen=True, kw_only=True):
                     "put the key into the provider's variable or the key file"
                 )
         used = providers_of(self.models.all())
-        if isinstance(given, str) and len(used) == 1:
+        if given and isinstance(given, str) and len(used) == 1:
             msgspec.structs.force_setattr(self, "base_url", {used[0]: given})
 
 
@@ -169,7 +171,7 @@ def provider_of(address: str) -> str:
 def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
     """The providers that are asked at a server, each once, in this order."""
     found = dict.fromkeys(map(provider_of, addresses))
-    return tuple(name for name in found if name not in WITHOUT_SERVER)
+    return tuple(name for name in found if name not in (*INSIDE, *THROUGH_LITELLM))
 
 
 def servers(

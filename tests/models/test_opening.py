@@ -105,6 +105,11 @@ def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
     assert "did you mean" not in str(caught.value)
 
 
+def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
+    with pytest.raises(InvalidInput, match=r"did you mean openai/x\?"):
+        open_model("OpenAI/x", base_url="https://far.example/v1")
+
+
 @pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
 async def test_models_are_listed_in_every_format(provider: FakeProvider, name: str) -> None:
     base = provider.openai if name == "openai" else provider.url

@@ -18,10 +18,7 @@ from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import Call, Transport
 from autoreason.models.wire import WireModel
-from autoreason.settings import providers_of
-
-_THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
-_INSIDE = ("local", "echo")
+from autoreason.settings import INSIDE, THROUGH_LITELLM, providers_of
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -52,7 +49,7 @@ def open_model(
         from autoreason.models.doubles import EchoModel
 
         return EchoModel()
-    if name in _THROUGH_LITELLM:
+    if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
@@ -109,7 +106,7 @@ async def check(
 ) -> Check:
     """Whether a model can be reached, takes our key and exists; asks it nothing."""
     name, model = _parts(address)
-    if name in _INSIDE or name in _THROUGH_LITELLM:
+    if name in INSIDE or name in THROUGH_LITELLM:
         return Check(address=address)
     provider = _provider(name, address, base_url)
     try:
@@ -173,9 +170,10 @@ def _parts(address: str) -> tuple[str, str]:
 def _provider(name: str, address: str, base_url: str | None) -> Provider:
     if name in PROVIDERS:
         return PROVIDERS[name]
-    if base_url:
+    # Another spelling of a name we know would be given its key.
+    if base_url and name.lower() not in PROVIDERS:
         return custom(name)
-    known = [*PROVIDERS, *_INSIDE, *_THROUGH_LITELLM]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
     meant = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
     hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
