@@ -72,7 +72,7 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
     for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")) or name == "OLLAMA_HOST":
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("OLLAMA_HOST", "HF_TOKEN"):
             monkeypatch.delenv(name)
 
 

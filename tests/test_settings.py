@@ -5,10 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
-from autoreason.settings import Budget, Models, Settings, make_settings
+from autoreason.settings import Budget, Models, Settings, make_settings, providers_of, servers
 
 ONE = Models.everywhere("echo/echo")
 
@@ -53,6 +56,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
             {"base_url": "http://bob:hunter2@127.0.0.1/v1"},
             "put the key into the provider's variable",
         ),
+        ({"base_url": {"echo": "https://key@host/v1"}}, "put the key into the provider's variable"),
         ({"style": "grumpy"}, "style"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),
     ],
@@ -63,7 +67,48 @@ def test_what_is_out_of_range_is_refused(changes: dict[str, Any], said: str) -> 
 
 
 def test_settings_survive_the_journal() -> None:
-    import msgspec
-
     settings = make_settings(ONE, 2**63, budget=Budget(cost=Decimal("0.10")))
     assert msgspec.json.decode(msgspec.json.encode(settings), type=Settings) == settings
+
+
+ADDRESSES = st.lists(
+    st.sampled_from(["openai/a", "openai/b", "anthropic/c", "acme/d", "echo/echo", "local/e"]),
+    min_size=1,
+)
+
+
+@given(ADDRESSES)
+def test_a_url_alone_belongs_to_the_one_provider_in_use_or_to_nobody(addresses: list[str]) -> None:
+    used = providers_of(addresses)
+    if len(used) == 1:
+        assert servers("http://h", addresses) == {used[0]: "http://h"}
+    else:
+        with pytest.raises(InvalidInput, match="--base-url"):
+            servers("http://h", addresses)
+
+
+@given(
+    ADDRESSES, st.dictionaries(st.sampled_from(["openai", "acme", "opnai"]), st.just("http://h"))
+)
+def test_a_url_with_a_name_belongs_to_that_provider_alone(
+    addresses: list[str], named: dict[str, str]
+) -> None:
+    if set(named) <= set(providers_of(addresses)):
+        assert servers(named, addresses) == named
+    else:
+        with pytest.raises(InvalidInput, match=r"which no model here uses|leave --base-url out"):
+            servers(named, addresses)
+
+
+def test_settings_record_whose_server_a_url_is() -> None:
+    made = make_settings(Models.everywhere("acme/x"), 1, base_url="http://h/v1")
+    assert made.base_url == {"acme": "http://h/v1"}
+    changed = msgspec.structs.replace(made, models=Models.everywhere("openai/y"))
+    assert (made.server_of("acme/z"), changed.server_of("openai/y")) == ("http://h/v1", None)
+
+
+def test_a_record_from_before_servers_had_names_can_be_read() -> None:
+    mixed = Models(author="acme/x", critic="acme/x", synthesizer="acme/x", judges=("openai/y",))
+    for models, read in ((Models.everywhere("acme/x"), {"acme": "http://h"}), (mixed, "http://h")):
+        old = msgspec.json.encode({"models": models, "seed": 1, "base_url": "http://h"})
+        assert msgspec.json.decode(old, type=Settings).base_url == read

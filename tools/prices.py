@@ -20,7 +20,7 @@ from genai_prices import types
 from genai_prices.data import providers
 
 TARGET = Path(__file__).parents[1] / "src" / "autoreason" / "models" / "prices.json"
-NAMES = {"google": "gemini", "x-ai": "xai"}
+NAMES = {"google": "gemini", "moonshotai": "moonshot", "x-ai": "xai"}
 KEPT = (
     "openai",
     "anthropic",
@@ -31,6 +31,10 @@ KEPT = (
     "mistral",
     "deepseek",
     "x-ai",
+    "cerebras",
+    "fireworks",
+    "moonshotai",
+    "zai",
 )
 RATES = {
     "input": "input_mtok",

@@ -60,12 +60,19 @@ class Failure(StrEnum):
     BAD_KEY = "bad_key"
     BAD_REQUEST = "bad_request"
     NO_CREDIT = "no_credit"
+    NO_ACCESS = "no_access"
+    """The address, a proxy or a block on the way: neither the key nor the request is at fault."""
     BROKEN_REPLY = "broken_reply"
 
     @property
     def passing(self) -> bool:
         """Whether asking again may help."""
-        return self not in (Failure.BAD_KEY, Failure.BAD_REQUEST, Failure.NO_CREDIT)
+        return self not in (
+            Failure.BAD_KEY,
+            Failure.BAD_REQUEST,
+            Failure.NO_CREDIT,
+            Failure.NO_ACCESS,
+        )
 
 
 class CallFailed(AutoreasonError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -23,6 +24,10 @@ FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
     "critic_temperature": 0.3,
 }
 """It is very small: it fills whatever room it is given, and rambles when warm."""
+INSIDE = ("local", "echo")
+"""Providers that run in this process."""
+THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
+"""Providers whose servers and keys LiteLLM knows."""
 USUAL_MOST_JUDGES = 6
 MOST_JUDGES = 99
 MOST_PASSES = 1000
@@ -113,8 +118,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     critic_effort: Effort | None = None
     judge_effort: Effort | None = None
     budget: Budget = Budget()
-    base_url: str | None = None
-    """The server to use instead of the provider's own."""
+    base_url: str | dict[str, str] | None = None
+    """Servers to ask instead of the providers' own, by provider; a URL alone is for the one provider in use."""
+    allow_http: bool = False
+    """Send keys over plain http to other machines too."""
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
@@ -139,17 +146,68 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 2:
                 raise InvalidInput(f"{name} is {value}; give a number from 0 to 2")
-        if self.base_url and "@" in self.base_url.partition("://")[2].partition("/")[0]:
-            raise InvalidInput(
-                "the base URL holds a user name or a key, which would be recorded; "
-                "put the key into the provider's variable or the key file"
-            )
+        self._pair_servers()
         for name in ("cost", "tokens", "calls"):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
                 raise InvalidInput(
                     f"the budget in {name} is {value}; give more than 0 or leave it out"
                 )
+
+    def server_of(self, address: str) -> str | None:
+        """The server a model is asked at; None where it is the provider's own."""
+        if isinstance(self.base_url, str):
+            return self.base_url
+        return (self.base_url or {}).get(provider_of(address))
+
+    def _pair_servers(self) -> None:
+        """Record whose server a URL is, so that a change of models cannot hand it to another provider."""
+        given = self.base_url
+        for url in given.values() if isinstance(given, dict) else filter(None, [given]):
+            if "@" in url.partition("://")[2].partition("/")[0]:
+                raise InvalidInput(
+                    "the base URL holds a user name or a key, which would be recorded; "
+                    "put the key into the provider's variable or the key file"
+                )
+        used = providers_of(self.models.all())
+        if given and isinstance(given, str) and len(used) == 1:
+            msgspec.structs.force_setattr(self, "base_url", {used[0]: given})
+
+
+def provider_of(address: str) -> str:
+    """The provider that an address names."""
+    return address.partition("/")[0]
+
+
+def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
+    """The providers that are asked at a server, each once, in this order."""
+    found = dict.fromkeys(map(provider_of, addresses))
+    return tuple(name for name in found if name not in (*INSIDE, *THROUGH_LITELLM))
+
+
+def servers(
+    base_url: str | Mapping[str, str] | None, addresses: Iterable[str]
+) -> Mapping[str, str]:
+    """Base URLs by provider; one that does not say whose it is must leave no doubt."""
+    if not base_url:
+        return {}
+    used = providers_of(addresses)
+    if not used:
+        raise InvalidInput("no model here is asked at a server; leave --base-url out")
+    if not isinstance(base_url, str):
+        for name in base_url:
+            if name not in used:
+                raise InvalidInput(
+                    f"--base-url is given for {name}, which no model here uses; "
+                    f"in use: {', '.join(used)}"
+                )
+        return base_url
+    if len(used) > 1:
+        raise InvalidInput(
+            f"--base-url does not say whose server it is, and {' and '.join(used)} are in use; "
+            f"write --base-url {used[0]}=URL"
+        )
+    return {used[0]: base_url}
 
 
 _RANGES = (

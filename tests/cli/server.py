@@ -25,6 +25,12 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = 0
         self.bodies: list[Any] = []
+        self.keys: set[str] = set()
+        """Every key it was shown, listings included."""
+        self.visits = 0
+        """Requests of any kind."""
+        self.moved_to = ""
+        """Where it sends everybody who asks for its models."""
         self.streamed = 0
         self.gate = threading.Event()
         """Answers wait for it..."""
@@ -51,8 +57,20 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
 
+    def parse_request(self) -> bool:
+        """Note who came, and with which key."""
+        parsed = super().parse_request()
+        if parsed:
+            self.server.visits += 1
+            shown = (self.headers["authorization"], self.headers["x-api-key"])
+            self.server.keys |= {each.removeprefix("Bearer ") for each in shown if each}
+        return parsed
+
     def do_GET(self) -> None:
         """The list of models."""
+        if self.server.moved_to:
+            self._send(308, {}, {"location": self.server.moved_to})
+            return
         self._send(200, {"object": "list", "data": [{"id": "slow", "object": "model"}]})
 
     def do_POST(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.models.keys import Secret, find_key, key_file
+from autoreason.models.providers import PROVIDERS
 
 VARIABLES = ("ACME_API_KEY", "ACME_TOKEN")
 
@@ -95,3 +96,13 @@ def test_a_configuration_folder_that_is_a_file_is_one_clear_sentence(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
     with pytest.raises(InvalidInput, match="cannot be read: Not a directory"):
         found()
+
+
+def test_of_googles_two_variables_the_one_its_own_client_prefers_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "second")
+    monkeypatch.setenv("GOOGLE_API_KEY", "first")
+    key = find_key("gemini", PROVIDERS["gemini"].key_variables, needed=True)
+    assert key is not None
+    assert key.reveal() == "first"

@@ -105,6 +105,11 @@ def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
     assert "did you mean" not in str(caught.value)
 
 
+def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
+    with pytest.raises(InvalidInput, match=r"did you mean openai/x\?"):
+        open_model("OpenAI/x", base_url="https://far.example/v1")
+
+
 @pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
 async def test_models_are_listed_in_every_format(provider: FakeProvider, name: str) -> None:
     base = provider.openai if name == "openai" else provider.url
@@ -167,6 +172,13 @@ async def test_a_key_that_is_refused_is_said(provider: FakeProvider) -> None:
     checked = await check("openai/x", base_url=provider.openai)
     assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, False, None)
     assert "Incorrect API key" in checked.problem
+
+
+async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: FakeProvider) -> None:
+    provider.will(Answer(status=403, body={"error": {"message": "Missing scopes: model.read"}}))
+    checked = await check("openai/x", base_url=provider.openai)
+    assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, None, None)
+    assert checked.problem == "openai answered 403: Missing scopes: model.read"
 
 
 async def test_a_server_that_is_not_there_is_said() -> None:

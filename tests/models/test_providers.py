@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autoreason.errors import InvalidInput
+from autoreason.models.prices import snapshot
 from autoreason.models.providers import PROVIDERS, custom
 from autoreason.models.quirks import Quirks
+
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
 def test_every_provider_is_listed_under_its_name_and_complete() -> None:
@@ -21,6 +26,12 @@ def test_every_provider_is_listed_under_its_name_and_complete() -> None:
         "mistral",
         "deepseek",
         "xai",
+        "cerebras",
+        "fireworks",
+        "moonshot",
+        "zai",
+        "nebius",
+        "huggingface",
         "ollama",
         "vllm",
         "lmstudio",
@@ -104,6 +115,8 @@ def test_openai_has_its_own_names_only_at_its_own_address() -> None:
         ("anthropic", "claude-sonnet-4-5", True),
         ("anthropic", "claude-opus-4-7", False),
         ("openrouter", "openai/gpt-5", True),
+        ("moonshot", "kimi-k3", False),
+        ("moonshot", "moonshot-v1-8k", True),
     ],
 )
 def test_models_known_to_take_no_temperature_are_given_none(
@@ -146,3 +159,21 @@ def test_credentials_in_an_address_are_refused_and_not_repeated(given: str) -> N
 def test_an_address_that_cannot_be_taken_apart_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is not an address for openai"):
         PROVIDERS["openai"].base("http://[::1")
+
+
+def test_the_page_on_models_has_the_same_table() -> None:
+    rows = [
+        line.split(" | ") for line in PAGE.read_text("utf-8").splitlines() if "/…` | http" in line
+    ]
+    priced = snapshot().providers
+    assert [
+        (name.strip("| `/…"), base, key, price.rstrip(" |")) for name, base, key, price in rows
+    ] == [
+        (
+            each.name,
+            each.base_url,
+            " or ".join(f"`{name}`" for name in each.key_variables),
+            "free" if each.local else "known" if each.name in priced else "unknown",
+        )
+        for each in PROVIDERS.values()
+    ]

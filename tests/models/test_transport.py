@@ -15,7 +15,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.models.fake_provider import Answer, FakeProvider, provider
+from tests.conftest import NetworkReached
+from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.failures import read_error, refusal
@@ -249,15 +250,6 @@ async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport
     assert caught.value.failure is Failure.CONNECTION
 
 
-async def test_a_server_without_tls_is_told_in_plain_words(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    call = Call(who="acme", url=provider.url.replace("http:", "https:"))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call)
-    assert str(caught.value).endswith(" (no secure connection: wrong version number)")
-
-
 async def test_a_connection_dropped_before_the_answer_is_a_connection_error(
     provider: FakeProvider, transport: Transport
 ) -> None:
@@ -276,12 +268,19 @@ async def test_a_stream_cut_in_the_middle_is_a_broken_reply(
     assert caught.value.failure is Failure.BROKEN_REPLY
 
 
-async def test_a_redirect_is_not_followed(provider: FakeProvider, transport: Transport) -> None:
-    provider.will(Answer(status=307, headers={"location": f"{provider.url}/elsewhere"}))
-    with pytest.raises(CallFailed, match="answered 307") as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.failure is Failure.BAD_REQUEST
-    assert len(provider.requests) == 1
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_key_does_not_follow_a_redirect(
+    provider: FakeProvider, transport: Transport, status: int
+) -> None:
+    async with fake_provider() as elsewhere:
+        to = {"location": f"{elsewhere.url}/v1"}
+        provider.will(Answer(status=status, headers=to), Answer(status=status, headers=to))
+        for call in (call_to(provider), Call(who="acme", url=provider.url)):
+            with pytest.raises(CallFailed, match=f"answered {status} and points to http") as caught:
+                await transport.fetch(call)
+            assert caught.value.failure is Failure.NO_ACCESS
+    assert len(provider.requests) == 2
+    assert elsewhere.requests == []
 
 
 # Proxies
@@ -300,9 +299,20 @@ async def test_the_environments_proxy_is_used(
 async def test_an_address_can_be_kept_from_the_proxy(
     provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("http_proxy", provider.url)
+    monkeypatch.setenv("no_proxy", "far.example")
+    with pytest.raises(NetworkReached):
+        await transport.fetch(Call(who="acme", url="http://far.example/v1/models"))
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    await transport.fetch(call_to(provider))
+    monkeypatch.delenv("no_proxy", raising=False)
+    await transport.fetch(Call(who="acme", url=provider.url.replace("127.0.0.1", host)))
     assert len(provider.requests) == 1
 
 
@@ -342,6 +352,16 @@ OPENAI_QUOTA = {
         "code": "insufficient_quota",
     }
 }
+REGION = {
+    "error": {
+        "message": "Country, region, or territory not supported",
+        "type": "request_forbidden",
+        "code": "unsupported_country_region_territory",
+    }
+}
+BLOCKED = (
+    b"<!DOCTYPE html>\n<html><head><title>Access token &amp; cookies | Wall</title></head></html>"
+)
 GENERATE = {
     "error": {
         "message": "Cannot generate at this rate, billing aside",
@@ -360,7 +380,12 @@ GENERATE = {
         (400, {"error": {"message": "no", "code": "json_validate_failed"}}, Failure.BROKEN_REPLY),
         (401, {}, Failure.BAD_KEY),
         (402, {}, Failure.NO_CREDIT),
-        (403, {}, Failure.BAD_KEY),
+        (403, {}, Failure.NO_ACCESS),
+        (403, REGION, Failure.NO_ACCESS),
+        (403, BLOCKED, Failure.NO_ACCESS),
+        (403, {"error": {"message": "Missing scopes: model.read"}}, Failure.NO_ACCESS),
+        (403, {"error": {"message": "Your API key may not use this model"}}, Failure.BAD_KEY),
+        (403, {"error": {"code": "invalid_api_key"}}, Failure.BAD_KEY),
         (404, {}, Failure.BAD_REQUEST),
         (408, {}, Failure.TIMEOUT),
         (409, {}, Failure.OVERLOADED),
@@ -403,6 +428,9 @@ async def test_an_error_status_is_classed_by_its_fields(
         ),
         ([{"error": {"message": "F."}}], "F.", None),
         (b"plain words", "plain words", None),
+        (BLOCKED, "a web page, 'Access token & cookies | Wall'", None),
+        (b"\n<html><h1>Forbidden</h1></html>", "a web page without a title", None),
+        (b"<3", "<3", None),
         ([], "", None),
         ("G", "G", None),
         (None, "None", None),

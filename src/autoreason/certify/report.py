@@ -67,7 +67,7 @@ def certificate_of(story: Story) -> Certificate:
     cast = _Cast({stage: panel.ballots for stage, panel in story.panels.items()})
     return Certificate(
         model=settings.models.judges[0],
-        base_url=settings.base_url,
+        base_url=settings.server_of(settings.models.judges[0]),
         suite=int(settings.strategy_options.get("suite", SUITE)),
         protocol=settings.protocol,
         style=settings.style,

@@ -26,7 +26,8 @@ def warn_of_failed_judges(settings: Settings) -> None:
     prompts = kind_of(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
         return
-    found = [find(address, settings.base_url) for address in dict.fromkeys(settings.models.judges)]
+    judges = dict.fromkeys(settings.models.judges)
+    found = [find(address, settings.server_of(address)) for address in judges]
     failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
     if failed:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)

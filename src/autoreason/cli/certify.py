@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -42,9 +43,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 )
 @options.group(
     "How the model is asked",
-    options.option(
-        "--base-url", metavar="URL", help="The server to ask instead of the provider's own."
-    ),
+    *options.SERVERS,
     options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
     options.effort_option,
     options.output_limit_option,
@@ -59,6 +58,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
     "Output",
     options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
+@with_examples
 def certify(model: str | None, show: bool, **values: Any) -> int:
     """Measure a judge before it is trusted, and keep the result.
 
@@ -67,9 +67,9 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
     this machine are listed. A run warns when it seats a judge that failed.
 
     \b
-      autoreason certify ollama/llama3.1
-      autoreason certify openai/gpt-5-mini --max-cost 1
-      autoreason certify openai/gpt-5-mini --show
+      autoreason certify {local}
+      autoreason certify {cheap} --max-cost 1
+      autoreason certify {cheap} --show
     """
     from autoreason.cli import certificates
 
@@ -85,8 +85,9 @@ def _show(model: str, values: dict[str, Any]) -> int:
     from autoreason.certify.store import find
     from autoreason.cli import certificates
     from autoreason.errors import InvalidInput
+    from autoreason.settings import provider_of, servers
 
-    stored = find(model, values["base_url"])
+    stored = find(model, servers(values["base_url"], [model]).get(provider_of(model)))
     if stored is None:
         raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
     certificates.show(stored, as_json=values["as_json"])
@@ -109,6 +110,7 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
         judge_effort=values["effort"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
+        allow_http=values["allow_http"],
         budget=chosen.budget_in(values),
     )
 

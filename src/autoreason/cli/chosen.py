@@ -8,7 +8,14 @@ from typing import Any
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.settings import DEFAULT_MODEL, Budget, Models, Settings, make_settings
+from autoreason.settings import (
+    DEFAULT_MODEL,
+    Budget,
+    Models,
+    Settings,
+    make_settings,
+    providers_of,
+)
 from autoreason.task import Task, read_task
 
 _CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
@@ -27,6 +34,7 @@ _PLAIN_SETTINGS = (
     "critic_temperature",
     "judge_temperature",
     "base_url",
+    "allow_http",
 )
 
 
@@ -57,6 +65,7 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
         )
     before = Models.everywhere(values["model"]) if values["model"] else settings.models
     models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
+    changes |= servers_of(settings, models, values)
     changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
     if values["protocol"]:
         return task, make_settings(models, seed, values["protocol"], **changes)
@@ -82,6 +91,22 @@ def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
         for role in ("author", "critic", "judge")
     }
     return {name: level for name, level in given.items() if level is not None}
+
+
+def servers_of(before: Settings, models: Models, values: dict[str, Any]) -> dict[str, Any]:
+    """Where providers are asked from here on; what was agreed to for one is not for another."""
+    given, recorded, used = values["base_url"], before.base_url, providers_of(models.all())
+    if given is None and isinstance(recorded, str) and len(used) > 1:
+        # Nobody said whose it is, and the pool will ask for that before anything is sent.
+        given = recorded
+    if not isinstance(given, str):
+        kept = recorded.items() if isinstance(recorded, dict) else ()
+        given = {name: url for name, url in kept if name in used} | (given or {})
+    same = (given or None, models) == (recorded, before.models)
+    return {
+        "base_url": given or None,
+        "allow_http": values["allow_http"] or (same and before.allow_http),
+    }
 
 
 def budget_of(values: dict[str, Any]) -> dict[str, Any]:

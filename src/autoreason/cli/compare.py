@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -49,6 +50,7 @@ only if one as dear as their dearest still fits. In each repeat all begin from t
     ),
 )
 @options.writing_options
+@with_examples
 def compare(brief: str, **values: Any) -> int:
     """Compare strategies on one brief: does refinement help at all?
 
@@ -57,9 +59,9 @@ def compare(brief: str, **values: Any) -> int:
     tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
 
     \b
-      autoreason compare brief.md -m ollama/llama3.1 --dry-run
+      autoreason compare brief.md -m {local} --dry-run
       autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
-      autoreason compare brief.md --match cost -m openai/gpt-5-mini --max-cost 5
+      autoreason compare brief.md --match cost -m {cheap} --max-cost 5
     """
     from autoreason.cli import chosen
     from autoreason.cli.run import begin

@@ -68,8 +68,8 @@ def dry_run(
 
 def _warn(settings: Settings) -> None:
     """Say what would be refused, without reaching for any server."""
-    pool = ModelPool(settings.base_url)
     try:
+        pool = ModelPool.of(settings)
         require_prices(settings.budget, {each: rates(each) for each in settings.models.all()})
         for address in settings.models.all():
             pool.lend(address)
@@ -209,6 +209,8 @@ def _every(settings: Settings) -> dict[str, str]:
 def _say(value: Any) -> str:
     if isinstance(value, tuple):
         return ">".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
     if isinstance(value, Decimal):
         return words.money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -8,6 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.journals import opened, recorded, run_argument, story_of
+from autoreason.models.examples import with_examples
 
 
 @click.command(cls=options.Inheriting)
@@ -23,13 +24,14 @@ from autoreason.cli.journals import opened, recorded, run_argument, story_of
     ),
 )
 @options.run_options
+@with_examples
 def fork(run: str, at_pass: int | None, **values: Any) -> int:
     """Start a new run from a text of an old one.
 
     The brief, the contract and the settings are those of RUN, apart from the options given here.
 
     \b
-      autoreason fork amber-fox --pass 2 -m anthropic/claude-sonnet-4-5
+      autoreason fork amber-fox --pass 2 -m {model}
       autoreason fork amber-fox --max-words 300
     """
     from autoreason.cli import chosen

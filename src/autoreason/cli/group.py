@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+from autoreason.models.examples import with_examples
+
 SECTIONS = {
     "Write": {
         "run": "Write a text and refine it until it stands.",
@@ -98,6 +100,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version.",
 )
+@with_examples
 def cli() -> None:
     """Make a draft as good as a model can make it, and know when to stop.
 
@@ -107,6 +110,6 @@ def cli() -> None:
 
     \b
       autoreason run "Write a toast for my sister's wedding"
-      autoreason run brief.md -m anthropic/claude-sonnet-4-5 > text.md
+      autoreason run brief.md -m {model} > text.md
       cat brief.md | autoreason run - --max-cost 0.50 | pandoc -o text.docx
     """

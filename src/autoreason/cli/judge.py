@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.models.examples import with_examples
 
 
 @click.command(cls=options.Taught)
@@ -33,6 +34,7 @@ from autoreason.cli import options
     ),
 )
 @options.judging_options
+@with_examples
 def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     """Hold a blind panel over 2 to 10 texts for the same brief.
 
@@ -42,7 +44,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     sentence says who wins, or that nobody does beyond chance.
 
     \b
-      autoreason judge brief.md a.md b.md c.md -m anthropic/claude-sonnet-4-5
+      autoreason judge brief.md a.md b.md c.md -m {model}
       autoreason judge brief.md a.md b.md --judges 15 --equal-length
       autoreason judge brief.md a.md b.md --pairwise --json
     """

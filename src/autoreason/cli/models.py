@@ -8,9 +8,11 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.models.opening import Check
+    from autoreason.models.pool import ModelPool
     from autoreason.models.providers import Provider
 
 
@@ -37,13 +39,16 @@ class Models(click.Group):
     metavar="ADDRESS…",
     help="Reach these models without spending a token.",
 )
-@click.option(
-    "--base-url", metavar="URL", help="The server to check instead of the provider's own."
-)
+@options.group("Options", *options.SERVERS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
+@with_examples
 def models(
-    ctx: click.Context, addresses: tuple[str, ...], base_url: str | None, as_json: bool
+    ctx: click.Context,
+    addresses: tuple[str, ...],
+    base_url: str | dict[str, str] | None,
+    allow_http: bool,
+    as_json: bool,
 ) -> int:
     """Show providers, which keys are set, and the local weights.
 
@@ -53,7 +58,7 @@ def models(
     \b
       autoreason models
       autoreason models pull
-      autoreason models --check anthropic/claude-sonnet-4-5 ollama/llama3.1
+      autoreason models --check {model} {local}
       autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
 
     With --check, exit status 1 where any of them cannot be used.
@@ -61,7 +66,11 @@ def models(
     if ctx.invoked_subcommand:
         return 0
     if addresses:
-        return _check(addresses, base_url, as_json)
+        from autoreason.models.pool import ModelPool
+        from autoreason.settings import servers
+
+        pool = ModelPool(servers(base_url, addresses), allow_http=allow_http)
+        return _check(addresses, pool, as_json)
     _list(as_json)
     return 0
 
@@ -149,12 +158,12 @@ def _key(provider: Provider) -> dict[str, str]:
     return {"key": "not needed", "said": "none needed"}
 
 
-def _check(addresses: tuple[str, ...], base_url: str | None, as_json: bool) -> int:
+def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
     import asyncio
 
     from autoreason.cli.ending import print_json
 
-    checks = asyncio.run(_reach(addresses, base_url))
+    checks = asyncio.run(_reach(addresses, pool))
     if as_json:
         print_json(checks)
     else:
@@ -163,21 +172,20 @@ def _check(addresses: tuple[str, ...], base_url: str | None, as_json: bool) -> i
     return 1 if any(check.problem for check in checks) else 0
 
 
-async def _reach(addresses: tuple[str, ...], base_url: str | None) -> list[Check]:
+async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
     import asyncio
 
     from autoreason.cli.drive import closing
     from autoreason.models.opening import Check
-    from autoreason.models.pool import ModelPool
 
-    async def reach(pool: ModelPool, address: str) -> Check:
+    async def reach(address: str) -> Check:
         try:
             return await pool.check(address)
         except InvalidInput as problem:
             return Check(address=address, problem=str(problem))
 
-    async with closing(ModelPool(base_url)) as pool:
-        return list(await asyncio.gather(*(reach(pool, address) for address in addresses)))
+    async with closing(pool):
+        return list(await asyncio.gather(*(reach(address) for address in addresses)))
 
 
 def _said(check: Check) -> str:

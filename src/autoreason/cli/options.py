@@ -102,6 +102,46 @@ output_limit_option = option(
     metavar="TOKENS",
     help="Most tokens of one reply, reasoning aside. [default: 4096]",
 )
+
+
+def _servers(
+    _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """A URL alone, or URLs by provider."""
+    if not given:
+        return None
+    if "" in given:
+        raise click.BadParameter("it is empty; give an address or leave it out")
+    if len(given) == 1 and not _NAMED.match(given[0]):
+        return given[0]
+    named: dict[str, str] = {}
+    for each in given:
+        found = _NAMED.match(each)
+        if not found:
+            raise click.BadParameter(f"of several, each says whose it is; write provider={each}")
+        name, url = found.groups()
+        if name in named:
+            raise click.BadParameter(f"{name} is given twice; give it once")
+        named[name] = url
+    return named
+
+
+_NAMED = re.compile(r"([^=:/]+)=(.+)")
+SERVERS = (
+    option(
+        "--base-url",
+        metavar="[PROVIDER=]URL",
+        multiple=True,
+        callback=_servers,
+        help="The server to ask instead of the provider's own; its key goes there. "
+        "Repeatable: with several providers, say whose it is.",
+    ),
+    option(
+        "--allow-http",
+        is_flag=True,
+        help="Send keys over plain http to other machines too; anyone on the way can read them.",
+    ),
+)
 models_options = group(
     "Models",
     option(
@@ -120,7 +160,7 @@ models_options = group(
         multiple=True,
         help="Who judges; several make a mixed panel.",
     ),
-    option("--base-url", metavar="URL", help="The server to ask instead of the provider's own."),
+    *SERVERS,
 )
 text_options = group(
     "What to start from",
@@ -305,7 +345,7 @@ judges_options = group(
         multiple=True,
         help="Several of these make a mixed panel.",
     ),
-    option("--base-url", metavar="URL", help="The server to ask instead of the provider's own."),
+    *SERVERS,
     option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
     effort_option,
     output_limit_option,
@@ -352,7 +392,7 @@ writing_options = _together(*_shape, journal_option, table_options)
 """Everything that shapes the runs of a comparison."""
 ASKED = (
     *("output_limit", "author_temperature", "critic_temperature", "judge_temperature"),
-    "base_url",
+    *("base_url", "allow_http"),
 )
 """How models are asked, by the names that settings have for it."""
 solving_options = _together(models_options, limit_options, model_options, journal_option)

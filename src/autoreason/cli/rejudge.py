@@ -8,6 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.journals import opened, pick, run_argument, story_of
+from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.judging_options
+@with_examples
 def rejudge(run: str | None, **values: Any) -> int:
     """Hold the recorded passes of a run again with another panel.
 
@@ -34,7 +36,7 @@ def rejudge(run: str | None, **values: Any) -> int:
     playoff, and the table says which decisions would have come out otherwise.
 
     \b
-      autoreason rejudge amber-fox --judge-model openai/gpt-5
+      autoreason rejudge amber-fox --judge-model {other}
       autoreason rejudge --judges 15 --style holistic
     """
     from autoreason.cli import study

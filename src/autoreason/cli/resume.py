@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.run import Result, Switch
     from autoreason.settings import Settings
 
-_PLAIN = ("passes", "output_limit", "base_url")
+_PLAIN = ("passes", "output_limit")
 
 
 @click.command(cls=options.Inheriting)
@@ -68,7 +68,7 @@ def resume(run: str | None, **values: Any) -> int:
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
 
         async def go(view: View, switch: Switch) -> Result:
-            async with closing(ModelPool(settings.base_url)) as pool:
+            async with closing(ModelPool.of(settings)) as pool:
                 if _waits(row):
                     await check(task, settings, pool, PromptSet(story.prompts))
                 return await go_on(
@@ -96,11 +96,13 @@ def _changed(before: Settings, values: dict[str, Any]) -> Settings:
     from autoreason.cli import chosen
     from autoreason.settings import Models
 
-    models = Models.everywhere(values["model"]) if values["model"] else before.models
+    everywhere = Models.everywhere(values["model"]) if values["model"] else before.models
+    models = chosen.models_of(everywhere, values)
     return replace(
         before,
         budget=replace(before.budget, **chosen.budget_of(values)),
-        models=chosen.models_of(models, values),
+        models=models,
+        **chosen.servers_of(before, models, values),
         **{name: values[name] for name in _PLAIN if values[name] is not None},
     )
 
@@ -108,6 +110,6 @@ def _changed(before: Settings, values: dict[str, Any]) -> Settings:
 def _difference(before: Settings, after: Settings) -> dict[str, Any]:
     return {
         name: getattr(after, name)
-        for name in ("budget", "models", *_PLAIN)
+        for name in ("budget", "models", "base_url", "allow_http", *_PLAIN)
         if getattr(after, name) != getattr(before, name)
     }

@@ -8,6 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
+from autoreason.models.examples import named
 
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
     from autoreason.task import Task
 
-EPILOG = """\
+EPILOG = named("""\
 \b
 Examples:
   autoreason run "Explain tides to a ten-year-old" --max-words 200
-  autoreason run brief.md -m anthropic/claude-sonnet-4-5 -o text.md
-  autoreason run brief.md -m ollama/llama3.1 --draft mine.md
-  autoreason run brief.md -m openai/gpt-5 --judge-model openai/gpt-5 \\
-      --judge-model anthropic/claude-sonnet-4-5 --max-cost 2
+  autoreason run brief.md -m {model} -o text.md
+  autoreason run brief.md -m {local} --draft mine.md
+  autoreason run brief.md -m {other} --judge-model {other} \\
+      --judge-model {model} --max-cost 2
   autoreason run brief.md --dry-run
 
 \b
@@ -43,7 +44,7 @@ Exit status:
   5    the panel failed: too few valid ballots, pass after pass
   130  stopped
 After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
-"""
+""")
 
 
 @click.command(cls=options.Taught, epilog=EPILOG)
@@ -100,7 +101,7 @@ def begin(
     warn_of_failed_judges(settings)
 
     async def go(view: View, switch: Switch) -> Result:
-        async with closing(ModelPool(settings.base_url)) as pool:
+        async with closing(ModelPool.of(settings)) as pool:
             return await begun(
                 view,
                 switch,

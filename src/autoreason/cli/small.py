@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from autoreason.errors import InvalidInput
+from autoreason.models import examples
 from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 NOTE = (
     f"{DEFAULT_MODEL} is a very small model, there so that everything works offline; "
-    "for better texts choose another, such as -m anthropic/claude-sonnet-4-5 or -m ollama/llama3.1"
+    f"for better texts choose another, such as -m {examples.MODEL} or -m {examples.LOCAL}"
 )
 _ENGINE = "xllamacpp"
 _SIZE = "about 100 MB"

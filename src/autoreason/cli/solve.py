@@ -10,6 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
+from autoreason.models.examples import named
 
 if TYPE_CHECKING:
     from autoreason.assignment import Assignment
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
 
 _SHOWN_LINES = 10
-_EPILOG = """\
+_EPILOG = named("""\
 \b
 Strategies, all with the same number of calls a problem:
   single           independent attempts, the first that passes the public tests
@@ -35,7 +36,7 @@ Strategies, all with the same number of calls a problem:
 
 \b
 Examples:
-  autoreason solve problem.json -m anthropic/claude-sonnet-4-5 > solution.py
+  autoreason solve problem.json -m {model} > solution.py
   autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
   autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --max-cost 20
 
@@ -48,7 +49,7 @@ Exit status:
   4    the provider failed
   130  stopped
 After 3, 4 and 130 `autoreason resume` goes on; nothing is paid for twice.
-"""
+""")
 
 
 @click.command(cls=options.Taught, epilog=_EPILOG)
@@ -201,7 +202,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
         warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,
-            closing(ModelPool(settings.base_url)) as pool,
+            closing(ModelPool.of(settings)) as pool,
         ):
             task, whole = _assigned(problems, examiner, settings, values)
             return await begun(

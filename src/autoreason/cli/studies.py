@@ -153,7 +153,7 @@ def keep(result: Result, *, if_lost: bool = False) -> None:
     from autoreason.certify.report import certificate_of
 
     certificate = certificate_of(result.story)
-    if if_lost and store.find(certificate.model, settings.base_url):
+    if if_lost and store.find(certificate.model, certificate.base_url):
         return
     try:
         store.keep(store.Stored(certificate=certificate, run=result.run, date=datetime.now(UTC)))

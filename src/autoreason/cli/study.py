@@ -58,6 +58,7 @@ def settings_of(
         judge_effort=values["effort"],
         output_limit=values["output_limit"],
         base_url=values["base_url"],
+        allow_http=values["allow_http"],
         budget=chosen.budget_in(values),
         **changes,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import unescape
 from typing import Any
 
 import msgspec
@@ -46,6 +48,10 @@ _NO_CREDIT = frozenset(
     }
 )
 _BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "api_key_invalid"})
+_ABOUT_KEY = re.compile(r"\b(api|access|auth\w*)[ _-]?(key|token)|credential|unauthori[sz]ed", re.I)
+_PAGE = "web_page"
+_HTML = re.compile(r"\s*<(!doctype|html|head|body)\b", re.I)
+_TITLE = re.compile(r"<title[^>]*>([^<]+)", re.I)
 _BAD_JSON = "json_validate_failed"
 """The model did not keep to the schema: its doing, not ours, so asking again may help."""
 _REFUSED = frozenset(
@@ -67,7 +73,7 @@ _ANTHROPIC_NO_CREDIT = "Your credit balance is too low to access the Anthropic A
 _OF_STATUS = {
     401: Failure.BAD_KEY,
     402: Failure.NO_CREDIT,
-    403: Failure.BAD_KEY,
+    403: Failure.NO_ACCESS,
     408: Failure.TIMEOUT,
     409: Failure.OVERLOADED,
     429: Failure.RATE_LIMIT,
@@ -131,7 +137,9 @@ def read_error(body: bytes) -> Told:
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Told(message=body.decode("utf-8", "replace"))
+        text = body.decode("utf-8", "replace")
+        page = _HTML.match(text)
+        return Told(message=_titled(text), words=frozenset({_PAGE})) if page else Told(message=text)
     return read_error_value(content)
 
 
@@ -175,6 +183,12 @@ def _with_upstream(told: Told, metadata: Any) -> Told:
         words=told.words | words,
         param=told.param or upstream.param,
     )
+
+
+def _titled(page: str) -> str:
+    """A web page by its title: its source says nothing to a reader."""
+    title = _TITLE.search(page)
+    return f"a web page, {unescape(title[1]).strip()!r}" if title else "a web page without a title"
 
 
 def _faults(fields: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -236,13 +250,18 @@ def _kind(status: int, told: Told) -> Failure:
         return Failure.NO_CREDIT
     if told.refused:
         return Failure.BAD_REQUEST
-    if not words.isdisjoint(_BAD_KEY):
+    if not words.isdisjoint(_BAD_KEY) or (status == 403 and _names_key(told)):
         return Failure.BAD_KEY
     if _BAD_JSON in words:
         return Failure.BROKEN_REPLY
     if status in _OF_STATUS:
         return _OF_STATUS[status]
     return Failure.OVERLOADED if status >= 500 else Failure.BAD_REQUEST
+
+
+def _names_key(told: Told) -> bool:
+    """Whether it is the key that is forbidden something, rather than the place or the network."""
+    return _PAGE not in told.words and _ABOUT_KEY.search(told.message) is not None
 
 
 def _trimmed(text: str) -> str:

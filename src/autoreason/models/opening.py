@@ -1,4 +1,4 @@
-"""From an address such as `anthropic/claude-sonnet-4-5` to a model that answers."""
+"""From an address, `provider/model`, to a model that answers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Model
-from autoreason.models.keys import find_key
+from autoreason.models import examples
+from autoreason.models.connection import is_exposed
+from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import Call, Transport
 from autoreason.models.wire import WireModel
-
-_THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
-_INSIDE = ("local", "echo")
-_WITHOUT_HTTP = frozenset({*_THROUGH_LITELLM, *_INSIDE})
-_EXAMPLES = "anthropic/claude-sonnet-4-5, openai/gpt-4.1, ollama/llama3.2"
+from autoreason.settings import INSIDE, THROUGH_LITELLM, providers_of
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -35,7 +33,11 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 def open_model(
-    address: str, *, base_url: str | None = None, transport: Transport | None = None
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> Model:
     """The model behind an address."""
     name, _ = _parts(address)
@@ -47,14 +49,13 @@ def open_model(
         from autoreason.models.doubles import EchoModel
 
         return EchoModel()
-    if name in _THROUGH_LITELLM:
+    if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
-    needed = provider.needs_key and provider.at_home(base)
-    key = find_key(provider.name, provider.key_variables, needed=needed)
+    key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
     return WireModel(address, provider, base=base, key=key, transport=transport)
 
 
@@ -63,18 +64,22 @@ def warm_up(addresses: Iterable[str]) -> None:
 
     Not beside other work in this one: two threads that take turns are slower than one after the other.
     """
-    if not {address.partition("/")[0] for address in addresses} <= _WITHOUT_HTTP:
+    if providers_of(addresses):
         Thread(target=import_module, args=("aiohttp",), daemon=True).start()
 
 
 async def list_models(
-    provider: str, *, base_url: str | None = None, transport: Transport | None = None
+    provider: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> list[str]:
     """The models a provider's server says it has."""
     found = _provider(provider, provider, base_url)
     base = found.base(base_url)
-    needed = found.needs_key and not found.open_list and found.at_home(base)
-    key = find_key(found.name, found.key_variables, needed=needed)
+    needed = found.needs_key and not found.open_list
+    key = _key(found, base, needed=needed, allow_http=allow_http)
     call = Call(
         who=found.name,
         url=base + found.dialect.models_path,
@@ -93,15 +98,21 @@ async def list_models(
 
 
 async def check(
-    address: str, *, base_url: str | None = None, transport: Transport | None = None
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
 ) -> Check:
     """Whether a model can be reached, takes our key and exists; asks it nothing."""
     name, model = _parts(address)
-    if name in _INSIDE or name in _THROUGH_LITELLM:
+    if name in INSIDE or name in THROUGH_LITELLM:
         return Check(address=address)
     provider = _provider(name, address, base_url)
     try:
-        offered = await list_models(name, base_url=base_url, transport=transport)
+        offered = await list_models(
+            name, base_url=base_url, allow_http=allow_http, transport=transport
+        )
     except InvalidInput as error:
         return Check(address=address, key_accepted=False, problem=str(error))
     except CallFailed as error:
@@ -128,19 +139,21 @@ def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> 
     if any(each.startswith(dated) for each in offered):
         return True
     whole = provider.local or provider.at_home(base)
-    unlisted = provider.any_model or name.endswith("-latest")
+    unlisted = provider.unlisted or name.endswith("-latest")
     return False if whole and not unlisted else None
 
 
 def _failed_check(address: str, error: CallFailed) -> Check:
-    # An answer of any kind shows that somebody is there.
-    reachable = error.status is not None or error.failure is Failure.BROKEN_REPLY
+    # An answer of any kind shows that somebody is there, unless it points elsewhere.
+    answered = error.status is not None and not 300 <= error.status < 400
+    reachable = answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST)
     refused = error.failure is Failure.BAD_KEY
+    away = error.failure is Failure.CONNECTION
     return Check(
         address=address,
         reachable=reachable,
         key_accepted=False if refused else None,
-        problem=str(error),
+        problem=f"{error}; see that it is up and the address is right" if away else str(error),
     )
 
 
@@ -148,7 +161,8 @@ def _parts(address: str) -> tuple[str, str]:
     name, slash, model = address.partition("/")
     if not (name and slash and model):
         raise InvalidInput(
-            f"{address!r} is not the address of a model; write provider/model, such as {_EXAMPLES}"
+            f"{address!r} is not the address of a model; write provider/model, "
+            f"such as {', '.join(examples.ALL)}"
         )
     return name, model
 
@@ -156,9 +170,10 @@ def _parts(address: str) -> tuple[str, str]:
 def _provider(name: str, address: str, base_url: str | None) -> Provider:
     if name in PROVIDERS:
         return PROVIDERS[name]
-    if base_url:
+    # Another spelling of a name we know would be given its key.
+    if base_url and name.lower() not in PROVIDERS:
         return custom(name)
-    known = [*PROVIDERS, *_INSIDE, *_THROUGH_LITELLM]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
     meant = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
     hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
@@ -166,6 +181,17 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
         f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
         "with OpenAI's interface by its base URL"
     )
+
+
+def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:
+    """The key to send to this address; refused where anybody on the way could read it."""
+    key = find_key(provider.name, provider.key_variables, needed=needed and provider.at_home(base))
+    if key and not allow_http and is_exposed(base):
+        raise InvalidInput(
+            f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
+            " or add --allow-http if you trust everyone on the way"
+        )
+    return key
 
 
 def _nearest(model: str, offered: list[str]) -> str:

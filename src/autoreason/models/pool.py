@@ -15,6 +15,7 @@ from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
 from autoreason.models.wire import WireModel
+from autoreason.settings import Settings, provider_of, providers_of, servers
 
 if TYPE_CHECKING:
     from autoreason.models.local import LocalModel
@@ -26,8 +27,11 @@ _NO_LIMIT = 1000
 class ModelPool:
     """Models by address, each behind its layers."""
 
-    def __init__(self, base_url: str | None = None) -> None:
-        self.base_url = base_url
+    def __init__(
+        self, base_url: str | Mapping[str, str] | None = None, *, allow_http: bool = False
+    ) -> None:
+        self._base_url = base_url
+        self._allow_http = allow_http
         self._transport = Transport()
         self._bare: dict[str, Model] = {}
         self._layered: dict[str, Model] = {}
@@ -35,6 +39,12 @@ class ModelPool:
         self._checked: dict[str, asyncio.Future[Check]] = {}
         self._gates: dict[str, Gate] = {}
         self._guards: dict[str, Guard] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> ModelPool:
+        """The pool for a run, which asks providers at the servers that its settings name."""
+        bases = servers(settings.base_url, settings.models.all())
+        return cls(bases, allow_http=settings.allow_http)
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Lend these too; they keep the layers their owner gave them, and are the owner's to close."""
@@ -55,7 +65,12 @@ class ModelPool:
         if not isinstance(self._bare.get(address), WireModel):
             return Check(address=address)
         if address not in self._checked:
-            asking = check(address, base_url=self.base_url, transport=self._transport)
+            asking = check(
+                address,
+                base_url=self._server(address),
+                allow_http=self._allow_http,
+                transport=self._transport,
+            )
             self._checked[address] = asyncio.ensure_future(asking)
         return await self._checked[address]
 
@@ -80,9 +95,22 @@ class ModelPool:
         bare = self._bare.get(address)
         return bare if isinstance(bare, LocalModel) else None
 
+    def _server(self, address: str) -> str | None:
+        """Where a model's provider is asked, if not at its own address."""
+        bases = self._base_url
+        if isinstance(bases, str):
+            asked = (*self._bare, address)
+            bases = servers(bases, asked) if providers_of(asked) else None
+        return (bases or {}).get(provider_of(address))
+
     def _open(self, address: str) -> Model:
-        name = address.partition("/")[0]
-        model = open_model(address, base_url=self.base_url, transport=self._transport)
+        name = provider_of(address)
+        model = open_model(
+            address,
+            base_url=self._server(address),
+            allow_http=self._allow_http,
+            transport=self._transport,
+        )
         self._bare[address] = model
         provider = PROVIDERS.get(name)
         gate = self._gates.setdefault(name, Gate(provider.concurrency if provider else _NO_LIMIT))

@@ -43,8 +43,8 @@ class Provider:
     """How the names of models start that cannot be held to a schema."""
     responses: str = r"(?!)"
     """What the names of models look like that its own address serves in OpenAI's responses format only."""
-    any_model: bool = False
-    """Answers with the one model it has, whatever name is asked for."""
+    unlisted: bool = False
+    """Answers to names that it does not list."""
     open_list: bool = False
     """Lists its models to anybody, so that listing says nothing about the key."""
 
@@ -154,7 +154,8 @@ _KNOWN = (
         base_url="https://generativelanguage.googleapis.com/v1beta",
         dialect=gemini.DIALECT,
         base_variables=("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
-        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        # Google's own client takes them in this order.
+        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         concurrency=8,
         no_schema=("gemma-",),
     ),
@@ -175,7 +176,7 @@ _KNOWN = (
     ),
     Provider(
         name="together",
-        base_url="https://api.together.xyz/v1",
+        base_url="https://api.together.ai/v1",
         base_variables=("TOGETHER_BASE_URL",),
         key_variables=("TOGETHER_API_KEY",),
     ),
@@ -200,6 +201,54 @@ _KNOWN = (
         base_url="https://api.x.ai/v1",
         base_variables=("XAI_BASE_URL",),
         key_variables=("XAI_API_KEY",),
+    ),
+    Provider(
+        name="cerebras",
+        base_url="https://api.cerebras.ai/v1",
+        base_variables=("CEREBRAS_BASE_URL",),
+        key_variables=("CEREBRAS_API_KEY",),
+        concurrency=8,
+        # An endpoint of one's own goes by its own name.
+        unlisted=True,
+    ),
+    Provider(
+        name="fireworks",
+        base_url="https://api.fireworks.ai/inference/v1",
+        base_variables=("FIREWORKS_BASE_URL",),
+        key_variables=("FIREWORKS_API_KEY",),
+        unlisted=True,
+    ),
+    Provider(
+        name="moonshot",
+        base_url="https://api.moonshot.ai/v1",
+        base_variables=("MOONSHOT_BASE_URL",),
+        key_variables=("MOONSHOT_API_KEY",),
+        concurrency=4,
+        no_temperature=("kimi-",),
+    ),
+    Provider(
+        name="zai",
+        base_url="https://api.z.ai/api/paas/v4",
+        base_variables=("ZAI_BASE_URL",),
+        key_variables=("ZAI_API_KEY",),
+        concurrency=4,
+        quirks=Quirks(no_schema=True),
+        unlisted=True,
+    ),
+    Provider(
+        name="nebius",
+        base_url="https://api.tokenfactory.nebius.com/v1",
+        base_variables=("NEBIUS_BASE_URL",),
+        key_variables=("NEBIUS_API_KEY",),
+        unlisted=True,
+    ),
+    Provider(
+        name="huggingface",
+        base_url="https://router.huggingface.co/v1",
+        base_variables=("HUGGINGFACE_BASE_URL",),
+        key_variables=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
+        open_list=True,
+        unlisted=True,
     ),
     Provider(
         name="ollama",
@@ -233,7 +282,7 @@ _KNOWN = (
         base_url="http://127.0.0.1:8080/v1",
         base_variables=("LLAMACPP_BASE_URL",),
         key_variables=("LLAMACPP_API_KEY",),
-        any_model=True,
+        unlisted=True,
         needs_key=False,
         local=True,
         concurrency=2,

@@ -16,6 +16,8 @@ _MENDS = {
     "then `autoreason resume`",
     Failure.NO_CREDIT: "{provider} gives no more credit ({why}); top up there, "
     "then `autoreason resume`",
+    Failure.NO_ACCESS: "{provider} cannot be used from here ({why}); fix that, "
+    "then `autoreason resume`",
     Failure.BAD_REQUEST: "{address} does not accept the request ({why}); check that the model "
     "exists there and takes this much text, then `autoreason resume`",
 }

@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.models.connection import said_of
+from autoreason.models.connection import (
+    PROXY_LOGIN,
+    Route,
+    is_loopback,
+    no_answer,
+    proxy_refused,
+    redirected,
+    said_of,
+)
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.sse import Events
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
 
 _LINGER = 0.25
 """Seconds that the end of a body may come after its end mark, so that the connection can serve again."""
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LARGEST_HEADER = 65_536
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -119,6 +129,7 @@ class Transport:
         from aiohttp import ClientError
 
         session = self._session or self._open()
+        route = Route(call.who, call.url, self._proxy(call.url))
         headers = {
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
@@ -129,13 +140,19 @@ class Transport:
                 call.url,
                 data=call.body,
                 headers=headers,
-                proxy=self._proxy(call.url),
+                proxy=route.proxy,
                 # A key must not follow to wherever a server points.
                 allow_redirects=False,
             )
         except ClientError as error:
-            raise _unreachable(call, error) from None
+            raise no_answer(route, error) from None
         if response.status >= 300:
+            if response.status in _REDIRECTS and (to := response.headers.get("location")):
+                response.release()
+                raise redirected(route, response.status, call.hide(to))
+            if response.status == PROXY_LOGIN and route.proxy:
+                response.release()
+                raise proxy_refused(route, response.status)
             raise refusal(
                 call.who,
                 response.status,
@@ -154,6 +171,8 @@ class Transport:
             timeout=ClientTimeout(total=None, connect=self._limits.connect),
             cookie_jar=DummyCookieJar(),
             headers={"content-type": "application/json", "user-agent": "autoreason"},
+            # Gateways add long policies and cookies of their own.
+            max_field_size=_LARGEST_HEADER,
         )
         return self._session
 
@@ -237,6 +256,9 @@ async def _rest(response: ClientResponse) -> bytes:
 def _proxy_for(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
+    if is_loopback(url):
+        # No proxy elsewhere can reach this machine's servers, and it must not see their keys.
+        return None
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -259,11 +281,4 @@ def _late(call: Call, what: str) -> CallFailed:
 def _cut(call: Call, error: Exception) -> CallFailed:
     return CallFailed(
         Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({said_of(error)})"
-    )
-
-
-def _unreachable(call: Call, error: Exception) -> CallFailed:
-    host = urlsplit(call.url).netloc.rpartition("@")[2]
-    return CallFailed(
-        Failure.CONNECTION, f"{call.who} cannot be reached at {host} ({call.hide(said_of(error))})"
     )

@@ -187,7 +187,7 @@ class _Drive:
         purse = self._purse()
         async with AsyncExitStack() as exits:
             if pool is None:
-                pool = ModelPool(self._settings.base_url)
+                pool = ModelPool.of(self._settings)
                 exits.push_async_callback(pool.close)
             if examiner is None and self._task.assignments:
                 from autoreason.run.examination import OnCall

@@ -25,10 +25,11 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():
+        # All are opened before the first is asked: a key may be missing, or not meant for its server.
+        pool.lend(address)
+    for address in settings.models.all():
         checked = await pool.check(address)
-        if checked.reachable is False:
-            raise InvalidInput(f"{checked.problem}; see that it is up and the address is right")
-        if checked.key_accepted is False or checked.model_known is False:
+        if False in (checked.reachable, checked.key_accepted, checked.model_known):
             raise InvalidInput(checked.problem)
         room = pool.window(address)
         if room is not None and needed > room:

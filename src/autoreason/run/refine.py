@@ -90,8 +90,10 @@ async def refine_async(
     code = kind_of(chosen).over_programs
     prompt_set = load(Path(prompts) if prompts else None, small=small, code=code)
     async with AsyncExitStack() as exits:
+        if pool is not None and (chosen.base_url or chosen.allow_http):
+            raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
         if pool is None:
-            pool = ModelPool(chosen.base_url)
+            pool = ModelPool.of(chosen)
             exits.push_async_callback(pool.close)
         pool.add(cast.objects)
         await check(task, chosen, pool, prompt_set)

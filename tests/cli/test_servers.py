@@ -1,0 +1,204 @@
+"""A key goes to its own provider's server, or to the one the user named for it, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from tests.cli.conftest import BRIEF, Shell
+from tests.cli.server import Server, serving
+
+KEYS = {"OPENAI_API_KEY": "sk-oai", "ANTHROPIC_API_KEY": "sk-ant", "TEST_API_KEY": "sk-test"}
+MIXED = ("-m", "test/slow", "--judge-model", "openai/slow", "--judge-model", "anthropic/claude")
+FAR = "http://far.example/v1"
+
+
+@pytest.fixture
+def open_server(server: Server) -> Server:
+    """One that answers at once."""
+    server.gate.set()
+    return server
+
+
+@pytest.fixture
+def second() -> Iterator[Server]:
+    """Another provider's server."""
+    with serving() as server:
+        server.gate.set()
+        yield server
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", BRIEF, *MIXED),
+        ("compare", BRIEF, *MIXED),
+        ("judge", BRIEF, "a.md", "b.md", *MIXED),
+        ("solve", "p.json", *MIXED),
+        ("models", "--check", "test/slow", "openai/slow"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_one_base_url_is_not_for_several_providers(
+    shell: Shell, open_server: Server, command: tuple[str, ...]
+) -> None:
+    problem = {"id": "p", "statement": "Add.", "public_tests": [{"input": "1", "output": "1"}]}
+    for name, text in (("a.md", "One."), ("b.md", "Two."), ("p.json", json.dumps(problem))):
+        (shell.home / name).write_text(text)
+    done = shell(*command, "--base-url", open_server.url, **KEYS)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert "does not say whose server it is" in said
+    assert said.endswith(("write --base-url test=URL", "write --base-url openai=URL"))
+    assert open_server.visits == 0
+    assert not shell.journal.exists()
+
+
+def test_each_provider_is_asked_at_the_server_named_for_it(
+    shell: Shell, open_server: Server, second: Server
+) -> None:
+    named = ("--base-url", f"test={open_server.url}", "--base-url", f"openai={second.url}")
+    models = ("-m", "test/slow", "--judge-model", "openai/slow")
+    done = shell("run", BRIEF, *models, *named, "--passes", "1", "-q", **KEYS)
+    assert done.returncode == 0
+    assert open_server.asked > 0
+    assert second.asked > 0
+    assert (open_server.keys, second.keys) == ({"sk-test"}, {"sk-oai"})
+
+
+def test_providers_without_a_server_do_not_count(shell: Shell, open_server: Server) -> None:
+    models = ("-m", "echo/echo", "--judge-model", "test/slow")
+    done = shell("run", BRIEF, *models, "--base-url", open_server.url, "--passes", "1", "-q")
+    assert done.returncode == 0
+    assert open_server.asked > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("opnai=http://127.0.0.1:9/v1",), "is given for opnai, which no model here uses"),
+        (("http://127.0.0.1:9", "test=http://127.0.0.1:9"), "write provider=http://127.0.0.1:9"),
+        (("test=http://127.0.0.1:9", "test=http://127.0.0.1:8"), "test is given twice"),
+        (("",), "it is empty"),
+    ],
+)
+def test_a_base_url_that_leaves_doubt_is_refused(
+    shell: Shell, given: tuple[str, ...], said: str
+) -> None:
+    urls = [word for url in given for word in ("--base-url", url)]
+    done = shell("run", BRIEF, "-m", "test/slow", *urls)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("command", [("run", BRIEF, "-m"), ("certify",), ("models", "--check")])
+def test_a_key_is_not_sent_unencrypted_to_another_machine_unless_allowed(
+    shell: Shell, open_server: Server, command: tuple[str, ...]
+) -> None:
+    far = (*command, "test/slow", "--base-url", FAR)
+    # Whatever leaves this machine goes through the proxy, which is ours.
+    around = {"http_proxy": open_server.url, **KEYS}
+    done = shell(*far, **around)
+    assert done.returncode == (1 if command[0] == "models" else 2)
+    said = done.stdout + done.stderr
+    assert f"the key for test would go unencrypted to {FAR}" in said
+    assert "--allow-http" in said
+    assert open_server.visits == 0
+    if command[0] == "models":
+        assert shell(*far, "--allow-http", **around).returncode == 0
+        assert open_server.keys == {"sk-test"}
+
+
+def test_without_a_key_plain_http_is_nobodys_secret(shell: Shell, open_server: Server) -> None:
+    done = shell("models", "--check", "test/slow", "--base-url", FAR, http_proxy=open_server.url)
+    assert done.returncode == 0
+    assert open_server.visits == 1
+
+
+def test_the_environment_may_name_a_server_but_not_an_exposed_one(
+    shell: Shell, open_server: Server
+) -> None:
+    check = ("models", "--check", "openai/slow")
+    assert shell(*check, OPENAI_BASE_URL=open_server.url, **KEYS).returncode == 0
+    assert open_server.keys == {"sk-oai"}
+    done = shell(*check, OPENAI_BASE_URL=FAR, http_proxy=open_server.url, **KEYS)
+    assert done.returncode == 1
+    assert "unencrypted" in done.stdout
+    assert open_server.visits == 1
+
+
+def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    shell: Shell, open_server: Server, second: Server
+) -> None:
+    check = ("models", "--check", "test/slow", "--base-url", open_server.url)
+    assert shell(*check, http_proxy=second.url, **KEYS).returncode == 0
+    assert (open_server.keys, second.visits) == ({"sk-test"}, 0)
+
+
+def paused(shell: Shell, server: Server, *more: str) -> None:
+    """A run that waits to be resumed."""
+    address = ("-m", "test/slow", "--base-url", server.url, *more)
+    done = shell("run", BRIEF, *address, "--passes", "1", "-q", "--max-calls", "2", **KEYS)
+    assert done.returncode == 3
+
+
+def test_a_run_goes_on_at_the_server_it_was_begun_at(shell: Shell, open_server: Server) -> None:
+    paused(shell, open_server)
+    before = open_server.asked
+    assert shell("resume", "--max-calls", "99", "-q", **KEYS).returncode == 0
+    assert open_server.asked > before
+
+
+def test_a_record_that_does_not_say_whose_server_it_is_can_be_resumed(
+    shell: Shell, open_server: Server
+) -> None:
+    paused(shell, open_server)
+    url = open_server.url
+    with sqlite3.connect(shell.journal) as base:
+        pairs = (f'{{"test":"{url}"}}', f'"{url}"')
+        changed = base.execute("UPDATE events SET payload = replace(payload, ?, ?)", pairs)
+        assert changed.rowcount > 0
+        (left,) = base.execute("SELECT count(*) FROM events WHERE payload LIKE '%{\"test\"%'")
+    assert left == (0,)
+    base.close()
+    assert shell("resume", "--max-calls", "99", "-q", **KEYS).returncode == 0
+    assert open_server.keys == {"sk-test"}
+
+
+@pytest.mark.parametrize("how", [("resume", "--max-calls", "9"), ("fork", "@1", "--pass", "0")])
+def test_a_server_is_not_handed_on_to_another_provider(
+    shell: Shell, open_server: Server, second: Server, how: tuple[str, ...]
+) -> None:
+    paused(shell, open_server)
+    visits = open_server.visits
+    here = {**KEYS, "OPENAI_BASE_URL": second.url}
+    done = shell(*how, "-m", "openai/slow", "-q", "--passes", "1", **here)
+    assert done.returncode in (0, 3)
+    assert (second.keys, open_server.visits) == ({"sk-oai"}, visits)
+
+
+def test_a_dry_run_says_whose_server_it_is(shell: Shell) -> None:
+    done = shell("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9", "--dry-run")
+    assert "base_url test=http://127.0.0.1:9" in done.stdout
+
+
+def test_a_server_that_points_elsewhere_is_refused_with_the_address(
+    shell: Shell, open_server: Server, second: Server
+) -> None:
+    open_server.moved_to = f"{second.url}/models"
+    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", open_server.url, **KEYS)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert f"test answered 308 and points to {second.url}/models; keys do not follow" in said
+    assert (second.visits, shell.journal.exists()) == (0, False)
+
+
+def test_a_dry_run_says_that_a_key_has_no_server_of_its_own(
+    shell: Shell, open_server: Server
+) -> None:
+    done = shell("run", BRIEF, *MIXED, "--base-url", open_server.url, "--dry-run", **KEYS)
+    assert done.returncode == 0
+    assert "a real run would be refused: --base-url does not say whose" in done.stderr
+    assert open_server.visits == 0
