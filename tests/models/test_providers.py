@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.models.prices import snapshot
+from autoreason.models.prices import SAME_PRICES, snapshot
 from autoreason.models.providers import PROVIDERS, custom
 from autoreason.models.quirks import Quirks
 
@@ -173,7 +173,11 @@ def test_the_page_on_models_has_the_same_table() -> None:
             each.name,
             each.base_url,
             " or ".join(f"`{name}`" for name in each.key_variables),
-            "free" if each.local else "known" if each.name in priced else "unknown",
+            "free"
+            if each.local
+            else "known"
+            if SAME_PRICES.get(each.name, each.name) in priced
+            else "unknown",
         )
         for each in PROVIDERS.values()
     ]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autoreason.exchange import Usage
 
 _FREE = frozenset({"local", "echo", "scripted", "ollama", "vllm", "lmstudio", "llamacpp"})
-_SAME_PRICES = {"openai-responses": "openai"}
+SAME_PRICES = {"openai-responses": "openai"}
 _MILLION = Decimal(1_000_000)
 
 
@@ -130,7 +130,7 @@ def _rows(provider: str) -> tuple[_Row, ...]:
 @lru_cache(maxsize=1024)
 def _row(address: str) -> _Row | None:
     provider, _, model = address.lower().partition("/")
-    rows = _rows(_SAME_PRICES.get(provider, provider))
+    rows = _rows(SAME_PRICES.get(provider, provider))
     return next((row for row in rows if row.matches(model)), None)
 
 
