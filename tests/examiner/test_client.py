@@ -13,8 +13,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.closing import closed_after
 from tests.examiner.made_up import ADDING, SECRET, adding, doubling
 
+import autoreason.examiner.client
 from autoreason.assignment import CodeVerdict, Examination
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.examiner.client import ExaminerClient
@@ -182,6 +184,47 @@ async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> 
         with pytest.raises(ProviderFailed, match="died twice"):
             await waiting
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
+
+
+async def test_one_that_cannot_be_started_again_fails_whoever_waits(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(source) as client:
+        waiting = asyncio.create_task(client.examine(asked(SLOW)))
+        await asyncio.sleep(0)
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        os.kill(process_of(client), signal.SIGKILL)
+        with pytest.raises(ProviderFailed, match=r"cannot be started again: .*/nowhere/python"):
+            await waiting
+    with pytest.raises(ProviderFailed, match=r"cannot be started .*autoreason doctor"):
+        await ExaminerClient.open(source)
+
+
+async def test_one_that_stopped_reading_is_ended_all_the_same(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autoreason.examiner.client, "_PATIENCE", 0.1)
+    async with opened(source) as client:
+        pid = process_of(client)
+        os.kill(pid, signal.SIGSTOP)
+        waiting = asyncio.create_task(client.examine(asked("#" * (4 << 20))))
+        await asyncio.sleep(0)
+    with pytest.raises(ProviderFailed, match="closed"):
+        await waiting
+    assert not alive(pid)
+
+
+def test_a_loop_that_is_closed_while_it_starts_ends_with_its_process(source: Path) -> None:
+    listed = Path("/proc/thread-self/children")
+    before = listed.read_text()
+
+    async def examine() -> None:
+        async with opened(source) as client:
+            await client.examine(asked())
+
+    for turns in range(1, 7):
+        closed_after(turns, examine)
+        assert listed.read_text() == before
 
 
 async def test_closing_leaves_no_process_behind(source: Path) -> None:
