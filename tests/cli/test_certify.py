@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tests.certify.judges import stored
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 from autoreason.certify.properties import LEAST, PROPERTIES, Verdict
 from autoreason.certify.store import keep
@@ -39,7 +40,7 @@ def recorded(shell: Shell) -> int:
 
 def eventually(holds: Callable[[], bool]) -> None:
     """Wait for something that comes about in another process."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < until, "it never came about"
         time.sleep(0.05)
@@ -141,10 +142,10 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     running = shell.start("certify", "test/slow", "--base-url", server.url, "-q")
     eventually(lambda: server.asked >= 40 and recorded(shell) == 39)
     running.kill()
-    running.wait(30)
+    running.wait(PATIENCE)
     server.gate.set()
     # What was on its way when it was killed still arrives.
-    time.sleep(0.5)
+    server.settle()
     asked = server.asked
     assert recorded(shell) == 39
     assert certificates(shell) == []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 
 def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
@@ -56,7 +57,7 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
     while not server.asked:
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=20)
+    _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert "autoreason resume" in said
 
@@ -366,7 +367,7 @@ def test_streams_that_cannot_be_used(
         text=True,
         env=shell.environment,
         cwd=shell.home,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == status
@@ -380,7 +381,7 @@ def test_a_full_standard_output_is_one_clear_sentence(
 ) -> None:
     with Path("/dev/full").open("w") as full:
         process = shell.start(*arguments, stdout=full, stderr=subprocess.PIPE)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert said == "autoreason: cannot write to standard output: No space left on device\n"
 
