@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from tests.closing import closed_after
 from tests.examiner.made_up import ADDING, SECRET, adding, doubling
+from tests.patience import PATIENCE
 
 import autoreason.examiner.client
 from autoreason.assignment import CodeVerdict, Examination
@@ -85,7 +86,7 @@ def children(pid: int) -> set[int]:
 
 async def until(happened: Callable[[], bool]) -> bool:
     """Whether something happens within some seconds."""
-    for _ in range(400):
+    for _ in range(int(PATIENCE / 0.05)):
         if happened():
             return True
         await asyncio.sleep(0.05)
@@ -175,7 +176,7 @@ async def test_where_its_process_dies_what_was_in_flight_is_asked_again(source: 
 
 async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> None:
     async with opened(source) as client:
-        waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(2)")))
+        waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(60)")))
         for _ in range(2):
             await asyncio.sleep(0.1)
             listening = client._listening
@@ -230,9 +231,8 @@ def test_a_loop_that_is_closed_while_it_starts_ends_with_its_process(source: Pat
 async def test_closing_leaves_no_process_behind(source: Path) -> None:
     async with opened(source) as client:
         waiting = asyncio.create_task(client.examine(asked(SLOW)))
-        await asyncio.sleep(0.4)
+        assert await until(lambda: len(children(process_of(client))) > 1)
         processes = children(process_of(client))
-        assert len(processes) > 1
     with pytest.raises(ProviderFailed):
         await waiting
     assert await gone(processes)

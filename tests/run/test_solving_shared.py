@@ -271,19 +271,20 @@ async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
 
 
 @pytest.mark.timeout(400)
-async def test_three_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: Path) -> None:
+async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: Path) -> None:
     try:
         pull()
     except InvalidInput as error:
         pytest.skip(f"the embedded model cannot be fetched here: {error}")
     path = tmp_path / "easy.jsonl"
-    path.write_text("\n".join(map(json.dumps, EASY)), "utf-8")
+    easy = EASY[:2]
+    path.write_text("\n".join(map(json.dumps, easy)), "utf-8")
     try:
         client = await ExaminerClient.open(path)
     except InvalidInput as error:
         pytest.skip(f"programs cannot be run here: {error}")
-    terms = solving_terms(client.digest, "tournament", calls=2)
-    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, output_limit=96)
+    terms = solving_terms(client.digest, "tournament", calls=1)
+    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, output_limit=48)
     pool = ModelPool()
     result = await start(
         solving_task(client.assignments), chosen, journal=journal, pool=pool, examiner=client
@@ -291,8 +292,8 @@ async def test_three_easy_problems_on_the_embedded_model(journal: Journal, tmp_p
     await pool.close()
     await client.close()
     assert result.status == "done"
-    assert [unit.problem for unit in result.story.solved] == [each["id"] for each in EASY]
-    assert all(1 <= unit.spent.calls <= 2 for unit in result.story.solved)
+    assert [unit.problem for unit in result.story.solved] == [each["id"] for each in easy]
+    assert all(unit.spent.calls == 1 for unit in result.story.solved)
     assert (await replay(result.run, journal=journal)).same
 
 
