@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
 
@@ -252,20 +253,19 @@ WRONG: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    shell: Shell, arguments: tuple[str, ...]
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    (shell.home / "empty.md").write_text(" \n")
-    (shell.home / "binary.md").write_bytes(b"\x00\x01\xff")
-    (shell.home / "front.md").write_text("---\nmax_words: [\n---\nx\n")
-    (shell.home / "prompts").mkdir()
-    (shell.home / "prompts" / "critic.md").write_text("{{ nonsense }}")
-    before = contents(shell.home)
-    done = shell(*arguments)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("autoreason: ")
-    assert done.stderr.count("\n") == 1
-    assert contents(shell.home) == before
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
+    inside.write("empty.md", " \n")
+    (inside.folder / "binary.md").write_bytes(b"\x00\x01\xff")
+    inside.write("front.md", "---\nmax_words: [\n---\nx\n")
+    (inside.folder / "prompts").mkdir()
+    inside.write("prompts/critic.md", "{{ nonsense }}")
+    before = contents(inside.folder)
+    done = inside(*arguments)
+    assert done.status == 2, done.err
+    assert done.sentence
+    assert contents(inside.folder) == before
 
 
 def contents(folder: Path) -> set[Path]:
