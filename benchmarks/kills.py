@@ -87,7 +87,7 @@ def killed_until_done(work: Callable[[], object], chance: random.Random) -> tupl
     longest, kills = 0.12, 0
     while (code := _attempt(work, chance.uniform(0.0, longest))) is None:
         # On a busy machine it may need longer to begin than it is let live: every time a little more.
-        longest *= 1.05
+        longest *= 1.1
         kills += 1
     return code, kills
 
