@@ -8,7 +8,9 @@ import random
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autoreason.events import LIFECYCLE, AnyEvent
@@ -73,23 +75,30 @@ def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> Killing:
             runs += 1
             path = Path(folder, f"{runs}.db")
             expected = _story(_hold(Path(folder, f"{runs}-unbroken.db"), runs, passes))
-            while True:
-                code, killed = _attempt(path, runs, passes, chance.uniform(0.0, 0.12))
-                done += killed
-                if not killed:
-                    break
+            code, killed = killed_until_done(partial(_hold, path, runs, passes), chance)
+            done += killed
             asked_twice += code == _ASKED_TWICE
             different += code != 0 or _story(path) != expected
     return Killing(done, runs, different, asked_twice, time.monotonic() - started)
 
 
-def _attempt(path: Path, seed: int, passes: int, patience: float) -> tuple[int, bool]:
-    """Let a child go on with a run and kill it when patience ends; its exit code, and whether it was killed."""
+def killed_until_done(work: Callable[[], object], chance: random.Random) -> tuple[int, int]:
+    """Let a child work and kill it, again and again, until it ends by itself: its exit code, and how often that was."""
+    longest, kills = 0.12, 0
+    while (code := _attempt(work, chance.uniform(0.0, longest))) is None:
+        # On a busy machine it may need longer to begin than it is let live: every time a little more.
+        longest *= 1.1
+        kills += 1
+    return code, kills
+
+
+def _attempt(work: Callable[[], object], patience: float) -> int | None:
+    """Let a child work and kill it when patience ends; its exit code, None where it was killed."""
     child = os.fork()
     if child == 0:
         code = _ENDED_OTHERWISE
         try:
-            _hold(path, seed, passes)
+            work()
             code = 0
         finally:
             os._exit(code)
@@ -97,12 +106,11 @@ def _attempt(path: Path, seed: int, passes: int, patience: float) -> tuple[int, 
     while time.monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status), False
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.001)
     os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return code, code == -signal.SIGKILL
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return None if code == -signal.SIGKILL else code
 
 
 def _hold(path: Path, seed: int, passes: int) -> Path:

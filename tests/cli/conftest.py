@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.cli.inside import Inside
 from tests.cli.server import Server, serving
+from tests.patience import PATIENCE
 
 BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--passes", "2", "--seed", "7")
@@ -53,7 +54,7 @@ class Shell:
             encoding="utf-8",
             env=self.environment | environment,
             cwd=self.home,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any
+from urllib.request import urlopen
 
 from autoreason.exchange import Message, Request, Schema
 from autoreason.models.doubles import EchoModel
@@ -45,6 +47,13 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller that was killed is nothing to report."""
+
+    def settle(self) -> None:
+        """Wait until all that was sent so far has been dealt with; connections are taken in their order."""
+        with urlopen(f"{self.url}/models") as reply:
+            reply.read()
+        while any("process_request_thread" in thread.name for thread in threading.enumerate()):
+            time.sleep(0.01)
 
     @property
     def url(self) -> str:
@@ -86,7 +95,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send(429, {"error": {"message": "slow down"}}, {"retry-after": "60"})
             return
         if number >= self.server.held_from:
-            self.server.gate.wait(60)
+            self.server.gate.wait()
         text = answer(body) if self.server.judges_vote or not judged(body) else "All of them."
         usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         if body.get("stream"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 from tests.certify.judges import stored
 from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 from autoreason.certify.properties import LEAST, PROPERTIES, Verdict
 from autoreason.certify.store import keep
@@ -24,9 +25,9 @@ ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 144
 
 
-def certificates(shell: Shell) -> list[Path]:
+def certificates(home: Path) -> list[Path]:
     """The files that are kept."""
-    return sorted((shell.home / "data" / "autoreason" / "certificates").glob("*"))
+    return sorted((home / "data" / "autoreason" / "certificates").glob("*"))
 
 
 def recorded(shell: Shell) -> int:
@@ -39,75 +40,75 @@ def recorded(shell: Shell) -> int:
 
 def eventually(holds: Callable[[], bool]) -> None:
     """Wait for something that comes about in another process."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < until, "it never came about"
         time.sleep(0.05)
 
 
-def test_a_certificate_is_printed_and_kept(shell: Shell) -> None:
-    done = shell(*ECHO)
-    assert done.returncode == 0
+def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
+    done = inside(*ECHO)
+    assert done.status == 0
     for each in PROPERTIES:
-        assert f"| {each.name} " in done.stdout
-    assert "The judge failed planted defects" in done.stdout
-    assert "defect recipe: judge 1:" in done.stderr
-    assert [path.name for path in certificates(shell)] == ["echo%2Fecho.json"]
-    shown = shell("certify", "echo/echo", "--show").stdout
-    assert shown.partition("\n\nMade")[0] == done.stdout.partition("\n\nThe judge failed")[0]
+        assert f"| {each.name} " in done.out
+    assert "The judge failed planted defects" in done.out
+    assert "defect recipe: judge 1:" in done.err
+    assert [path.name for path in certificates(inside.folder)] == ["echo%2Fecho.json"]
+    shown = inside("certify", "echo/echo", "--show").out
+    assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nThe judge failed")[0]
 
 
-def test_a_certificate_for_programs(shell: Shell) -> None:
-    done = shell(*ECHO, "--json", "-q")
-    told = json.loads(done.stdout)
+def test_a_certificate_for_programs(inside: Inside) -> None:
+    done = inside(*ECHO, "--json", "-q")
+    told = done.json
     assert (told["status"], told["verdict"], told["calls"]) == ("done", "fail", QUESTIONS)
     names = [finding["name"] for finding in told["certificate"]["findings"]]
     assert names == [each.name for each in PROPERTIES]
-    (listed,) = json.loads(shell("certify", "--json").stdout)
+    (listed,) = inside("certify", "--json").json
     assert listed["run"] == told["run"]
     assert listed["certificate"] == told["certificate"]
-    assert json.loads(shell("certify", "echo/echo", "--show", "--json").stdout) == listed
+    assert inside("certify", "echo/echo", "--show", "--json").json == listed
 
 
-def test_certificates_are_listed(shell: Shell) -> None:
-    nothing = shell("certify")
-    assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert "autoreason certify MODEL" in nothing.stderr
-    shell(*ECHO, "-q")
-    heading, row = shell("certify").stdout.splitlines()
+def test_certificates_are_listed(inside: Inside) -> None:
+    nothing = inside("certify")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert "autoreason certify MODEL" in nothing.err
+    inside(*ECHO, "-q")
+    heading, row = inside("certify").out.splitlines()
     assert heading.split() == ["judge", "verdict", "when", "run", "failed"]
     assert row.startswith("echo/echo  fail")
     assert "planted defects" in row
 
 
-def test_a_certification_is_a_run_like_any_other(shell: Shell) -> None:
-    assert shell(*ECHO, "-q").returncode == 0
-    assert "certify: Certify the judge echo/echo" in shell("runs").stdout
-    assert "Defect recipe" in shell("show").stdout
-    assert shell("show", "--text").stdout.startswith("# Certificate of the judge echo/echo")
-    assert shell("replay", "last").returncode == 0
+def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
+    assert inside(*ECHO, "-q").status == 0
+    assert "certify: Certify the judge echo/echo" in inside("runs").out
+    assert "Defect recipe" in inside("show").out
+    assert inside("show", "--text").out.startswith("# Certificate of the judge echo/echo")
+    assert inside("replay", "last").status == 0
 
 
-def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(shell: Shell) -> None:
+def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
     keep(stored("echo/echo"))
-    done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+    done = inside("run", BRIEF, *FAST, "-q", "--max-calls", "4")
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
         "see `autoreason certify echo/echo --show`"
     )
-    assert done.stderr.splitlines()[0] == line
-    assert shell("resume", "--max-calls", "500", "-q").stderr.splitlines() == [line]
+    assert done.err.splitlines()[0] == line
+    assert inside("resume", "--max-calls", "500", "-q").err.splitlines() == [line]
     for name in ("one.md", "two.md"):
-        (shell.home / name).write_text(f"A text in {name}.\n")
-    judged = shell("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
-    assert (judged.returncode, judged.stderr.splitlines()) == (0, [line])
+        (inside.folder / name).write_text(f"A text in {name}.\n")
+    judged = inside("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
+    assert (judged.status, judged.err.splitlines()) == (0, [line])
 
 
-def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(shell: Shell) -> None:
+def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
     keep(stored("echo/echo"))
-    alone = shell("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
-    assert (alone.returncode, alone.stderr) == (0, "")
-    assert shell(*ECHO, "-q").stderr == ""
+    alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
+    assert (alone.status, alone.err) == (0, "")
+    assert inside(*ECHO, "-q").err == ""
 
 
 @pytest.mark.parametrize("verdict", ["pass", "unknown"])
@@ -141,44 +142,44 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     running = shell.start("certify", "test/slow", "--base-url", server.url, "-q")
     eventually(lambda: server.asked >= 40 and recorded(shell) == 39)
     running.kill()
-    running.wait(30)
+    running.wait(PATIENCE)
     server.gate.set()
     # What was on its way when it was killed still arrives.
-    time.sleep(0.5)
+    server.settle()
     asked = server.asked
     assert recorded(shell) == 39
-    assert certificates(shell) == []
+    assert certificates(shell.home) == []
     done = shell("resume", "-q")
     assert done.returncode == 0
     assert "# Certificate of the judge test/slow" in done.stdout
     assert server.asked - asked == QUESTIONS - 39
-    assert len(certificates(shell)) == 1
+    assert len(certificates(shell.home)) == 1
     assert shell("certify", "test/slow", "--show").returncode == 2
     assert shell("certify", "test/slow", "--base-url", server.url, "--show").returncode == 0
 
 
-def test_a_spent_budget_pauses_it_without_a_certificate(shell: Shell) -> None:
-    done = shell(*ECHO, "-q", "--max-calls", "30")
-    assert done.returncode == 3
-    assert "autoreason resume" in done.stderr
-    assert certificates(shell) == []
-    more = shell("resume", "--max-calls", "500", "-q")
-    assert more.returncode == 0
-    assert len(certificates(shell)) == 1
+def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
+    done = inside(*ECHO, "-q", "--max-calls", "30")
+    assert done.status == 3
+    assert "autoreason resume" in done.err
+    assert certificates(inside.folder) == []
+    more = inside("resume", "--max-calls", "500", "-q")
+    assert more.status == 0
+    assert len(certificates(inside.folder)) == 1
 
 
-def test_another_judge_cannot_finish_what_one_began(shell: Shell) -> None:
-    shell(*ECHO, "-q", "--max-calls", "30")
-    done = shell("resume", "-m", "local/smollm2")
-    assert done.returncode == 2
-    assert "this run certifies echo/echo" in done.stderr
+def test_another_judge_cannot_finish_what_one_began(inside: Inside) -> None:
+    inside(*ECHO, "-q", "--max-calls", "30")
+    done = inside("resume", "-m", "local/smollm2")
+    assert done.status == 2
+    assert "this run certifies echo/echo" in done.err
 
 
-def test_a_dry_run_counts_the_questions_and_asks_none(shell: Shell) -> None:
-    told = json.loads(shell(*ECHO, "--repeats", "2", "--dry-run", "--json").stdout)
+def test_a_dry_run_counts_the_questions_and_asks_none(inside: Inside) -> None:
+    told = inside(*ECHO, "--repeats", "2", "--dry-run", "--json").json
     assert told["estimate"]["calls"] == {"low": 288, "likely": 288, "high": 1152}
     assert told["request"]["role"] == "judge"
-    assert not shell.journal.exists()
+    assert not inside.journal_exists
 
 
 WRONG: dict[str, tuple[str, ...]] = {
@@ -192,14 +193,14 @@ WRONG: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("arguments", WRONG.values(), ids=list(WRONG))
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    shell: Shell, arguments: tuple[str, ...]
+    inside: Inside, arguments: tuple[str, ...]
 ) -> None:
-    done = shell("certify", *arguments, "-q")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("autoreason: ")
-    assert done.stderr.count("\n") == 1
-    assert not shell.journal.exists()
+    done = inside("certify", *arguments, "-q")
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.startswith("autoreason: ")
+    assert done.err.count("\n") == 1
+    assert not inside.journal_exists
 
 
 def test_help_states_every_rule_as_it_is() -> None:
@@ -212,18 +213,18 @@ def test_help_states_every_rule_as_it_is() -> None:
     assert f"fewer than {LEAST} of the 24 pairs" in said
 
 
-def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(shell: Shell) -> None:
-    folder = shell.home / "data" / "autoreason"
+def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Inside) -> None:
+    folder = inside.folder / "data" / "autoreason"
     folder.mkdir(parents=True)
     (folder / "certificates").write_text("in the way")
-    done = shell(*ECHO, "-q")
-    assert done.returncode == 0
-    assert "# Certificate of the judge echo/echo" in done.stdout
-    assert "cannot be kept" in done.stderr
-    assert "autoreason show" in done.stderr
+    done = inside(*ECHO, "-q")
+    assert done.status == 0
+    assert "# Certificate of the judge echo/echo" in done.out
+    assert "cannot be kept" in done.err
+    assert "autoreason show" in done.err
 
 
-def test_a_dry_run_speaks_of_no_passes(shell: Shell) -> None:
-    said = shell(*ECHO, "--dry-run").stdout
+def test_a_dry_run_speaks_of_no_passes(inside: Inside) -> None:
+    said = inside(*ECHO, "--dry-run").out
     assert "144 to 576" in said
     assert "survives" not in said

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.patience import PATIENCE
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
@@ -200,7 +201,7 @@ def test_guidance_that_is_not_text_is_refused(paused: Shell) -> None:
         input=b"\xff",
         capture_output=True,
         env=paused.environment,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2

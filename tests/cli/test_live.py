@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 
 from tests.cli import made_up
 
@@ -109,10 +109,10 @@ def test_streamed_text_only_counts() -> None:
     live = in_pass_three()
     live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
     arrived = [TextArrived("pass/3/synthesizer/try/0", "some words ") for _ in range(400)]
-    before = perf_counter()
+    before = process_time()
     for signal in arrived:
         live.hear(signal)
-    assert perf_counter() - before < 0.05
+    assert process_time() - before < 0.05
     call = live.calls["pass/3/synthesizer/try/0"]
     assert call.tokens == 1100
     assert len(call.tail) <= 240

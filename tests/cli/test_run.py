@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 
 def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
@@ -56,7 +58,7 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
     while not server.asked:
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=20)
+    _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert "autoreason resume" in said
 
@@ -251,20 +253,19 @@ WRONG: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    shell: Shell, arguments: tuple[str, ...]
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    (shell.home / "empty.md").write_text(" \n")
-    (shell.home / "binary.md").write_bytes(b"\x00\x01\xff")
-    (shell.home / "front.md").write_text("---\nmax_words: [\n---\nx\n")
-    (shell.home / "prompts").mkdir()
-    (shell.home / "prompts" / "critic.md").write_text("{{ nonsense }}")
-    before = contents(shell.home)
-    done = shell(*arguments)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("autoreason: ")
-    assert done.stderr.count("\n") == 1
-    assert contents(shell.home) == before
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
+    inside.write("empty.md", " \n")
+    (inside.folder / "binary.md").write_bytes(b"\x00\x01\xff")
+    inside.write("front.md", "---\nmax_words: [\n---\nx\n")
+    (inside.folder / "prompts").mkdir()
+    inside.write("prompts/critic.md", "{{ nonsense }}")
+    before = contents(inside.folder)
+    done = inside(*arguments)
+    assert done.status == 2, done.err
+    assert done.sentence
+    assert contents(inside.folder) == before
 
 
 def contents(folder: Path) -> set[Path]:
@@ -366,7 +367,7 @@ def test_streams_that_cannot_be_used(
         text=True,
         env=shell.environment,
         cwd=shell.home,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == status
@@ -380,7 +381,7 @@ def test_a_full_standard_output_is_one_clear_sentence(
 ) -> None:
     with Path("/dev/full").open("w") as full:
         process = shell.start(*arguments, stdout=full, stderr=subprocess.PIPE)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert said == "autoreason: cannot write to standard output: No space left on device\n"
 

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 from autoreason.strategies.finding import RIVALS
 
@@ -152,14 +153,14 @@ def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
         first = watching.stderr.readline()
         server.gate.set()
         seen = first + watching.stderr.read()
-        assert watching.wait(60) == 0
+        assert watching.wait(PATIENCE) == 0
         assert watching.stdout is not None
         seen += watching.stdout.read()
         watching.stdout.close()
         watching.stderr.close()
-        assert running.wait(60) == 0
+        assert running.wait(PATIENCE) == 0
     finally:
         server.gate.set()
-        running.wait(60)
+        running.wait(PATIENCE)
     assert "draft: written" in seen
     assert "autoreason show" in seen

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
+from tests.patience import PATIENCE
 
 from autoreason.journal import Journal
 from autoreason.story import tell_all
@@ -64,7 +65,7 @@ class Terminal:
         """What it says."""
         return _ESCAPE.sub("", self.raw).replace("\r\n", "\n")
 
-    def wait_for(self, words: str, seconds: float = 20.0) -> None:
+    def wait_for(self, words: str, seconds: float = PATIENCE) -> None:
         """Wait until it says so."""
         until = time.monotonic() + seconds
         while words not in self.text:
@@ -72,10 +73,10 @@ class Terminal:
                 pytest.fail(f"never said {words!r}; said {self.text!r}")
             time.sleep(0.02)
 
-    def end(self, seconds: float = 20.0) -> int:
+    def end(self, seconds: float = PATIENCE) -> int:
         """Wait for its exit status."""
         status = self.process.wait(seconds)
-        self._reader.join(5)
+        self._reader.join(PATIENCE)
         return status
 
     def close(self) -> None:
@@ -83,7 +84,7 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self._reader.join(5)
+        self._reader.join(PATIENCE)
         os.close(self._file)
 
 
@@ -163,7 +164,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("already paid for")
         screen.process.send_signal(signal.SIGINT)
-        assert screen.end(5) == 130
+        assert screen.end() == 130
         assert "ended at once" in screen.text
         assert screen.raw.rfind("\x1b[?25h") > screen.raw.rfind("\x1b[?25l")
     server.gate.set()

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.closing import closed_after
 from tests.examiner.made_up import ADDING, SECRET, adding, doubling
+from tests.patience import PATIENCE
 
+import autoreason.examiner.client
 from autoreason.assignment import CodeVerdict, Examination
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.examiner.client import ExaminerClient
@@ -83,7 +86,7 @@ def children(pid: int) -> set[int]:
 
 async def until(happened: Callable[[], bool]) -> bool:
     """Whether something happens within some seconds."""
-    for _ in range(400):
+    for _ in range(int(PATIENCE / 0.05)):
         if happened():
             return True
         await asyncio.sleep(0.05)
@@ -173,7 +176,7 @@ async def test_where_its_process_dies_what_was_in_flight_is_asked_again(source: 
 
 async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> None:
     async with opened(source) as client:
-        waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(2)")))
+        waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(60)")))
         for _ in range(2):
             await asyncio.sleep(0.1)
             listening = client._listening
@@ -184,12 +187,52 @@ async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> 
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
 
 
+async def test_one_that_cannot_be_started_again_fails_whoever_waits(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(source) as client:
+        waiting = asyncio.create_task(client.examine(asked(SLOW)))
+        await asyncio.sleep(0)
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        os.kill(process_of(client), signal.SIGKILL)
+        with pytest.raises(ProviderFailed, match=r"cannot be started again: .*/nowhere/python"):
+            await waiting
+    with pytest.raises(ProviderFailed, match=r"cannot be started .*autoreason doctor"):
+        await ExaminerClient.open(source)
+
+
+async def test_one_that_stopped_reading_is_ended_all_the_same(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autoreason.examiner.client, "_PATIENCE", 0.1)
+    async with opened(source) as client:
+        pid = process_of(client)
+        os.kill(pid, signal.SIGSTOP)
+        waiting = asyncio.create_task(client.examine(asked("#" * (4 << 20))))
+        await asyncio.sleep(0)
+    with pytest.raises(ProviderFailed, match="closed"):
+        await waiting
+    assert not alive(pid)
+
+
+def test_a_loop_that_is_closed_while_it_starts_ends_with_its_process(source: Path) -> None:
+    listed = Path("/proc/thread-self/children")
+    before = listed.read_text()
+
+    async def examine() -> None:
+        async with opened(source) as client:
+            await client.examine(asked())
+
+    for turns in range(1, 7):
+        closed_after(turns, examine)
+        assert listed.read_text() == before
+
+
 async def test_closing_leaves_no_process_behind(source: Path) -> None:
     async with opened(source) as client:
         waiting = asyncio.create_task(client.examine(asked(SLOW)))
-        await asyncio.sleep(0.4)
+        assert await until(lambda: len(children(process_of(client))) > 1)
         processes = children(process_of(client))
-        assert len(processes) > 1
     with pytest.raises(ProviderFailed):
         await waiting
     assert await gone(processes)

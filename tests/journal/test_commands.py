@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.samples import a_process, a_reply, a_request
+from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
 from autoreason.journal import Journal
@@ -57,7 +58,7 @@ def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> N
     assert journal.commanded() == frozenset()
     with Journal.open(str(journal.path), create=False) as elsewhere:
         elsewhere.command(RUN, "stop")
-    deadline = time.monotonic() + 2.0
+    deadline = time.monotonic() + PATIENCE
     while journal.commanded() != {RUN} and time.monotonic() < deadline:
         time.sleep(0.02)
     assert journal.commanded() == {RUN}

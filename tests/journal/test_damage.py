@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.samples import a_process, a_reply, a_request
+from tests.patience import PATIENCE
 
 from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable
 from autoreason.events import GuidanceTaken
@@ -147,7 +148,7 @@ def test_a_lost_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> N
     os.kill(os.getpid(), 9)
     """
     process = a_process(code, path)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     path.unlink()
     beside = path.with_name("journal.db-wal")
     before = beside.read_bytes()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.samples import a_process
+from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
 from autoreason.journal import Journal
@@ -89,7 +90,7 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
     from autoreason.errors import RunHeld
     journal, inside, times = Journal.open(sys.argv[1], create=False), Path(sys.argv[2]), 0
     until = time.monotonic() + 0.5
-    while time.monotonic() < until:
+    while times < 4 or time.monotonic() < until:
         try:
             with journal.hold("r"):
                 inside.touch(exist_ok=False)
@@ -101,9 +102,9 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
     """
     inside = journal.path.with_name("inside")
     processes = [a_process(code, journal.path, inside) for _ in range(3)]
-    times = [int(process.communicate(timeout=30)[0]) for process in processes]
+    times = [int(process.communicate(timeout=PATIENCE)[0]) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
-    assert sum(times) > 10
+    assert min(times) >= 4
 
 
 def test_looking_for_the_holder_keeps_nobody_from_holding(locks: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.samples import a_process
+from tests.patience import PATIENCE
 
 from autoreason.errors import JournalUnusable
 from autoreason.journal import Journal, file
@@ -73,7 +74,7 @@ def test_several_who_make_a_journal_at_once_make_one(path: Path) -> None:
     """
     processes = [a_process(code, path, f"run-{n}") for n in range(4)]
     for process in processes:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
     with Journal.open(str(path), create=False) as journal:
         assert {run.id for run in journal.runs()} == {f"run-{n}" for n in range(4)}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.samples import a_process, a_reply, a_request
+from tests.patience import PATIENCE
 
 from autoreason.errors import JournalUnusable, UnknownRun
 from autoreason.events import PassStarted
@@ -80,7 +81,7 @@ def test_closing_writes_what_is_queued(path: Path) -> None:
 
 def test_what_nobody_awaits_is_soon_seen_by_others(journal: Journal) -> None:
     journal.asked(RUN, a_request())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not journal.in_flight(RUN):
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -207,7 +208,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
         """,
         path,
     )
-    said, _ = process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=PATIENCE)
     number, _, sentence = said.strip().partition(" ")
     assert process.returncode == 0
     assert f"the disk under {path} failed" in sentence or "no space is left" in sentence
@@ -266,7 +267,7 @@ with Journal.open(sys.argv[1], create=True) as journal:
 def test_two_processes_write_to_one_file(path: Path) -> None:
     processes = [a_process(WRITING, path, f"run-{n}", 25) for n in range(2)]
     for process in processes:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
     with Journal.open(str(path), create=False) as journal:
         assert [len(journal.replies(f"run-{n}")) for n in range(2)] == [200, 200]
@@ -277,7 +278,7 @@ async def test_opening_a_journal_again_takes_no_lock_from_the_first(journal: Jou
     Journal.open(str(journal.path), create=True).close()
     # Whoever believes to be the last to leave takes the write-ahead log away.
     process = a_process(WRITING, journal.path, "elsewhere", 1)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     await journal.record_reply(RUN, a_request(), a_reply())
     with Journal.open(str(journal.path), create=False) as reader:
         assert len(reader.replies("elsewhere")) == 8

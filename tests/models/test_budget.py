@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Spent, Usage
@@ -210,7 +211,7 @@ async def test_a_waiting_call_that_is_cancelled_holds_nobody_up() -> None:
     small = asyncio.ensure_future(purse.reserve(upper(10)))
     await asyncio.sleep(0)
     large.cancel()
-    await asyncio.wait_for(small, 1)
+    await asyncio.wait_for(small, PATIENCE)
 
 
 async def test_a_call_cancelled_as_it_is_granted_gives_everything_back() -> None:
@@ -221,7 +222,7 @@ async def test_a_call_cancelled_as_it_is_granted_gives_everything_back() -> None
     await asyncio.sleep(0)
     purse.release(first)
     second.cancel()
-    await asyncio.wait_for(third, 1)
+    await asyncio.wait_for(third, PATIENCE)
     assert second.cancelled()
 
 
@@ -323,9 +324,9 @@ async def test_no_interleaving_overshoots_a_limit_or_leaves_anybody_waiting(
 ) -> None:
     till = Till(budget)
     tasks = [asyncio.ensure_future(till.call(plan)) for plan in made]
-    done, waiting = await asyncio.wait(tasks, timeout=5)
+    done, waiting = await asyncio.wait(tasks, timeout=PATIENCE)
     assert not waiting
     for task in done:
         task.result()
     # Nothing stays set aside: all that is left can be had in one piece.
-    await asyncio.wait_for(till.purse.reserve(till.left), 1)
+    await asyncio.wait_for(till.purse.reserve(till.left), PATIENCE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Request
@@ -122,7 +123,7 @@ async def test_calls_in_back_off_are_woken_when_it_opens(guard: Guard, clock: Cl
     waiting = [asyncio.ensure_future(guard.wait(30, for_ever)) for _ in range(5)]
     await asyncio.sleep(0)
     open_up(guard, clock)
-    ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 1)
+    ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), PATIENCE)
     assert [type(end) for end in ended] == [ProviderFailed] * 5
 
 

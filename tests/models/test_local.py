@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
@@ -203,7 +204,8 @@ async def test_a_cancelled_call_makes_way_for_the_next(model: LocalModel) -> Non
 
     began = time.monotonic()
     await model.ask(request("Hello", max_tokens=1))
-    assert time.monotonic() - began < 10
+    # Twice 4000 tokens take longer than that on any machine.
+    assert time.monotonic() - began < PATIENCE
 
 
 async def test_two_of_the_same_file_share_one_in_memory(
@@ -288,18 +290,19 @@ def run(limit: int) -> subprocess.Popen[str]:
 @pytest.mark.usefixtures("weights")
 def test_it_prints_nothing_and_need_not_be_closed() -> None:
     with run(8) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (0, "begun\n", "")
 
 
 @pytest.mark.usefixtures("weights")
 def test_ctrl_c_ends_the_process_at_once() -> None:
+    started = time.monotonic()
     with run(4000) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 10
+        _, err = process.communicate(timeout=PATIENCE)
+    assert time.monotonic() - began < 10 * (began - started)
     assert process.returncode == -signal.SIGINT
     assert err.rstrip().endswith("KeyboardInterrupt")

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, provider
+from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request
@@ -88,7 +89,7 @@ def test_the_http_client_is_imported_early_where_a_model_needs_it(
     monkeypatch.setattr(opening, "import_module", imported.append)
     warm_up(("local/qwen", "echo/echo", "bedrock/claude"))
     warm_up(("local/qwen", "openai/gpt-5"))
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + PATIENCE
     while not imported and time.monotonic() < deadline:
         time.sleep(0.01)
     assert imported == ["aiohttp"]

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
@@ -204,7 +205,7 @@ async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
     with pytest.raises(CallFailed), guard.passage():
         raise CallFailed(Failure.CONNECTION, "no route to host")
     with pytest.raises(ProviderFailed):
-        await asyncio.wait_for(model.ask(REQUEST), 1)
+        await asyncio.wait_for(model.ask(REQUEST), PATIENCE)
     stuck.cancel()
     await asyncio.wait((stuck,))
     assert gate.inside == 0

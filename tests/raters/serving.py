@@ -12,6 +12,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.patience import PATIENCE
+
 
 class Reply(NamedTuple):
     """What came back."""
@@ -39,7 +41,7 @@ class Served:
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
         """One request, as it is given."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.raters.conftest import Study
 from tests.raters.serving import Caller, Served, serving, start
 
@@ -190,7 +191,7 @@ def test_ctrl_c_ends_it_and_says_what_is_next(study: Study) -> None:
     with serving(study.folder, "--port", free_port()) as served:
         Caller(served).sit("Anna")
         served.process.send_signal(signal.SIGINT)
-        _, said = served.process.communicate(timeout=20)
+        _, said = served.process.communicate(timeout=PATIENCE)
     assert served.process.returncode == 0
     assert "Anna sits down: 0 of 4 steps done" in said
     assert "1 person has rated, 0 finished; next: autoreason rate report" in said
@@ -199,7 +200,7 @@ def test_ctrl_c_ends_it_and_says_what_is_next(study: Study) -> None:
 def refusal(folder: Path, *options: str) -> str:
     """Why a server does not start."""
     process = start(folder, *options)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert said.startswith("autoreason: ")
     assert len(said.splitlines()) == 1

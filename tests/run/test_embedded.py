@@ -22,7 +22,13 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
         pytest.skip(f"the embedded model cannot be fetched here: {error}")
     task = Task(brief="Write one sentence about rain.", draft="Rain falls on the roof and sings.")
     chosen = settings(
-        "local/smollm2", passes=1, judges=2, more_judges=0, output_limit=240, playoff=0
+        "local/smollm2",
+        passes=1,
+        judges=2,
+        more_judges=0,
+        output_limit=160,
+        playoff=0,
+        confirmation=0,
     )
     pool = ModelPool()
     result = await start(task, chosen, journal=journal, pool=pool)

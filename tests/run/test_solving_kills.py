@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import signal
-import time
+from functools import partial
 from pathlib import Path
 
+from benchmarks.kills import killed_until_done
 from tests.code.stage import MadeUpExaminer
 from tests.run.leaving import told
 from tests.run.runs import go_on, hold, open_journal
@@ -22,7 +22,6 @@ from autoreason.models.doubles import ScriptedModel
 
 _LATENCY = 0.002
 _ASKED_TWICE = 70
-_FAILED = 71
 
 
 class Careful(ScriptedModel):
@@ -64,27 +63,6 @@ def solve_or_go_on(path: Path) -> None:
             asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
 
 
-def killed_after(path: Path, patience: float) -> int | None:
-    """Let a child work on a run and kill it when patience ends; its exit code, None where it was killed."""
-    child = os.fork()
-    if child == 0:
-        code = _FAILED
-        try:
-            solve_or_go_on(path)
-            code = 0
-        finally:
-            os._exit(code)
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return None if code == -signal.SIGKILL else code
-
-
 def story(path: Path) -> list[AnyEvent]:
     """What the one run in a folder told."""
     with Journal.open(str(path / "journal.db"), create=False) as journal:
@@ -98,11 +76,8 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(tmp_path: Path) -> 
     kills = 0
     for number in range(3):
         path = tmp_path / str(number)
-        # On a busy machine a run may need longer to begin than it is let live: every time a little more.
-        longest = 0.12
-        while (code := killed_after(path, chance.uniform(0.02, longest))) is None:
-            longest *= 1.05
-            kills += 1
+        code, killed = killed_until_done(partial(solve_or_go_on, path), chance)
+        kills += killed
         assert code == 0
         assert story(path) == whole
     assert kills >= 3

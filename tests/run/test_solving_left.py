@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from msgspec.structs import replace as changed
 from tests.code.stage import MadeUpExaminer
+from tests.patience import PATIENCE
 from tests.run.leaving import Breaking, left_after_every_call, told
 from tests.run.runs import go_on, hold
 from tests.run.solving import SCRIPT, task, terms
 
 from autoreason.assignment import Examination, Examined
 from autoreason.errors import CallFailed, Failure, ProviderFailed
+from autoreason.events import AnyEvent, Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -90,21 +93,32 @@ async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
 class Stuck(ScriptedModel):
     """Answers everybody at once, but never the first problem."""
 
+    def __init__(self, script: dict[str, Any]) -> None:
+        super().__init__(script)
+        self._last = asyncio.Event()
+
+    def hear(self, event: AnyEvent) -> None:
+        """Wait for the last problem."""
+        if isinstance(event, Solved) and event.part.startswith("4/"):
+            self._last.set()
+
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Fail the first problem after a while."""
+        """Fail the first problem once the last is solved."""
         if request.key.startswith("1/"):
-            await asyncio.sleep(0.5)
+            await self._last.wait()
             raise CallFailed(Failure.BAD_REQUEST, "not today")
         return await super().ask(request, on_signal)
 
 
 async def test_what_was_finished_counts_though_the_first_problem_was_not(journal: Journal) -> None:
+    model = Stuck(SCRIPT)
     paused = await hold(
         journal,
-        Stuck(SCRIPT),
+        model,
         task=task(4),
         settings=terms(("single",), window=2),
         examiner=MadeUpExaminer(),
+        on_event=model.hear,
     )
     assert paused.status == "provider_failed"
     assert [unit.part for unit in paused.story.solved] == [f"{n}/single/1" for n in (2, 3, 4)]
@@ -134,11 +148,11 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
     class Slow(MadeUpExaminer):
         async def examine(self, examination: Examination) -> Examined:
             switch.stop()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
             return await super().examine(examination)
 
     switch = Switch()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         paused = await hold(
             journal,
             ScriptedModel(SCRIPT),

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import socket
+import subprocess
 import sys
 from contextlib import suppress
 from itertools import count
@@ -26,6 +27,7 @@ from autoreason.examiner.messages import (
     framed,
     read_told,
 )
+from autoreason.sandbox.processes import see_off
 
 if TYPE_CHECKING:
     from autoreason.problems.sets import Broken
@@ -135,12 +137,14 @@ class ExaminerClient:
     async def close(self) -> None:
         """Hang up, and see the process off."""
         self._closed = True
-        if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait([self._listening])
-        if self._line is not None:
-            await self._line.hang_up()
         self._fail(ProviderFailed("the examiner was closed; resume the run to ask again"))
+        try:
+            if self._listening is not None:
+                self._listening.cancel()
+                await asyncio.wait([self._listening])
+        finally:
+            if self._line is not None:
+                await self._line.hang_up()
 
     async def _start(self) -> None:
         self._line = await _Line.connect()
@@ -158,11 +162,16 @@ class ExaminerClient:
         self._listening = asyncio.create_task(self._listen(self._line))
 
     async def _listen(self, line: _Line) -> None:
-        while (told := await read_told(line.reader)) is not None:
-            if isinstance(told, Answer | Refusal) and told.number in self._waiting:
-                self._settle(self._waiting[told.number].answer, told)
-        await line.hang_up()
-        await self._restart()
+        try:
+            while (told := await read_told(line.reader)) is not None:
+                if isinstance(told, Answer | Refusal) and told.number in self._waiting:
+                    self._settle(self._waiting[told.number].answer, told)
+            await line.hang_up()
+            await self._restart()
+        except Exception as error:
+            # Whatever it is: without anybody who listens, they would wait for ever.
+            self._closed = True
+            self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
 
     def _settle(self, answer: asyncio.Future[Examined], told: Answer | Refusal) -> None:
         if answer.done():
@@ -181,12 +190,7 @@ class ExaminerClient:
                     ProviderFailed("the examiner died twice over one program; see `doctor`")
                 )
         first = self._opened
-        try:
-            await self._start()
-        except AutoreasonError as error:
-            self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
-            self._closed = True
-            return
+        await self._start()
         # A kept copy knows nothing of the file it came from.
         self._opened = replace(self._opened, format=first.format, broken=first.broken)
         for waiting in list(self._waiting.values()):
@@ -214,7 +218,7 @@ class _Line:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: subprocess.Popen[bytes],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -225,17 +229,18 @@ class _Line:
         """Start the process; Ctrl-C in the terminal does not reach it."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "autoreason.examiner",
-                stdin=theirs.fileno(),
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                env={name: each for name, each in os.environ.items() if not _SECRET.search(name)},
-                start_new_session=True,
-            )
-        reader, writer = await asyncio.open_connection(sock=ours)
+            try:
+                process = _started(theirs.fileno())
+            except OSError as error:
+                ours.close()
+                raise ProviderFailed(
+                    f"the examiner's process cannot be started ({error}); see `autoreason doctor`"
+                ) from None
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            await see_off(process, 0)
+            raise
         return cls(process, reader, writer)
 
     async def open(self, opening: Opening) -> Opened:
@@ -257,11 +262,21 @@ class _Line:
     async def hang_up(self) -> None:
         """Close the socket, which ends the process; one that stays is killed."""
         self._writer.close()
+        try:
+            await see_off(self._process, _PATIENCE)
+        finally:
+            # What it never read would be kept for it.
+            self._writer.transport.abort()
         with suppress(OSError):
             await self._writer.wait_closed()
-        try:
-            await asyncio.wait_for(self._process.wait(), _PATIENCE)
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+
+
+def _started(stdin: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "autoreason.examiner"],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={name: each for name, each in os.environ.items() if not _SECRET.search(name)},
+        start_new_session=True,
+    )

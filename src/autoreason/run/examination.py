@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autoreason.assignment import Examination, Examined
 from autoreason.code.solving import Terms
-from autoreason.errors import AutoreasonError
 from autoreason.settings import Settings
 from autoreason.tournament.strategy import read_options
 
@@ -35,8 +33,11 @@ class OnCall:
         """End whatever was opened."""
         if self._opening is None:
             return
-        with suppress(AutoreasonError):
-            await (await self._opening).close()
+        if not self._opening.done():
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        if not self._opening.cancelled() and not self._opening.exception():
+            await self._opening.result().close()
 
     async def _open(self) -> ExaminerClient:
         from autoreason.examiner.client import ExaminerClient

@@ -7,6 +7,7 @@ import socket
 from contextlib import suppress
 
 from autoreason.sandbox.launch import Server, Walls, launch
+from autoreason.sandbox.processes import see_off
 from autoreason.sandbox.server import READY
 from autoreason.sandbox.wire import LARGEST
 
@@ -80,10 +81,4 @@ async def receive(sock: socket.socket, seconds: float) -> bytes:
 
 async def _end(server: Server) -> None:
     server.leave()
-    pause = 0.005
-    for _ in range(int(END_SECONDS / pause)):
-        if not server.alive():
-            return
-        await asyncio.sleep(pause)
-    server.process.kill()
-    server.process.wait()
+    await see_off(server.process, END_SECONDS)
