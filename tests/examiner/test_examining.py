@@ -214,7 +214,7 @@ class Counting:
         """Itself."""
         yield self
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:  # noqa: ARG002
+    async def run(self, stdin: bytes, **_: object) -> Ran:  # noqa: ARG002
         """The next end that was prepared; the last stays."""
         self.runs += 1
         self.busy += 1

@@ -9,6 +9,7 @@ import pytest
 from tests.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits
+from autoreason.sandbox.idle import most_idle
 
 SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
 
@@ -34,8 +35,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 )
 def test_processor_time_ends_a_run_close_to_the_limit(rig: Rig, source: str) -> None:
     ran = rig.run(source, limits=Limits(seconds=0.5))
-    # On a machine that is busy elsewhere the clock may come first.
-    assert ran.ended == "cpu" or (ran.ended == "wall" and ran.wall >= 2.5)
+    assert ran.ended == "cpu"
     assert ran.seconds < 0.7
 
 
@@ -49,14 +49,14 @@ def test_the_clock_ends_what_takes_no_processor_time(rig: Rig) -> None:
     ran = rig.run("import time\ntime.sleep(60)", limits=Limits(seconds=0.1))
     assert ran.ended == "wall"
     assert ran.seconds < 0.1
-    assert 1.2 < ran.wall < 2.5
+    assert most_idle(0.1) <= ran.wall < 10
 
 
 def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
     source = "import time\nwhile time.process_time() < 0.2: pass\nwhile True: time.sleep(0.05)"
     ran = rig.run(source, limits=Limits(seconds=0.4))
     assert ran.ended == "wall"
-    assert 2.1 < ran.wall < 4
+    assert most_idle(0.4) <= ran.wall < 10
 
 
 def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_else_suffers(

@@ -23,6 +23,7 @@ from autoreason.examiner.verdicts import (
 )
 from autoreason.problems.problem import Problem, comparison
 from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
+from autoreason.sandbox.idle import Idle
 
 
 def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
@@ -79,14 +80,14 @@ class Bench:
         if len(source.encode()) > SOURCE_LIMIT:
             source, more = self._problem.setup, test.code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
-        ours, theirs = socket.socketpair()
+        (ours, theirs), idle = socket.socketpair(), Idle()
         with ours, theirs:
             async with (
                 self._sandbox.open(source, self._tests_limits, part="tests") as tests,
                 asyncio.TaskGroup() as both,
             ):
-                called = both.create_task(candidate.run(b"", channel=theirs.fileno()))
-                calling = both.create_task(tests.run(wanted, channel=ours.fileno()))
+                called = both.create_task(candidate.run(b"", channel=theirs.fileno(), idle=idle))
+                calling = both.create_task(tests.run(wanted, channel=ours.fileno(), idle=idle))
                 called.add_done_callback(lambda _: _hang_up(theirs))
                 calling.add_done_callback(lambda _: _hang_up(ours))
         return judge_calls(calling.result(), called.result(), test, self._limits)

@@ -17,7 +17,7 @@ COMPILE_SECONDS = 5
 ERRORS = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
 
-EMPTY = "/autoreason/empty"
+EMPTY = "/empty"
 """An empty folder inside bubblewrap."""
 
 _DESCRIPTORS = 64
@@ -50,10 +50,10 @@ class Jail(NamedTuple):
 def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
     if jail.uid is not None:
-        # Whoever has changed its root can make no user namespace: there that comes afterwards.
-        if not jail.namespaces:
-            jail = jail._replace(bare=_go_where_nothing_is())
+        # A process that has changed its root can make no user namespace; with namespaces that comes afterwards.
+        bare = not jail.namespaces and _go_where_nothing_is()
         _become(jail.uid)
+        jail = jail._replace(bare=bare)
     elif not jail.namespaces:
         jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
     if jail.namespaces:
