@@ -149,6 +149,16 @@ async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: Examine
     assert failed.difference == "does not hold: assert double(3) == 6 (double(3) returned 4)"
 
 
+async def test_a_function_is_judged_by_its_values_however_much_it_prints(
+    examiner: Examiner,
+) -> None:
+    program = "def double(x):\n    print('x' * 300_000)\n    return 2 * x"
+    examined = await examiner.examine(doubling(), program, "public")
+    assert examined.verdict is CodeVerdict.ACCEPTED, examined
+    examined = await examiner.examine(doubling(), program.replace("2 *", "3 *"), "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER, examined
+
+
 async def test_of_long_outputs_the_part_around_the_first_difference_is_told(
     examiner: Examiner,
 ) -> None:

@@ -148,9 +148,35 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
 def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
     first, second = rig.runs(source, [b"", b""], SECOND)
     assert (first.ended, first.status) == (second.ended, second.status)
-    assert first.ended in ("exit", "signal", "memory")
+    assert first.ended in ("exit", "signal")
     assert first.status != 0
     assert b"Error" in first.stderr
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "-" * 60_000 + "1",
+        "lambda:" * 5_000 + "1",
+        "eval('-' * 60_000 + '1')",
+        "exec('-' * 60_000 + '1')",
+        "import ast\nast.parse('-' * 60_000 + '1')",
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return 1 + f(n + 1)\nf(0)",
+    ],
+)
+def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None:
+    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
+    assert (ran.ended, ran.status) == ("exit", 1)
+    # The interpreter may also lose the exception on the way out of so many frames.
+    last = ran.stderr.rstrip().rpartition(b"\n")[2]
+    assert last.startswith((b"RecursionError: ", b"SystemError: ")), ran.stderr
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters bound it themselves")
+def test_a_recursion_that_leaves_its_stack_is_a_signal(rig: Rig) -> None:
+    source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return max(map(f, [n]))\nf(0)"
+    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
+    assert (ran.ended, ran.status) == ("signal", 11)
 
 
 def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:

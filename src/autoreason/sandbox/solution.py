@@ -19,8 +19,8 @@ import warnings
 from types import CodeType
 from typing import NamedTuple, NoReturn
 
-from autoreason.sandbox import jail, kernel, running, warm
-from autoreason.sandbox.running import CHANNEL
+from autoreason.sandbox import depth, jail, kernel, running, warm
+from autoreason.sandbox.running import CHANNEL, NOTHING
 from autoreason.sandbox.wire import LARGEST, STOP, Opening, Reply
 
 NAME = "solution.py"
@@ -30,7 +30,7 @@ _SHORT = 0.5
 """Seconds after which the client is told of a run: whether it sleeps can be seen only from outside the jail."""
 SESSION = 3
 """The descriptor of the client's socket."""
-RULESET = 4
+RULESET = 5
 """The descriptor of the Landlock ruleset, if there is one."""
 _NEAR = 0.9
 """The share of its memory beyond which a program that died is taken to have run out of it."""
@@ -60,7 +60,7 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     opening = Opening.unpack(session.recv(LARGEST))
     kernel.exit_on(signal.SIGXCPU)
     jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
-    warm.preload(opening.source)
+    warm.preload(opening.source, used=opening.part == "tests")
     way = running.way_of(opening.part)
     # What the imports took is not the program's.
     walls = jail.settle(walls._replace(mapped=kernel.mapped()))
@@ -93,13 +93,27 @@ def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
             warnings.simplefilter("ignore")
             code = compile(source, NAME, "exec", dont_inherit=True)
     except Exception as error:
-        complaint = "".join(traceback.format_exception_only(type(error), error))
+        said = _named(error, source)
+        complaint = "".join(traceback.format_exception_only(type(said), said))
         return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
     finally:
         jail.soften(resource.RLIMIT_AS, None)
         jail.soften(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     return Program(opening, way, begun, code)
+
+
+def _named(error: Exception, source: str) -> Exception:
+    """Why a program cannot be compiled; where memory is without limit, only nesting makes the parser run out of it."""
+    if isinstance(error, MemoryError):
+        jail.soften(resource.RLIMIT_AS, None)
+        try:
+            compile(source, NAME, "exec", dont_inherit=True)
+        except MemoryError:
+            return RecursionError(depth.NESTED)
+        except Exception:
+            return error
+    return error
 
 
 def _run(
@@ -157,6 +171,8 @@ def _become_test(
             os.dup2(each, number)
         if len(descriptors) == CHANNEL:
             os.close(CHANNEL)
+        if not running.needs_nothing(opening.source):
+            os.close(NOTHING)
         kernel.close_from(RULESET + (walls.ruleset is not None))
         running.open_streams()
         jail.confine(walls, opening.seconds, opening.memory, opening.output)
@@ -212,6 +228,8 @@ def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
         return "output"
     if took.seconds > opening.seconds or took.status == -signal.SIGXCPU:
         return "cpu"
-    if took.status < 0 and took.memory >= _NEAR * opening.memory:
+    # A recursion that leaves its stack has used much memory too, and that is not why it ended.
+    crashed = took.status < 0 and took.status != -signal.SIGSEGV
+    if crashed and took.memory >= _NEAR * opening.memory:
         return "memory"
     return "signal" if took.status < 0 else "exit"
