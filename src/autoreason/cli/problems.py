@@ -85,7 +85,8 @@ def show(source: str, name: str | None, as_json: bool) -> None:
 def convert(source: str, target: Path | None, as_json: bool) -> None:
     """Write the problems of a set in our own format, one JSON object a line.
 
-    What cannot be used is left out and told, line by line.
+    What cannot be used is left out and told, line by line; so are examples of HumanEval's docstrings
+    that no program could pass.
 
     \b
       autoreason problems convert codecontests.jsonl --to problems.jsonl
@@ -149,12 +150,14 @@ def _as_object(found: ProblemSet) -> dict[str, Any]:
         "digest": found.digest,
         "shares": shares(found.problems),
         "broken": found.broken,
+        "notes": found.notes,
     }
 
 
 def _left_out(found: ProblemSet) -> list[str]:
-    said = [f"left out: {broken}" for broken in found.broken[:_LEFT_OUT]]
-    more = len(found.broken) - len(said)
+    every = [*map(str, found.broken), *found.notes]
+    said = [f"left out: {each}" for each in every[:_LEFT_OUT]]
+    more = len(every) - len(said)
     return [*said, f"left out: {more:,} more; --json tells all"] if more else said
 
 
