@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -157,6 +158,21 @@ async def test_a_function_is_judged_by_its_values_however_much_it_prints(
     assert examined.verdict is CodeVerdict.ACCEPTED, examined
     examined = await examiner.examine(doubling(), program.replace("2 *", "3 *"), "public")
     assert examined.verdict is CodeVerdict.WRONG_ANSWER, examined
+
+
+async def test_while_a_long_answer_is_compared_others_are_served(examiner: Examiner) -> None:
+    long = " ".join(f"{n}.25" for n in range(150_000))
+    problem = adding(
+        public_tests=(Example(input="1", output=long),), checker="float", time_limit_s=20
+    )
+    program = "print(*(f'{n}.2500000001' for n in range(150_000)))"
+    task = asyncio.create_task(examiner.examine(problem, program, "public"))
+    longest, last = 0.0, time.thread_time()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, time.thread_time() - last), time.thread_time()
+    assert (await task).verdict is CodeVerdict.ACCEPTED
+    assert longest < 0.2
 
 
 async def test_of_long_outputs_the_part_around_the_first_difference_is_told(

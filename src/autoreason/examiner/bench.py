@@ -25,6 +25,9 @@ from autoreason.problems.problem import Problem, comparison
 from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
 from autoreason.sandbox.idle import Idle
 
+_LONG = 1 << 20
+"""Bytes of an answer that is not compared in a moment."""
+
 
 def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
     """What a program may take on these tests."""
@@ -64,7 +67,10 @@ class Bench:
         if trial is not None:
             return trial
         if not self._problem.checker_program:
-            return judge_answer(ran, test, self._comparison)
+            if len(ran.stdout) < _LONG:
+                return judge_answer(ran, test, self._comparison)
+            # Comparing millions of numbers takes seconds, in which others want their verdicts too.
+            return await asyncio.to_thread(judge_answer, ran, test, self._comparison)
         source = checker_source(self._problem.checker_program)
         checker = await self._session("checker", source, CHECKER_LIMITS)
         return await check_answer(checker, ran, test)
