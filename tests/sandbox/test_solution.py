@@ -173,10 +173,11 @@ def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters bound it themselves")
-def test_a_recursion_that_leaves_its_stack_is_a_signal(rig: Rig) -> None:
+def test_a_recursion_through_c_that_leaves_its_stack_is_not_called_too_large(rig: Rig) -> None:
     source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return max(map(f, [n]))\nf(0)"
     ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
-    assert (ran.ended, ran.status) == ("signal", 11)
+    # Which ends first, the stack or the memory, depends on where the kernel put them.
+    assert (ran.ended, ran.status) in (("signal", 11), ("exit", 1)), ran
 
 
 def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:
