@@ -117,6 +117,9 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (problem, "nowhere.py"): "no file nowhere.py; check the name",
         (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
         (problem, "."): "cannot read .: Is a directory; name another",
+        (right, problem): f"the problem comes first: autoreason check {problem} {right}",
+        ("-", problem): f"the problem comes first: autoreason check {problem} -",
+        (problem, problem): f"{problem} is no program; name a Python file",
         ("-", "-"): "only one of PROBLEM and SOLUTION can be -; name a file for the other",
         (
             problem,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
@@ -19,6 +20,7 @@ from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.code.stage import program
 
+from autoreason.assignment import CodeVerdict, Examination, Examined
 from autoreason.examiner.client import ExaminerClient
 
 __all__ = ["examiner", "writes"]
@@ -86,6 +88,46 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     assert "no code, 0 of 3 public tests" in said.err
     assert "no program came of" in said.err
     assert "came to no program" in inside("show", "--text").sentence
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+def test_a_program_that_fails_its_tests_is_handed_over_and_not_called_solved(
+    inside: Inside, writes: Script, passes: int
+) -> None:
+    writes(lambda request: program(passes, request.key))
+    said = inside("solve", some(inside, 1), *MODEL, "--calls", "20")
+    assert said.status == 1
+    assert said.out.startswith(f"passes = {passes}")
+    assert [line for line in said.err.splitlines() if line.startswith("Not solved: ")], said.err
+    assert "Converged" not in said.err
+    assert "\nNot solved: " in inside("show").out
+    quiet = inside("solve", some(inside, 1), *MODEL, "-q")
+    assert quiet.status == 1
+    assert quiet.err.startswith("autoreason: not solved: wrong answer, ")
+
+
+def test_a_program_that_fails_only_private_tests_is_not_solved_either(
+    inside: Inside, examiner: type[MadeUpClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examine = examiner.examine
+
+    async def failing(self: MadeUpClient, examination: Examination) -> Examined:
+        examined = await examine(self, examination)
+        private = examination.which == "private"
+        return replace(examined, verdict=CodeVerdict.WRONG_ANSWER) if private else examined
+
+    monkeypatch.setattr(examiner, "examine", failing)
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 1
+    assert "Not solved: " in said.err
+
+
+@pytest.mark.parametrize(("passes", "status"), [(0, 1), (1, 0)])
+def test_a_set_of_which_no_test_was_passed_does_not_end_well(
+    inside: Inside, writes: Script, passes: int, status: int
+) -> None:
+    writes(lambda request: program(passes, request.key))
+    assert inside("solve", some(inside, 2), *MODEL).status == status
 
 
 def test_where_no_program_came_the_file_is_not_taken_for_the_answer(
@@ -461,7 +503,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
         assert screen.end() == 130
         assert "has not come so far" in screen.text
     resumed = shell("resume", "--json", "-q")
-    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.returncode == 1, "nothing it wrote is a program"
     found = json.loads(resumed.stdout)
     assert found["report"]["scores"][0]["units"] == 3
     assert found["report"]["left_out"] == []

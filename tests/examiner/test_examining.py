@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -149,6 +150,31 @@ async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: Examine
     assert failed.difference == "does not hold: assert double(3) == 6 (double(3) returned 4)"
 
 
+async def test_a_function_is_judged_by_its_values_however_much_it_prints(
+    examiner: Examiner,
+) -> None:
+    program = "def double(x):\n    print('x' * 300_000)\n    return 2 * x"
+    examined = await examiner.examine(doubling(), program, "public")
+    assert examined.verdict is CodeVerdict.ACCEPTED, examined
+    examined = await examiner.examine(doubling(), program.replace("2 *", "3 *"), "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER, examined
+
+
+async def test_while_a_long_answer_is_compared_others_are_served(examiner: Examiner) -> None:
+    long = " ".join(f"{n}.25" for n in range(150_000))
+    problem = adding(
+        public_tests=(Example(input="1", output=long),), checker="float", time_limit_s=20
+    )
+    program = "print(*(f'{n}.2500000001' for n in range(150_000)))"
+    task = asyncio.create_task(examiner.examine(problem, program, "public"))
+    longest, last = 0.0, time.thread_time()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, time.thread_time() - last), time.thread_time()
+    assert (await task).verdict is CodeVerdict.ACCEPTED
+    assert longest < 0.2
+
+
 async def test_of_long_outputs_the_part_around_the_first_difference_is_told(
     examiner: Examiner,
 ) -> None:
@@ -214,7 +240,7 @@ class Counting:
         """Itself."""
         yield self
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:  # noqa: ARG002
+    async def run(self, stdin: bytes, **_: object) -> Ran:  # noqa: ARG002
         """The next end that was prepared; the last stays."""
         self.runs += 1
         self.busy += 1

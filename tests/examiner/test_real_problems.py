@@ -229,7 +229,10 @@ async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it
                 async with plain.open(whole, limits) as session:
                     ran = await session.run(b"")
                 right = ran.ended == "exit" and ran.status == 0
-                if right is not (trial.verdict is CodeVerdict.ACCEPTED):
+                # What takes about as long as it may is stopped now and then.
+                slow = trial.verdict is CodeVerdict.TIME_LIMIT or ran.ended in ("cpu", "wall")
+                close = slow and min(trial.seconds, ran.seconds) > 0.4
+                if not close and right is not (trial.verdict is CodeVerdict.ACCEPTED):
                     return f"{problem.id}: {way}\n{trial}\n{ran}"
             return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 
 import pytest
 from hypothesis import given, settings
@@ -181,6 +181,25 @@ def test_the_tolerance_is_absolute_or_relative_and_includes_its_bound(
     bound = Decimal(str(tolerance)) * max(Decimal(1), abs(number))
     assert accepts(f"{number:f}", f"{number + side * bound:f}", how)
     assert not accepts(f"{number:f}", f"{number + side * bound * Decimal('1.001'):f}", how)
+
+
+@steady
+@given(
+    st.decimals(-(10**12), 10**12, places=9),
+    st.sampled_from([1e-9, 1e-6, 1e-3, 1.0]),
+    st.decimals("0.5", "1.5", places=30),
+)
+def test_doubles_are_trusted_only_where_they_are_exact_enough(
+    number: Decimal, tolerance: float, share: Decimal
+) -> None:
+    number += Decimal("1e-10")
+    with localcontext(Context(prec=80)):
+        bound = Decimal(str(tolerance)) * max(Decimal(1), abs(number))
+        for near in (share, Decimal(1) + (share - 1) * Decimal("1e-16"), Decimal(1)):
+            given_number = number + near * bound
+            within = abs(given_number - number) <= bound
+            how = Comparison(checker="float", tolerance=tolerance)
+            assert accepts(f"{number:f}", f"{given_number:f}", how) == within
 
 
 def test_without_a_tolerance_digits_count() -> None:

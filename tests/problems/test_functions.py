@@ -10,7 +10,12 @@ from tests.problems.made_up import humaneval, mbpp
 
 from autoreason.errors import InvalidInput
 from autoreason.problems.formats import read_problems
-from autoreason.problems.functions import called_function, read_humaneval, read_mbpp
+from autoreason.problems.functions import (
+    called_function,
+    left_out_examples,
+    read_humaneval,
+    read_mbpp,
+)
 from autoreason.problems.problem import Problem
 
 
@@ -40,6 +45,27 @@ def test_humaneval_goes_round_under_other_names() -> None:
     record = humaneval()
     record["id"], record["solution"] = record.pop("task_id"), record.pop("canonical_solution")
     assert read_humaneval(record | {"kind": "function"}) == read_humaneval(humaneval())
+
+
+def test_an_example_with_names_that_nobody_defines_is_left_out_and_named() -> None:
+    prompt = (
+        "from math import pi\n\n\ndef shout(word):\n"
+        "    \"\"\"In capitals.\n    shout(a) => 'A'\n    shout(str(pi)[0]) => '3'\n"
+        "    shout(''.join(c for c in 'ab')) => 'AB'\n    shout('x') => 'Y'\n    \"\"\"\n"
+    )
+    test = "def check(candidate):\n    assert candidate('x') == 'X'\n"
+    body = "    return word.upper()\n"
+    record = humaneval(prompt=prompt, entry_point="shout", canonical_solution=body, test=test)
+    problem = read_humaneval(record)
+    assert [each.code for each in problem.public_tests] == [
+        "assert shout(str(pi)[0]) == '3'",
+        "assert shout(''.join((c for c in 'ab'))) == 'AB'",
+    ]
+    assert holds(problem)
+    assert left_out_examples(record) == [
+        "problem 'HumanEval/900': the example `assert shout(a) == 'A'` uses `a`, which nothing defines",
+        "problem 'HumanEval/900': the example `assert shout('x') == 'Y'` contradicts the tests",
+    ]
 
 
 def test_humaneval_without_a_solution_is_as_usable() -> None:

@@ -53,6 +53,11 @@ def refusal(**changes: Any) -> str:
         ({"tags": ["\ud800"]}, "characters in `tags` are no text"),
         ({"private_test": [["1", "2"]]}, "unknown field `private_test`; did you mean"),
         ({"time_limit": 3}, "did you mean `time_limit_s`"),
+        (
+            {"tests": [["1", "2"]]},
+            "unknown field `tests`; give those that models may see as `public_tests` and those that only "
+            "score as `private_tests`",
+        ),
         ({"public_tests": "1 2"}, "`public_tests` is no list"),
         ({"public_tests": [["1"]]}, "`public_tests[0]` is no test"),
         ({"public_tests": [["1", "2"], {"in": "1"}]}, "`public_tests[1]` is no test"),

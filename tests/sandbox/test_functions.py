@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from autoreason.sandbox import driving
 from autoreason.sandbox.base import Limits, Ran, Sandbox
+from autoreason.sandbox.idle import Idle
 from autoreason.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
@@ -64,9 +65,10 @@ async def hold(sandbox: Sandbox, program: str, tests: str, *wanted: str, more: s
             sandbox.open(tests, LIMITS, part="tests") as calling,
             asyncio.TaskGroup() as both,
         ):
-            running = both.create_task(called.run(b"", channel=theirs.fileno()))
+            idle = Idle()
+            running = both.create_task(called.run(b"", channel=theirs.fileno(), idle=idle))
             asked = json.dumps([wanted, more]).encode()
-            testing = both.create_task(calling.run(asked, channel=ours.fileno()))
+            testing = both.create_task(calling.run(asked, channel=ours.fileno(), idle=idle))
             running.add_done_callback(lambda _: hang_up(theirs))
             testing.add_done_callback(lambda _: hang_up(ours))
     return Held(testing.result(), running.result())
@@ -564,6 +566,44 @@ async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) ->
     assert held.status == driving.FAILED
 
 
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("len", "assert len([1]) == 1"),
+        ("sorted", "assert sorted([2, 1]) == [1, 2]"),
+        ("math", "assert math.floor(2.5) == 2"),
+        ("hashlib", "assert hashlib.md5(b'').hexdigest()[:4] == 'd41d'"),
+        ("calendar", "def t():\n    return calendar.isleap(2000)\nassert t()"),
+        ("zlib", "assert zlib.crc32(b'') == 0"),
+        ("exit", "assert exit.__class__.__name__ == 'Quitter'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "value", ["None", "lambda *_: True", "__import__('unittest.mock').mock.Mock()"]
+)
+async def test_what_python_has_under_a_name_never_comes_from_the_program(
+    sandbox: Sandbox, name: str, test: str, value: str
+) -> None:
+    held = await hold(sandbox, f"{name} = {value}\ndef f(): return 1", f"assert f() == 1\n{test}")
+    assert held.status == driving.PASSED, held
+    held = await hold(sandbox, f"{name} = {value}", f"assert not {name}", name)
+    assert held.status == (driving.PASSED if value == "None" else driving.FAILED), "as it is called"
+
+
+async def test_tests_may_have_a_name_of_their_own_that_a_module_has(sandbox: Sandbox) -> None:
+    tests = "calendar = 5\nassert f(calendar) == 5\nimport string as token\nassert token.digits"
+    held = await hold(sandbox, "def f(x): return x", tests)
+    assert held.status == driving.PASSED, held
+
+
+async def test_a_module_that_tests_use_and_nobody_has_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    held = await hold(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
+    assert held.status == driving.UNFIT
+    assert held.report["reason"] == "the tests use `this` without importing it"
+
+
 async def test_tests_that_lack_a_module_are_not_held_against_the_program(sandbox: Sandbox) -> None:
     held = await hold(sandbox, "def f(): return 1", "import numpy\nassert f() == 1")
     assert held.status == driving.UNFIT
@@ -576,7 +616,72 @@ async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_prog
 ) -> None:
     held = await hold(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
     assert held.status == driving.UNFIT
-    assert held.report["reason"] == "a function cannot be passed to the program"
+    assert held.report["reason"].startswith(
+        "a function cannot be passed to the program: <function <lambda>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (
+            "decimal.Decimal('1.50')",
+            "Decimal('1.50') (a Decimal, which equals nothing in the tests)",
+        ),
+        ("[decimal.Decimal('2')]", "[Decimal('2')]"),
+        ("Point()", "a point (a Point, which equals nothing in the tests)"),
+        ("Broken()", "<object> (a Broken, which equals nothing in the tests)"),
+        ("collections.deque(range(10**5))", "deque([0, 1, 2, 3"),
+        ("Endless()", "<object>"),
+    ],
+)
+async def test_what_cannot_cross_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, told: str
+) -> None:
+    program = (
+        "import collections, decimal\n"
+        "class Point:\n    def __repr__(self): return 'a point'\n"
+        "class Broken:\n    def __repr__(self): return 1 / 0\n"
+        "class Endless:\n    def __repr__(self):\n        while True: pass\n"
+        f"def f(): return {returned}"
+    )
+    held = await hold(sandbox, program, "assert f() == 1.5")
+    assert held.status == driving.FAILED
+    assert held.report["got"].startswith(told)
+    assert len(held.report["got"]) < 5000
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("nest", "a list nested more than 200 deep cannot cross: [[[[[["),
+        ("'x' * (17 << 20)", "a str of more than 16 MiB cannot cross: 'xxx"),
+        ("[1.1234567890123456] * (1 << 20)", "a list of more than 16 MiB cannot cross: [1.12345"),
+    ],
+)
+async def test_what_is_too_much_to_cross_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, told: str
+) -> None:
+    program = f"nest = []\nfor _ in range(300): nest = [nest]\ndef f(): return {returned}"
+    held = await hold(sandbox, program, "assert f() == 1")
+    assert held.status == driving.RAISED
+    assert held.report["trace"].startswith(f"Exception: {told}")
+    assert len(held.report["trace"]) < 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return eval('-' * 60_000 + '1')",
+        "import ast\n    return ast.literal_eval('-' * 60_000 + '1')",
+    ],
+)
+async def test_a_function_that_is_too_deep_is_not_called_too_large(
+    sandbox: Sandbox, body: str
+) -> None:
+    held = await hold(sandbox, f"def f():\n    {body}", "assert f() == 1")
+    assert held.status == driving.RAISED
+    assert "RecursionError: " in held.report["trace"]
 
 
 async def test_a_failure_tells_the_line_the_call_and_what_came_back(sandbox: Sandbox) -> None:

@@ -138,6 +138,26 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ("print('\u0142'.encode('cp1250'), 'x'.encode('ISO-8859-15'))", "", "b'\\xb3' b'x'\n"),
         ("import sys\nsys.stdin = open('/dev/stdin')\nprint(input())", "5", "5\n"),
         (
+            "import os\nprint(open(os.devnull).read() == '', open(os.devnull, 'w').write('abc'))",
+            "",
+            "True 3\n",
+        ),
+        (
+            "import os, sys\nsys.stderr = open(os.devnull, 'w')\nprint(1, file=sys.stderr)\nprint(2)",
+            "",
+            "2\n",
+        ),
+        (
+            "from pathlib import Path\nprint(Path('/dev/null').read_bytes(), Path('/dev/null').write_text('x'))",
+            "",
+            "b'' 1\n",
+        ),
+        (
+            "import os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 2)\nos.write(2, b'x')\nprint(3)",
+            "",
+            "3\n",
+        ),
+        (
             "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\nprint(1)",
             "",
             "1\n",

@@ -128,6 +128,14 @@ def test_what_is_free_is_allowed(machine: str) -> None:
         ("socketpair", (2, 1), False),
         ("sendto", (3, 1, 1, 0, 0, 0), True),
         ("sendto", (3, 1, 1, 0, 1 << 33, 0), False),
+        ("sendto", (3, 1, 1, 1, 0, 0), False),  # out of band
+        ("recvfrom", (3, 1, 1, 0, 0, 0), True),
+        ("recvfrom", (3, 1, 1, 1, 0, 0), False),
+        ("recvfrom", (3, 1, 1, 0, 1, 1), False),
+        ("getsockopt", (3, 1, 3), True),
+        ("getsockopt", (3, 1, 77), False),  # a handle of the process at the other end
+        ("getsockopt", (3, 1, 17), False),  # who that is
+        ("getsockopt", (3, 6, 3), False),
         ("newfstatat", (0, 1, 1, 0x1000), True),
         ("clock_gettime", (1,), True),
         ("clock_gettime", (2**32 - 6,), False),  # another process's time

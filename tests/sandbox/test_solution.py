@@ -9,6 +9,7 @@ import pytest
 from tests.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits
+from autoreason.sandbox.idle import most_idle
 
 SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
 
@@ -34,8 +35,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 )
 def test_processor_time_ends_a_run_close_to_the_limit(rig: Rig, source: str) -> None:
     ran = rig.run(source, limits=Limits(seconds=0.5))
-    # On a machine that is busy elsewhere the clock may come first.
-    assert ran.ended == "cpu" or (ran.ended == "wall" and ran.wall >= 2.5)
+    assert ran.ended == "cpu"
     assert ran.seconds < 0.7
 
 
@@ -49,14 +49,14 @@ def test_the_clock_ends_what_takes_no_processor_time(rig: Rig) -> None:
     ran = rig.run("import time\ntime.sleep(60)", limits=Limits(seconds=0.1))
     assert ran.ended == "wall"
     assert ran.seconds < 0.1
-    assert 1.2 < ran.wall < 2.5
+    assert most_idle(0.1) <= ran.wall < 10
 
 
 def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
     source = "import time\nwhile time.process_time() < 0.2: pass\nwhile True: time.sleep(0.05)"
     ran = rig.run(source, limits=Limits(seconds=0.4))
     assert ran.ended == "wall"
-    assert 2.1 < ran.wall < 4
+    assert most_idle(0.4) <= ran.wall < 10
 
 
 def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_else_suffers(
@@ -148,9 +148,36 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
 def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
     first, second = rig.runs(source, [b"", b""], SECOND)
     assert (first.ended, first.status) == (second.ended, second.status)
-    assert first.ended in ("exit", "signal", "memory")
+    assert first.ended in ("exit", "signal")
     assert first.status != 0
     assert b"Error" in first.stderr
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "-" * 60_000 + "1",
+        "lambda:" * 5_000 + "1",
+        "eval('-' * 60_000 + '1')",
+        "exec('-' * 60_000 + '1')",
+        "import ast\nast.parse('-' * 60_000 + '1')",
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return 1 + f(n + 1)\nf(0)",
+    ],
+)
+def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None:
+    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
+    assert (ran.ended, ran.status) == ("exit", 1)
+    # The interpreter may also lose the exception on the way out of so many frames.
+    last = ran.stderr.rstrip().rpartition(b"\n")[2]
+    assert last.startswith((b"RecursionError: ", b"SystemError: ")), ran.stderr
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters bound it themselves")
+def test_a_recursion_through_c_that_leaves_its_stack_is_not_called_too_large(rig: Rig) -> None:
+    source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return max(map(f, [n]))\nf(0)"
+    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
+    # Which ends first, the stack or the memory, depends on where the kernel put them.
+    assert (ran.ended, ran.status) in (("signal", 11), ("exit", 1)), ran
 
 
 def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:

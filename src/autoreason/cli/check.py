@@ -89,6 +89,7 @@ def check(
     from autoreason.examiner.trying import tests_of, try_program
 
     require_limits(time_limit, memory_limit)
+    _check_order(problem, solution)
     if problem == solution == "-":
         raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
     found = _problem(problem, name, time_limit, memory_limit)
@@ -104,6 +105,15 @@ def check(
     else:
         _conclude(tried, found, table.console)
     return {"accepted": 0, "sandbox_error": UNHELD}.get(tried.verdict, 1)
+
+
+def _check_order(problem: str, solution: str) -> None:
+    """Refuse a problem in the program's place, and the other way round, as far as names tell."""
+    is_problem = [Path(each).suffix in (".json", ".jsonl") for each in (problem, solution)]
+    if all(is_problem):
+        raise InvalidInput(f"{solution} is no program; name a Python file for SOLUTION.py")
+    if is_problem[1] or Path(problem).suffix == ".py":
+        raise InvalidInput(f"the problem comes first: autoreason check {solution} {problem}")
 
 
 def _problem(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.assignment import Assignment
+    from autoreason.problems.problem import Problem
     from autoreason.problems.sets import ProblemSet
 
 _LEFT_OUT = 20
@@ -45,26 +46,41 @@ def problems() -> None:
 def show(source: str, name: str | None, as_json: bool) -> None:
     """Tell what is in a set: kinds, difficulties, tests, and what cannot be used and why.
 
+    Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
+    and its public tests.
+
     \b
       autoreason problems show problems.jsonl
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.ending import print_json
     from autoreason.problems.formats import read_problems
-    from autoreason.problems.problem import assigned
     from autoreason.problems.sets import find_problem
 
     found = read_problems(source)
-    if name is not None:
-        assignment = assigned(find_problem(found.problems, name))
-        if as_json:
-            print_json(assignment)
-        else:
-            _tell_problem(assignment)
+    alone = len(found.problems) == 1 and not as_json
+    if name is not None or alone:
+        one = find_problem(found.problems, name) if name else found.problems[0]
+        _show_problem(one, as_json=as_json)
+        if name is None:
+            _tell_left_out(found)
     elif as_json:
         print_json(_as_object(found))
     else:
         _tell_set(found)
+
+
+def _show_problem(problem: Problem, *, as_json: bool) -> None:
+    import msgspec
+
+    from autoreason.cli.ending import print_json
+    from autoreason.problems.problem import assigned, compared
+
+    assignment, how = assigned(problem), compared(problem)
+    if as_json:
+        print_json(msgspec.to_builtins(assignment) | {"compared": how})
+    else:
+        _tell_problem(assignment, how)
 
 
 @problems.command(cls=options.Taught, short_help="Write a set in our own format, one a line.")
@@ -85,7 +101,8 @@ def show(source: str, name: str | None, as_json: bool) -> None:
 def convert(source: str, target: Path | None, as_json: bool) -> None:
     """Write the problems of a set in our own format, one JSON object a line.
 
-    What cannot be used is left out and told, line by line.
+    What cannot be used is left out and told, line by line; so are examples of HumanEval's docstrings
+    that no program could pass.
 
     \b
       autoreason problems convert codecontests.jsonl --to problems.jsonl
@@ -149,19 +166,21 @@ def _as_object(found: ProblemSet) -> dict[str, Any]:
         "digest": found.digest,
         "shares": shares(found.problems),
         "broken": found.broken,
+        "notes": found.notes,
     }
 
 
 def _left_out(found: ProblemSet) -> list[str]:
-    said = [f"left out: {broken}" for broken in found.broken[:_LEFT_OUT]]
-    more = len(found.broken) - len(said)
+    every = [*map(str, found.broken), *found.notes]
+    said = [f"left out: {each}" for each in every[:_LEFT_OUT]]
+    more = len(every) - len(said)
     return [*said, f"left out: {more:,} more; --json tells all"] if more else said
 
 
 def _tell_set(found: ProblemSet) -> None:
     from rich.text import Text
 
-    from autoreason.cli.consoles import print_line, stdout_console
+    from autoreason.cli.consoles import stdout_console
     from autoreason.problems.sets import Share, shares
 
     def notes(share: Share) -> str:
@@ -195,11 +214,17 @@ def _tell_set(found: ProblemSet) -> None:
             for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
         console.print(Text(row.rstrip(), style="" if place else "dim"), soft_wrap=True)
+    _tell_left_out(found)
+
+
+def _tell_left_out(found: ProblemSet) -> None:
+    from autoreason.cli.consoles import print_line, stdout_console
+
     for line in _left_out(found):
-        print_line(console, line)
+        print_line(stdout_console(), line)
 
 
-def _tell_problem(assignment: Assignment) -> None:
+def _tell_problem(assignment: Assignment, how: str) -> None:
     from autoreason.cli.consoles import stdout_console
     from autoreason.cli.ending import print_rows
 
@@ -212,6 +237,7 @@ def _tell_problem(assignment: Assignment) -> None:
         ("Wanted", f"a program{calls}" if calls else "a program that reads and prints"),
         ("Limits", f"{assignment.seconds:g} s, {assignment.memory_mb:,} MB"),
         ("Tests", f"{public}, {assignment.private:,} private"),
+        ("Compared", how),
     ]
     if assignment.difficulty:
         rows.insert(1, ("Level", assignment.difficulty))

@@ -42,8 +42,10 @@ Examples:
 
 \b
 Exit status:
-  0    every problem was worked on; whether they are solved is in the table
-  1    there was one problem, and no program came of it
+  0    the one problem is solved: its program passes every test; of a set, every problem was
+       worked on, and what is solved is in the table
+  1    not solved: of one problem no program came, or one that fails a test; of a set, no program
+       passes a single public test
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from autoreason.run import Result
     from autoreason.story import Story
 
-NO_PROGRAM = 1
-"""Exit status where there was one problem and nothing came of it."""
+UNSOLVED = 1
+"""Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
 _LEVELS = {
     "bubblewrap": "bubblewrap, in namespaces of its own",
     "landlock": "Landlock and seccomp",
@@ -100,7 +100,25 @@ def end(result: Result, manner: Manner, console: Console, seconds: float) -> int
         said = rows(result, report) if one or manner.as_json else []
         said += [*_took(result, seconds), *_files(result, manner)]
         ending.print_rows([*said, *ending.next_steps(result)], console)
-    return NO_PROGRAM if one and finished and program is None else ending.EXIT[result.status]
+    return UNSOLVED if finished and _nothing_solved(result.story) else ending.EXIT[result.status]
+
+
+def _nothing_solved(story: Story) -> bool:
+    """Whether the program for the one problem fails a test, or every program of a set every public one."""
+    if Tally(story).one:
+        return not all(map(_is_solved, story.solved))
+    return bool(story.solved) and not any(map(_passes_some, story.solved))
+
+
+def _is_solved(event: Solved) -> bool:
+    """Whether there is a program, and no test that it is not known to pass."""
+    held = [each for each in (event.public, event.private) if each]
+    return event.program is not None and all(each.verdict == "accepted" for each in held)
+
+
+def _passes_some(event: Solved) -> bool:
+    found = event.public or event.private
+    return event.program is not None and (found is None or found.passed > 0)
 
 
 def _say_trouble(result: Result, manner: Manner) -> None:
@@ -114,6 +132,12 @@ def _say_trouble(result: Result, manner: Manner) -> None:
     elif Tally(result.story).one and program_of(result.story) is None:
         why = result.story.solved[-1].reason if result.story.solved else result.reason
         said = "; ".join(filter(None, (why, _unwritten(manner))))
+    elif _nothing_solved(result.story):
+        last = result.story.solved[-1]
+        one = Tally(result.story).one
+        said = (
+            f"not solved: {words.solved(last) if one else 'no public test of the set was passed'}"
+        )
     else:
         return
     print(without_controls(f"autoreason: {said}"), file=sys.stderr)
@@ -240,6 +264,8 @@ def _one(event: Solved) -> list[tuple[str, str]]:
     """What came of one problem."""
     # No strategy for programs has a last pass: it ends by its tests or by its calls.
     ended = "Ended" if event.status == "capped" else words.ENDINGS[event.status]
+    if event.program is not None and ending.EXIT.get(event.status) == 0 and not _is_solved(event):
+        ended = "Not solved"
     said = [("", f"{ended}: {event.reason}"), ("Attempts", words.count(event.attempts, "program"))]
     if event.program is None:
         said.append(("Program", "none"))

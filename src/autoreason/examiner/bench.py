@@ -23,14 +23,20 @@ from autoreason.examiner.verdicts import (
 )
 from autoreason.problems.problem import Problem, comparison
 from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
+from autoreason.sandbox.idle import Idle
+
+_LONG = 1 << 20
+"""Bytes of an answer that is not compared in a moment."""
 
 
 def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
     """What a program may take on these tests."""
+    room = max((room_for(test.output) for test in tests), default=room_for(""))
     return Limits(
         seconds=problem.time_limit_s,
         memory=problem.memory_limit_mb << 20,
-        output=max((room_for(test.output) for test in tests), default=room_for("")),
+        # Nobody looks at what a function prints.
+        output=LARGEST_OUTPUT if problem.kind == "function" else room,
     )
 
 
@@ -61,7 +67,10 @@ class Bench:
         if trial is not None:
             return trial
         if not self._problem.checker_program:
-            return judge_answer(ran, test, self._comparison)
+            if len(ran.stdout) < _LONG:
+                return judge_answer(ran, test, self._comparison)
+            # Comparing millions of numbers takes seconds, in which others want their verdicts too.
+            return await asyncio.to_thread(judge_answer, ran, test, self._comparison)
         source = checker_source(self._problem.checker_program)
         checker = await self._session("checker", source, CHECKER_LIMITS)
         return await check_answer(checker, ran, test)
@@ -79,14 +88,14 @@ class Bench:
         if len(source.encode()) > SOURCE_LIMIT:
             source, more = self._problem.setup, test.code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
-        ours, theirs = socket.socketpair()
+        (ours, theirs), idle = socket.socketpair(), Idle()
         with ours, theirs:
             async with (
                 self._sandbox.open(source, self._tests_limits, part="tests") as tests,
                 asyncio.TaskGroup() as both,
             ):
-                called = both.create_task(candidate.run(b"", channel=theirs.fileno()))
-                calling = both.create_task(tests.run(wanted, channel=ours.fileno()))
+                called = both.create_task(candidate.run(b"", channel=theirs.fileno(), idle=idle))
+                calling = both.create_task(tests.run(wanted, channel=ours.fileno(), idle=idle))
                 called.add_done_callback(lambda _: _hang_up(theirs))
                 calling.add_done_callback(lambda _: _hang_up(ours))
         return judge_calls(calling.result(), called.result(), test, self._limits)

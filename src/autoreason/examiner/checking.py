@@ -22,7 +22,7 @@ _UNREADABLE = "the checker cannot read this answer"
 _LONGEST = 400
 _STOPPED: dict[Ended, str] = {
     "cpu": f"it took more than {LIMITS.seconds:g} s",
-    "wall": f"it took more than {3 * LIMITS.seconds:g} s by the clock",
+    "wall": f"it waited for more than {3 * LIMITS.seconds:g} s",
     "memory": f"it took more than {LIMITS.memory >> 20:,} MB",
     "output": "it printed far too much",
 }

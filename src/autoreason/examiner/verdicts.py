@@ -170,7 +170,7 @@ def _detail(ran: Ran, verdict: CodeVerdict, limits: Limits) -> str:
         case "cpu":
             return f"over {limits.seconds:g} s of processor time"
         case "wall":
-            return f"still running after {3 * limits.seconds:g} s by the clock"
+            return f"still running after {ran.wall:.3g} s by the clock"
         case "broken":
             return f"{BROKEN}: {ran.detail}" if ran.detail else BROKEN
         case "signal":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Literal
 
@@ -23,6 +24,8 @@ _WHOLE = re.compile(rb"([+-]?)(\d++)(?:\.0*+)?")
 _NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,4})?")
 # Room for whatever the pattern above lets pass, so that nothing overflows to infinity.
 _ARITHMETIC = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_ROUNDING = 4 * sys.float_info.epsilon
+"""More than two doubles, their difference and what is allowed can be off, each by its own size."""
 _SHOWN = 40
 
 
@@ -96,10 +99,20 @@ def _same_number(expected: bytes, got: bytes, tolerance: float) -> bool:
         return _digits(_WHOLE.fullmatch(expected)) == _digits(whole)
     if not (_NUMBER.fullmatch(expected) and _NUMBER.fullmatch(got)):
         return False
+    near = _plainly_within(float(expected), float(got), tolerance)
+    if near is not None:
+        return near
     right, given = Decimal(expected.decode()), Decimal(got.decode())
     apart = _ARITHMETIC.abs(_ARITHMETIC.subtract(right, given))
     scale = max(Decimal(1), _ARITHMETIC.abs(right))
     return apart <= _ARITHMETIC.multiply(Decimal(str(tolerance)), scale)
+
+
+def _plainly_within(right: float, given: float, tolerance: float) -> bool | None:
+    """Whether it is within the tolerance where doubles are exact enough to tell; None where they are not."""
+    apart, allowed = abs(right - given), tolerance * max(1.0, abs(right))
+    doubt = _ROUNDING * (abs(right) + abs(given) + allowed)
+    return apart < allowed if abs(apart - allowed) > doubt else None
 
 
 def _digits(number: re.Match[bytes] | None) -> tuple[bool, bytes]:

@@ -54,6 +54,39 @@ def expectations(asserts: str, name: str) -> dict[str, str]:
     return found
 
 
+def free_names(source: str) -> set[str]:
+    """Names that a source uses and gives no value itself."""
+    names = [
+        node
+        for node in ast.walk(parsed(source) or ast.Module([], []))
+        if isinstance(node, ast.Name)
+    ]
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    return {node.id for node in names} - bound
+
+
+def defined_names(source: str) -> set[str]:
+    """Names that a source defines, imports or assigns at its top."""
+    found: set[str] = set()
+    for node in (parsed(source) or ast.Module([], [])).body:
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {(each.asname or each.name).partition(".")[0] for each in names}
+            case _:
+                found |= {
+                    each.id
+                    for each in ast.walk(node)
+                    if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+                }
+    return found
+
+
 def _typed_in(docstring: str) -> Iterator[tuple[str, str]]:
     """What is typed at a prompt, and the line that follows."""
     lines = docstring.splitlines()

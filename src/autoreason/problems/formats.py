@@ -13,7 +13,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.problems.contests import read_contest
 from autoreason.problems.fields import Record
-from autoreason.problems.functions import read_humaneval, read_mbpp
+from autoreason.problems.functions import left_out_examples, read_humaneval, read_mbpp
 from autoreason.problems.livecodebench import read_livecodebench
 from autoreason.problems.own import read_own
 from autoreason.problems.problem import Problem
@@ -49,7 +49,7 @@ def read_problems(source: Path | str) -> ProblemSet:
     name = "standard input" if str(source) == "-" else str(source)
     problems: dict[str, Problem] = {}
     first: dict[str, str] = {}
-    broken, formats = [], set()
+    broken, formats, notes = [], set(), []
     for entry in _entries(_read(source, name), name):
         try:
             format_name, problem = _understood(entry)
@@ -61,6 +61,8 @@ def read_problems(source: Path | str) -> ProblemSet:
             broken.append(Broken(line=entry.line, reason=str(error), unit=entry.unit))
             continue
         formats.add(format_name)
+        if format_name == "HumanEval" and entry.record is not None:
+            notes += left_out_examples(entry.record)
         problems[problem.id], first[problem.id] = problem, f"{entry.unit} {entry.line}"
     if not problems:
         raise InvalidInput(_nothing(name, broken))
@@ -70,6 +72,7 @@ def read_problems(source: Path | str) -> ProblemSet:
         broken=tuple(broken),
         format=", ".join(sorted(formats)),
         digest=digest_of(usable),
+        notes=tuple(notes),
     )
 
 

@@ -9,8 +9,10 @@ from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
 from autoreason.problems.docstrings import (
     asserted_examples,
+    defined_names,
     docstring_of,
     expectations,
+    free_names,
     other_definitions,
 )
 from autoreason.problems.fields import Record, named, text, texts
@@ -24,11 +26,7 @@ def read_humaneval(raw: Record) -> Problem:
     name, prompt = text(raw, "entry_point"), text(raw, "prompt")
     body = text(raw, "canonical_solution" if "canonical_solution" in raw else "solution", "")
     hidden = text(raw, "test")
-    # A body alone is indented and needs the signature before it; `pass` stands in for one.
     starter = prompt.strip() + "\n"
-    whole = f"{prompt}{body}" if body.strip() else f"{starter}    pass\n"
-    examples = asserted_examples(docstring_of(whole, name), name)
-    wanted = expectations(hidden, "candidate")
     return convert(
         {
             "id": str(raw.get("task_id", raw.get("id"))),
@@ -38,17 +36,43 @@ def read_humaneval(raw: Record) -> Problem:
             "kind": "function",
             "entry_point": name,
             "starter": starter,
-            "setup": other_definitions(f"{starter}    pass\n", name),
+            "setup": other_definitions(_stub(raw), name),
             "public_tests": tuple(
-                Example(code=example)
-                for example in examples
-                if not _contradicts(example, name, wanted)
+                Example(code=example) for example, why in _examples(raw).items() if not why
             ),
             "private_tests": (Example(code=f"{hidden.strip()}\n\ncheck({name})"),),
-            "solution": whole if body.strip() else "",
+            "solution": f"{prompt}{body}" if body.strip() else "",
             "source": "HumanEval",
         }
     )
+
+
+def left_out_examples(raw: Record) -> list[str]:
+    """The examples of a HumanEval docstring that are no tests, and why, in words."""
+    return [
+        f"{named(raw)}: the example `{example}` {why}"
+        for example, why in _examples(raw).items()
+        if why
+    ]
+
+
+def _stub(raw: Record) -> str:
+    """The prompt as Python: its function has no body yet."""
+    return f"{text(raw, 'prompt').strip()}\n    pass\n"
+
+
+def _examples(raw: Record) -> dict[str, str]:
+    """The docstring's examples as asserts, each with the reason why it cannot be a test, if there is one."""
+    name, stub = text(raw, "entry_point"), _stub(raw)
+    known = {name, *vars(builtins), *defined_names(other_definitions(stub, name))}
+    wanted = expectations(text(raw, "test"), "candidate")
+    found = {}
+    for example in asserted_examples(docstring_of(stub, name), name):
+        unknown = sorted(free_names(example) - known)
+        found[example] = f"uses `{unknown[0]}`, which nothing defines" if unknown else ""
+        if _contradicts(example, name, wanted):
+            found[example] = "contradicts the tests"
+    return found
 
 
 def _contradicts(example: str, name: str, wanted: dict[str, str]) -> bool:

@@ -17,6 +17,7 @@ from autoreason.problems.problem import Problem, checked
 FIELDS = Problem.__struct_fields__
 CHECKERS = get_args(Checker)
 _TESTS = ("public_tests", "private_tests")
+_TESTS_BY_OTHER_NAMES = ("tests", "test", "test_cases")
 _NOTES = frozenset({"contest", "index", "difficulty_code", "max_test_s", "wrong_solutions"})
 """Fields of sets in circulation that say more than we need."""
 
@@ -79,6 +80,11 @@ def _check_spelling(raw: Record) -> None:
     for key in raw:
         if key in FIELDS or key in _NOTES:
             continue
+        if key in _TESTS_BY_OTHER_NAMES:
+            raise InvalidInput(
+                f"{named(raw)}: unknown field `{key}`; give those that models may see as `public_tests` "
+                "and those that only score as `private_tests`"
+            )
         if meant := get_close_matches(key, FIELDS, n=1, cutoff=0.8):
             raise InvalidInput(f"{named(raw)}: unknown field `{key}`; did you mean `{meant[0]}`?")
 

@@ -91,6 +91,22 @@ def comparison(problem: Problem) -> Comparison:
     )
 
 
+def compared(problem: Problem) -> str:
+    """How its answers are compared, in words."""
+    if problem.kind == "function":
+        return f"by the tests, which are code and call {problem.entry_point}"
+    if problem.checker_program:
+        return "by the problem's own checker program"
+    how = comparison(problem)
+    case = ", in any case" if how.ignore_case else ""
+    return {
+        "tokens": f"token by token{case}; white space between them does not matter",
+        "exact": "character by character, but for line ends at the very end",
+        "float": f"token by token{case}; numbers may differ by {how.tolerance:g}, absolute or relative",
+        "special": f"not at all: {NO_CHECKER}",
+    }[how.checker]
+
+
 def checked(problem: Problem) -> Problem:
     """The same problem, unless it cannot be used."""
     _check_texts(problem)

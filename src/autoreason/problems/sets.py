@@ -38,6 +38,8 @@ class ProblemSet(Struct, frozen=True, kw_only=True):
     """The format of the records; several joined by commas."""
     digest: str
     """SHA-256 of the problems as `encode_set` writes them."""
+    notes: tuple[str, ...] = ()
+    """What was left out of problems that are used."""
 
 
 class Share(Struct, frozen=True, kw_only=True):

@@ -69,11 +69,11 @@ def _texts(story: Story) -> dict[str, str]:
 
 def _programs(story: Story) -> dict[str, str]:
     """The problems as everybody saw them, what was handed in for them, and what came of it."""
+    from autoreason.code.page import programs
+
     assigned = story.task.assignments if story.task else ()
     files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= {
-        f"programs/{_folder(each.part)}.py": each.program for each in story.solved if each.program
-    }
+    files |= programs(story.solved)
     if story.solved:
         files["solved.json"] = _pretty(story.solved)
     return files

@@ -19,6 +19,7 @@ from autoreason.sandbox.values import (
     encode,
     receive,
     send,
+    shown,
 )
 
 LONGEST = 4000
@@ -179,14 +180,37 @@ class Driver:
             raise self._cannot(error) from None
 
     def hang_up(self) -> tuple[str, str]:
-        """Ask no more; tell the last call and what it returned."""
-        self._channel = None
+        """Ask no more; tell the last call and what it returned, as the program shows what stayed there."""
         if self._call is None:
+            self._channel = None
             return "", ""
+        returned = "" if self._returned is _NOTHING else self._shown(self._returned)
+        if type(self._returned) is Held:
+            kind = self._told_or(self._returned, "type", "value")
+            returned = f"{returned} (a {kind}, which equals nothing in the tests)"
+        # What the tests passed they have shown themselves; the program is not asked for it.
+        self._channel = None
         number, args, kwargs = self._call
         given = [*map(_short, args), *(f"{name}={_short(each)}" for name, each in kwargs.items())]
         called = f"{self._labels.get(number, 'object')}({', '.join(given)})"
-        return called[:LONGEST], "" if self._returned is _NOTHING else _short(self._returned)
+        return called[:LONGEST], returned
+
+    def _shown(self, value: object) -> str:
+        """A value as text; with labels for what the program cannot show any more."""
+        try:
+            return _short(value)
+        except (Ended, Exception):
+            channel, self._channel = self._channel, None
+            try:
+                return _short(value)
+            finally:
+                self._channel = channel
+
+    def _told_or(self, held: Held, how: str, otherwise: str) -> str:
+        try:
+            return str(self.told(held._held_number, how, str))
+        except (Ended, Exception):
+            return otherwise
 
     def _label(self, value: object, name: str) -> None:
         if type(value) is Held:
@@ -195,7 +219,7 @@ class Driver:
     def _number(self, value: object) -> int:
         if type(value) is Held:
             return value._held_number
-        what = f"a {type(value).__name__} cannot be passed to the program"
+        what = f"a {type(value).__name__} cannot be passed to the program: {shown(value)}"
         raise Uncrossable(what) if trace_of(value) is None else _HandedBack(what)
 
     def _change(self, passed: dict[Any, object], changed: Any) -> None:

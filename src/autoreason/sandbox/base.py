@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from autoreason.sandbox.idle import Idle
+
 Level = Literal["bubblewrap", "landlock", "seccomp", "wasi", "none"]
 """How well it holds, best first; `none` is no sandbox at all."""
 
@@ -21,7 +23,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What one run may take."""
 
     seconds: float = 10.0
-    """Processor time; by the clock three times as long, and a second."""
+    """Processor time; by the clock it may be idle for three times as long, and a second."""
     memory: int = 512 << 20
     """Bytes of address space beyond what a bare interpreter takes."""
     output: int = 16 << 20
@@ -52,8 +54,13 @@ class Ran(Struct, frozen=True, kw_only=True):
 class Session(Protocol):
     """One program, compiled once."""
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
-        """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3."""
+    async def run(
+        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
+    ) -> Ran:
+        """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3.
+
+        Runs that work on one test together share `idle`: while one computes, the other may wait for it.
+        """
         ...
 
 

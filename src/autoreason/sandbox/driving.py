@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import importlib
 import json
 import linecache
 import os
@@ -19,6 +20,7 @@ from types import CodeType, ModuleType
 from typing import NoReturn
 
 from autoreason.sandbox.asking import LONGEST, Driver, Ended, trace_of
+from autoreason.sandbox.warm import KNOWN
 
 PASSED = 0
 FAILED = 10
@@ -80,13 +82,16 @@ def _remember(name: str, lines: list[str]) -> None:
 
 
 def _surroundings(codes: list[CodeType], driver: Driver, always: list[str]) -> dict[str, object]:
-    """The globals of the tests: modules are ours, names nobody else defines are the program's."""
+    """The globals of the tests: what Python has is Python's, names nobody else defines are the program's."""
     module = _script()
     named = {name for code in codes for name in _used(code) if not _every_module_has(name)}
-    names = named - set(vars(builtins)) | set(always)
-    ours = {name for name in names if name in sys.stdlib_module_names and name in sys.modules}
-    module.__dict__.update((name, sys.modules[name]) for name in ours - set(always))
-    module.__dict__.update(driver.names(sorted(names - ours | set(always))))
+    theirs = named - set(vars(builtins)) - set(always)
+    modules = theirs & sys.stdlib_module_names
+    for name in modules & KNOWN:
+        # The tests may only have a variable of that name; and what was not loaded before cannot be.
+        with suppress(Exception):
+            module.__dict__[name] = importlib.import_module(name)
+    module.__dict__.update(driver.names(sorted(theirs - modules | set(always))))
     return module.__dict__
 
 
@@ -125,6 +130,9 @@ def _judged(error: BaseException, driver: Driver) -> int:
             return EXHAUSTED
         case ImportError() if trace_of(error) is None:
             driver.unfit = f"{error}"
+            return UNFIT
+        case NameError(name=str(name)) if name in sys.stdlib_module_names and not trace_of(error):
+            driver.unfit = f"the tests use `{name}` without importing it"
             return UNFIT
         case NameError() if type(error) is NameError:
             return RAISED

@@ -17,6 +17,9 @@ COMPILE_SECONDS = 5
 ERRORS = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
 
+EMPTY = "/empty"
+"""An empty folder inside bubblewrap."""
+
 _DESCRIPTORS = 64
 _OWN_TASKS = 64
 """Threads where nobody else has this user."""
@@ -46,16 +49,19 @@ class Jail(NamedTuple):
 
 def settle(jail: Jail) -> Jail:
     """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
-    bare = jail.namespaces
     if jail.uid is not None:
-        bare = bare or _go_where_nothing_is()
+        # A process that has changed its root can make no user namespace; with namespaces that comes afterwards.
+        bare = not jail.namespaces and _go_where_nothing_is()
         _become(jail.uid)
+        jail = jail._replace(bare=bare)
     elif not jail.namespaces:
         jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
-    jail = jail._replace(bare=bare)
     if jail.namespaces:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
         _go_on_inside()
+        os.chroot(EMPTY)
+        os.chdir("/")
+        jail = jail._replace(bare=True)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

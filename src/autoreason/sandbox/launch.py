@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.sandbox.base import Level
+from autoreason.sandbox.jail import EMPTY
 
 OURS = Path(__file__).parent
 _INSIDE = "/autoreason/sandbox"
@@ -121,7 +122,8 @@ def bubblewrap(python: str) -> list[str]:
         *(found, *privileges, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
         *("--unshare-cgroup-try", "--hostname", "sandbox"),
         *(part for path in _mounts(python) for part in ("--ro-bind", path, path)),
-        *("--ro-bind", str(OURS), _INSIDE, "--remount-ro", "/", "--chdir", "/", "--"),
+        *("--ro-bind", str(OURS), _INSIDE, "--dir", EMPTY),
+        *("--remount-ro", "/", "--chdir", "/", "--"),
     ]
 
 

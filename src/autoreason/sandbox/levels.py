@@ -116,7 +116,7 @@ def _trouble(walls: Walls, python: str | None) -> str:
 def _first_run(server: Server) -> str:
     from autoreason.sandbox.linux import memory_files
     from autoreason.sandbox.server import READY
-    from autoreason.sandbox.wire import Opening, Reply
+    from autoreason.sandbox.wire import RUN, Opening, Reply
 
     server.control.settimeout(_PATIENCE)
     if server.control.recv(16) != READY:
@@ -127,11 +127,13 @@ def _first_run(server: Server) -> str:
     with ours, memory_files(b"") as files:
         ours.settimeout(_PATIENCE)
         ours.send(Opening("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
-        socket.send_fds(ours, [b"run"], files)
-        message = ours.recv(1024)
-        if not message:
-            return server.said() or "it ended in the middle of a first program"
-        reply = Reply.unpack(message)
+        socket.send_fds(ours, [RUN], files)
+        reply = None
+        while reply is None or reply.ended == "running":
+            message = ours.recv(1024)
+            if not message:
+                return server.said() or "it ended in the middle of a first program"
+            reply = Reply.unpack(message)
         if reply.ended == "exit" and reply.status == 0:
             return ""
         return server.said() or f"a first program ended by {reply.ended}, {reply.status}"

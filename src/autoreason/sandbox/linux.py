@@ -12,12 +12,13 @@ from itertools import cycle
 from typing import get_args
 
 from autoreason.sandbox.base import SOURCE_LIMIT, Ended, Level, Limits, Part, Ran, Session
+from autoreason.sandbox.idle import Idle, most_idle, pid_of
 from autoreason.sandbox.launch import Server, Walls
 from autoreason.sandbox.slots import Slot, receive
-from autoreason.sandbox.wire import Opening, Reply
+from autoreason.sandbox.wire import RUN, STOP, Opening, Reply
 
 SLACK_SECONDS = 20.0
-"""How much longer than a run's last second its reply may take on a busy machine."""
+"""How much longer than a run's last second its reply may take."""
 ERRORS_KEPT = 32 << 10
 """Bytes of standard error that are kept: its end."""
 
@@ -80,11 +81,14 @@ class LinuxSession:
         self._socket: socket.socket | None = None
         self._replied = False
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
+    async def run(
+        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
+    ) -> Ran:
         """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3."""
         with memory_files(stdin) as files:
+            given = [*files, *([] if channel is None else [channel])]
             try:
-                reply = await self._ask([*files, *([] if channel is None else [channel])])
+                reply = await self._ask(given, Idle() if idle is None else idle)
             except (OSError, TimeoutError) as error:
                 self.close()
                 return Ran(ended="broken", detail=f"the sandbox failed: {str(error) or 'no reply'}")
@@ -99,15 +103,32 @@ class LinuxSession:
             self._socket.close()
         self._socket, self._replied = None, False
 
-    async def _ask(self, descriptors: list[int]) -> Reply:
+    async def _ask(self, descriptors: list[int], idle: Idle) -> Reply:
         session = self._socket or await self._begin()
-        socket.send_fds(session, [b"run"], descriptors)
-        message = await receive(session, 3 * self._limits.seconds + SLACK_SECONDS)
-        if message:
-            return Reply.unpack(message)
-        if self._server is not None:
-            await self._slot.lose(self._server)
-        raise OSError("the fork server died")
+        socket.send_fds(session, [RUN], descriptors)
+        most, running, stopped = most_idle(self._limits.seconds), False, False
+        while True:
+            try:
+                message, handles = await receive(session, idle.next_look(most))
+            except TimeoutError:
+                idled = idle.look()
+                if idled >= most + SLACK_SECONDS:
+                    raise
+                if idled >= most and running and not stopped:
+                    session.send(STOP)
+                    stopped = True
+                continue
+            if not message:
+                if self._server is not None:
+                    await self._slot.lose(self._server)
+                raise OSError("the fork server died")
+            reply = Reply.unpack(message)
+            if reply.ended != "running":
+                return reply
+            running = True
+            for handle in handles:
+                idle.add(pid_of(handle), since=reply.wall)
+                os.close(handle)
 
     async def _begin(self) -> socket.socket:
         self._server = await self._slot.server()
@@ -147,7 +168,7 @@ class TooLong:
     def __init__(self, size: int) -> None:
         self._size = size
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:  # noqa: ARG002
+    async def run(self, stdin: bytes, **_: object) -> Ran:  # noqa: ARG002
         """Ends as a program does that cannot be compiled."""
         said = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
         return Ran(ended="exit", status=1, stderr=said.encode())

@@ -21,10 +21,10 @@ from itertools import islice
 from types import CodeType, ModuleType
 from typing import Any, NoReturn, Self, TextIO
 
+from autoreason.sandbox.depth import DEEP, rightly_named
+
 Way = Callable[[CodeType], None]
 
-DEEP = 2000
-"""Frames beyond which a traceback is cut; a recursion may have a million."""
 FRAMES = 60
 """Frames of a cut traceback that are shown: the last ones."""
 
@@ -32,6 +32,8 @@ _OURS = __file__.removesuffix("running.py")
 
 CHANNEL = 3
 """The descriptor of the socket between a candidate and its tests."""
+NOTHING = 4
+"""The descriptor of /dev/null, for programs that name it."""
 
 
 def remember(name: str, source: str) -> None:
@@ -48,7 +50,8 @@ def add_site_builtins() -> None:
     )
 
 
-_usual_open, _usual_fstat, _usual_stack_size = builtins.open, os.fstat, threading.stack_size
+_usual_open, _usual_descriptor = builtins.open, os.open
+_usual_fstat, _usual_stack_size = os.fstat, threading.stack_size
 _streams: dict[int, os.stat_result] = {}
 """What the standard streams were like at the start."""
 _DEEP_ENOUGH = 128 << 20
@@ -58,7 +61,15 @@ _DEEP_ENOUGH = 128 << 20
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
     if str(file) == "/dev/stdin":
         file, kwargs = 0, kwargs | {"closefd": False}
+    elif str(file) == os.devnull:
+        file = os.dup(NOTHING)
     return _usual_open(file, *args, **kwargs)
+
+
+def _open_descriptor(path: Any, *args: Any, **kwargs: Any) -> int:
+    if path == os.devnull:
+        return os.dup(NOTHING)
+    return _usual_descriptor(path, *args, **kwargs)
 
 
 def _keep_limits(what: int, limits: tuple[int, int]) -> None:
@@ -90,9 +101,14 @@ def _stack_size(size: int = 0) -> int:
     return _usual_stack_size(min(size, _DEEP_ENOUGH))
 
 
+_WORDS_FOR_NOTHING = ("/dev/null", "devnull")
 _ACCOMMODATED: tuple[tuple[str, ModuleType, str, Any], ...] = (
-    ("/dev/stdin", builtins, "open", _open),
-    ("/dev/stdin", io, "open", _open),
+    *(
+        (word, module, "open", _open)
+        for word in ("/dev/stdin", *_WORDS_FOR_NOTHING)
+        for module in (builtins, io)
+    ),
+    *((word, os, "open", _open_descriptor) for word in _WORDS_FOR_NOTHING),
     ("fstat", os, "fstat", _fstat),
     ("mmap", mmap, "mmap", _Map),
     ("setrlimit", resource, "setrlimit", _keep_limits),
@@ -104,6 +120,11 @@ _ACCOMMODATED: tuple[tuple[str, ModuleType, str, Any], ...] = (
 def stay_at_the_root() -> None:
     """Let programs ask where they are, also where the kernel could not tell: their folder may be no longer there."""
     os.getcwd = lambda: "/"
+
+
+def needs_nothing(source: str) -> bool:
+    """Whether a program may open /dev/null."""
+    return any(word in source for word in _WORDS_FOR_NOTHING)
 
 
 def accommodate(source: str) -> None:
@@ -185,6 +206,7 @@ def _status(stop: SystemExit) -> int:
 
 
 def _report(error: BaseException) -> None:
+    error = rightly_named(error)
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
         trace = trace.tb_next

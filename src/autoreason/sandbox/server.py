@@ -6,6 +6,7 @@ Standard library only. Started by `launch.py`, once a core, with a socket on whi
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
 import random
@@ -94,11 +95,17 @@ def _begin(session: socket.socket, walls: jail.Jail) -> Solution:
 
 
 def _leave(session: socket.socket, walls: jail.Jail) -> None:
-    """Keep the session, the ruleset and standard error of all that the server has open."""
-    kept = os.dup(session.fileno())
-    if walls.ruleset is not None:
-        os.dup2(walls.ruleset, solution.RULESET)
+    """Keep the session, the ruleset and standard streams of all that the server has open."""
+    # Above everything: what is put in its place below may be what is to be kept.
+    kept, rules = (
+        fcntl.fcntl(each, fcntl.F_DUPFD, solution.RULESET + 1)
+        for each in (session.fileno(), 0 if walls.ruleset is None else walls.ruleset)
+    )
     os.dup2(kept, solution.SESSION)
+    # Standard input of the server is /dev/null.
+    os.dup2(0, running.NOTHING)
+    if walls.ruleset is not None:
+        os.dup2(rules, solution.RULESET)
     session.detach()
     kernel.close_from(solution.RULESET + (walls.ruleset is not None))
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any
 
+from autoreason.sandbox.depth import rightly_named
 from autoreason.sandbox.values import (
     LARGEST,
     Gone,
@@ -24,6 +25,7 @@ from autoreason.sandbox.values import (
     encode,
     receive,
     send,
+    too_large,
     written,
 )
 
@@ -42,22 +44,23 @@ def serve(code: CodeType, channel: int) -> None:
     try:
         exec(code, module.__dict__)
     except Exception as error:
-        print(_trace(error), end="", file=sys.stderr, flush=True)
+        print(_trace(rightly_named(error)), end="", file=sys.stderr, flush=True)
         raise SystemExit(1) from None
     served = Served(module.__dict__)
     try:
         while True:
-            _reply(channel, served.answer(receive(channel)))
+            _reply(channel, served, receive(channel))
     except (Gone, Malformed):
         # No leave is taken: a thread that is still busy would be waited for.
         os._exit(0)
 
 
-def _reply(channel: int, answer: Any) -> None:
+def _reply(channel: int, served: Served, asked: Any) -> None:
+    answer = served.answer(asked)
     try:
         send(channel, answer)
-    except Uncrossable as error:
-        send(channel, _raised(error))
+    except TooMuch:
+        send(channel, _raised(too_large(served.last)))
 
 
 class Served:
@@ -67,6 +70,8 @@ class Served:
         self._names = names
         self._kept: list[object] = []
         self._numbers: dict[int, int] = {}
+        self.last: object = None
+        """What was sent last."""
 
     def answer(self, asked: Any) -> Any:
         """The reply to one question: a value, or what was raised."""
@@ -86,6 +91,7 @@ class Served:
         return self._numbers[id(value)]
 
     def _sent(self, value: object) -> Any:
+        self.last = value
         return encode(value, self.keep)
 
     def _given(self, sent: Any) -> Any:
@@ -156,7 +162,13 @@ class Served:
 
 
 _END = object()
-_TOLD: dict[str, Callable[[Any], object]] = {"len": len, "bool": bool, "str": str, "repr": repr}
+_TOLD: dict[str, Callable[[Any], object]] = {
+    "len": len,
+    "bool": bool,
+    "str": str,
+    "repr": repr,
+    "type": lambda held: type(held).__name__,
+}
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "names": Served.names,
     "call": Served.call,
@@ -170,6 +182,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def _raised(error: BaseException) -> Any:
+    error = rightly_named(error)
     if isinstance(error, Uncrossable):
         # Where in our own code it came up is nobody's help.
         error = Exception(str(error))

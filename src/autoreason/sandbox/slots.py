@@ -6,6 +6,7 @@ import asyncio
 import socket
 from contextlib import suppress
 
+from autoreason.sandbox.idle import crowding
 from autoreason.sandbox.launch import Server, Walls, launch
 from autoreason.sandbox.processes import see_off
 from autoreason.sandbox.server import READY
@@ -52,7 +53,8 @@ class Slot:
     async def _start(self) -> Server:
         server = launch(self._walls, number=self._number, python=self._python)
         try:
-            if await receive(server.control, START_SECONDS) == READY:
+            message, _ = await receive(server.control, START_SECONDS * crowding())
+            if message == READY:
                 return server
             raise OSError(server.said() or "the fork server did not start")
         except BaseException:
@@ -65,18 +67,35 @@ class Slot:
             await _end(server)
 
 
-async def receive(sock: socket.socket, seconds: float) -> bytes:
-    """The next message; nothing where the other end is gone."""
+async def receive(sock: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
+    """The next message and the descriptors that come with it; nothing where the other end is gone."""
     sock.setblocking(False)
-    loop = asyncio.get_running_loop()
     async with asyncio.timeout(seconds):
         try:
-            return await loop.sock_recv(sock, LARGEST)
+            return await _receive(sock)
         except ConnectionError:
             # Told once where the other end left something unread; what it had said before comes after that.
             with suppress(ConnectionError):
-                return await loop.sock_recv(sock, LARGEST)
-            return b""
+                return await _receive(sock)
+            return b"", []
+
+
+async def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    while True:
+        with suppress(BlockingIOError):
+            message, descriptors, _, _ = socket.recv_fds(sock, LARGEST, 1, socket.MSG_CMSG_CLOEXEC)
+            return message, descriptors
+        await _readable(sock)
+
+
+async def _readable(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sock, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock)
 
 
 async def _end(server: Server) -> None:

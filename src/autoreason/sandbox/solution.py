@@ -19,18 +19,18 @@ import warnings
 from types import CodeType
 from typing import NamedTuple, NoReturn
 
-from autoreason.sandbox import jail, kernel, running, warm
-from autoreason.sandbox.running import CHANNEL
-from autoreason.sandbox.wire import LARGEST, Opening, Reply
+from autoreason.sandbox import depth, jail, kernel, running, warm
+from autoreason.sandbox.running import CHANNEL, NOTHING
+from autoreason.sandbox.wire import LARGEST, STOP, Opening, Reply
 
 NAME = "solution.py"
 """What a program's file is called in tracebacks."""
 
-_EXTRA = 1.0
-"""Seconds by the clock beyond three times the limit."""
+_SHORT = 0.5
+"""Seconds after which the client is told of a run: whether it sleeps can be seen only from outside the jail."""
 SESSION = 3
 """The descriptor of the client's socket."""
-RULESET = 4
+RULESET = 5
 """The descriptor of the Landlock ruleset, if there is one."""
 _NEAR = 0.9
 """The share of its memory beyond which a program that died is taken to have run out of it."""
@@ -60,7 +60,7 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     opening = Opening.unpack(session.recv(LARGEST))
     kernel.exit_on(signal.SIGXCPU)
     jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
-    warm.preload(opening.source)
+    warm.preload(opening.source, used=opening.part == "tests")
     way = running.way_of(opening.part)
     # What the imports took is not the program's.
     walls = jail.settle(walls._replace(mapped=kernel.mapped()))
@@ -70,6 +70,9 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
         request, descriptors, _, _ = socket.recv_fds(session, 16, 4)
         if not request:
             os._exit(0)
+        if request == STOP:
+            # It crossed the reply to the run it was meant for.
+            continue
         reply = _run(program, walls, session, descriptors)
         for each in descriptors:
             os.close(each)
@@ -90,13 +93,27 @@ def _compile(opening: Opening, way: running.Way, walls: jail.Jail) -> Program:
             warnings.simplefilter("ignore")
             code = compile(source, NAME, "exec", dont_inherit=True)
     except Exception as error:
-        complaint = "".join(traceback.format_exception_only(type(error), error))
+        said = _named(error, source)
+        complaint = "".join(traceback.format_exception_only(type(said), said))
         return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
     finally:
         jail.soften(resource.RLIMIT_AS, None)
         jail.soften(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     return Program(opening, way, begun, code)
+
+
+def _named(error: Exception, source: str) -> Exception:
+    """Why a program cannot be compiled; where memory is without limit, only nesting makes the parser run out of it."""
+    if isinstance(error, MemoryError):
+        jail.soften(resource.RLIMIT_AS, None)
+        try:
+            compile(source, NAME, "exec", dont_inherit=True)
+        except MemoryError:
+            return RecursionError(depth.NESTED)
+        except Exception:
+            return error
+    return error
 
 
 def _run(
@@ -154,6 +171,8 @@ def _become_test(
             os.dup2(each, number)
         if len(descriptors) == CHANNEL:
             os.close(CHANNEL)
+        if not running.needs_nothing(opening.source):
+            os.close(NOTHING)
         kernel.close_from(RULESET + (walls.ruleset is not None))
         running.open_streams()
         jail.confine(walls, opening.seconds, opening.memory, opening.output)
@@ -169,21 +188,25 @@ def _become_test(
 
 
 def _watch(test: Test, session: socket.socket, seconds: float, begun: float) -> str | None:
-    """Wait for the end of a test, or make one; nobody waits longer than the client does."""
+    """Wait for the end of a test, or make one: when its processor time is used up, or the client says so or is gone."""
     events = select.poll()
     events.register(test.pidfd, select.POLLIN)
-    events.register(session, 0)
-    last = begun + 3 * seconds + _EXTRA
-    used = 0.0
+    events.register(session, select.POLLIN)
+    told, wait = False, min(seconds, _SHORT)
     while True:
-        left = min(seconds - used, last - time.monotonic())
-        ready = dict(events.poll(max(1, math.ceil(left * 1000))))
+        ready = dict(events.poll(max(1, math.ceil(wait * 1000))))
         if test.pidfd in ready:
             return None
         used = _used(test.pid)
-        if used >= seconds or time.monotonic() >= last or ready:
+        if used >= seconds or ready:
             signal.pidfd_send_signal(test.pidfd, signal.SIGKILL)
             return "cpu" if used >= seconds else "wall"
+        passed = time.monotonic() - begun
+        if passed >= _SHORT and not told:
+            running = Reply("running", 0, used, passed)
+            socket.send_fds(session, [running.pack()], [test.pidfd])
+            told = True
+        wait = seconds - used if told else min(seconds - used, _SHORT - passed)
 
 
 def _used(pid: int) -> float:
@@ -205,6 +228,8 @@ def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
         return "output"
     if took.seconds > opening.seconds or took.status == -signal.SIGXCPU:
         return "cpu"
-    if took.status < 0 and took.memory >= _NEAR * opening.memory:
+    # A recursion that leaves its stack has used much memory too, and that is not why it ended.
+    crashed = took.status < 0 and took.status != -signal.SIGSEGV
+    if crashed and took.memory >= _NEAR * opening.memory:
         return "memory"
     return "signal" if took.status < 0 else "exit"

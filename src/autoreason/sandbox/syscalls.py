@@ -21,6 +21,8 @@ _TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX = (
     *(0x5421, 0x5450, 0x5451),
 )
 _SOCK_KIND = 0xF
+_SOL_SOCKET = 1
+_SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN = 3, 4, 38, 39
 
 
 class Check(NamedTuple):
@@ -40,13 +42,15 @@ def _null(argument: int) -> tuple[Check, Check]:
 Rule = tuple[Check, ...]
 
 _NEVER_CODE = (Check(2, (0,), mask=mmap.PROT_EXEC),)
+_TO_THE_OTHER_END = (Check(3, (0,)), *_null(4))
+"""Without flags and without an address: between the two ends of a pair, and nothing out of band."""
 
 FREE = (
     # What is open already.
     *("read", "write", "readv", "writev", "pread64", "pwrite64", "lseek", "close", "fstat"),
     *("dup", "dup2", "dup3", "ftruncate", "fsync", "fdatasync", "pipe2", "pipe", "eventfd2"),
     *("poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait"),
-    *("epoll_pwait", "getsockopt", "getsockname", "getpeername", "recvfrom", "shutdown"),
+    *("epoll_pwait", "getsockname", "getpeername", "shutdown"),
     # Memory, threads, and what they wait on.
     *("munmap", "mremap", "madvise", "brk", "futex", "set_robust_list", "rseq", "sched_yield"),
     *("arch_prctl", "exit", "exit_group", "restart_syscall"),
@@ -80,6 +84,11 @@ CHECKED: dict[str, Rule] = {
             ),
         ),
     ),
+    # What Python asks of a socket, and nothing about whoever is at its other end.
+    "getsockopt": (
+        Check(1, (_SOL_SOCKET,)),
+        Check(2, (_SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN)),
+    ),
     "ioctl": (Check(1, (_TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX)),),
     "kill": (Check(0, (OWN_PID,)),),
     "mmap": _NEVER_CODE,
@@ -88,9 +97,9 @@ CHECKED: dict[str, Rule] = {
     "newfstatat": (Check(3, (_AT_EMPTY_PATH,)),),
     "prctl": (Check(0, (_PR_SET_NAME,)),),
     "prlimit64": (Check(0, (0, OWN_PID)), *_null(2)),
+    "recvfrom": _TO_THE_OTHER_END,
     "sched_getaffinity": (Check(0, (0, OWN_PID)),),
-    # Without an address: to the other end of a pair, and nowhere else.
-    "sendto": _null(4),
+    "sendto": _TO_THE_OTHER_END,
     "socketpair": (
         Check(0, (socket.AF_UNIX,)),
         Check(1, (socket.SOCK_STREAM,), mask=_SOCK_KIND),

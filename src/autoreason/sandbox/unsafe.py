@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.sandbox.base import Ended, Level, Limits, Part, Ran, Session
+from autoreason.sandbox.idle import Idle, most_idle
 
 _OURS = Path(__file__).parents[2]
 _INTERPRETER = 64 << 20
@@ -71,7 +72,9 @@ class UnsafeSession:
     def __init__(self, folder: Path, limits: Limits, part: Part) -> None:
         self._folder, self._limits, self._part = folder, limits, part
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
+    async def run(
+        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
+    ) -> Ran:
         """Run it in a process of its own and read what it wrote."""
         with (
             tempfile.TemporaryFile() as given,
@@ -85,7 +88,7 @@ class UnsafeSession:
                 process = self._start((given.fileno(), out.fileno(), err.fileno()), channel)
             except (OSError, subprocess.SubprocessError) as error:
                 return Ran(ended="broken", detail=f"cannot start Python: {error}")
-            over = await self._wait(process)
+            over = await self._wait(process, Idle() if idle is None else idle)
             wall = time.monotonic() - begun
             errors = _read(err.fileno(), _TAIL, from_the_end=True)
             wrote = os.fstat(out.fileno()).st_size
@@ -118,26 +121,21 @@ class UnsafeSession:
             return [*python, "solution.py"]
         return [*python, "-c", _FUNCTION, self._part, str(channel), str(_OURS)]
 
-    async def _wait(self, process: subprocess.Popen[bytes]) -> Over:
-        """Let it run to its end or to the last second it has."""
-        late = False
-
-        def stop() -> None:
-            nonlocal late
-            late = True
-            _kill(process)
-
-        timer = asyncio.get_running_loop().call_later(3 * self._limits.seconds + 0.5, stop)
+    async def _wait(self, process: subprocess.Popen[bytes], idle: Idle) -> Over:
+        """Let it run to its end, or until it has been idle for too long."""
+        most, late = most_idle(self._limits.seconds), False
         waiting = asyncio.create_task(asyncio.to_thread(_wait_for, process))
+        idle.add(process.pid)
         try:
-            over = await asyncio.shield(waiting)
+            while not late and not waiting.done():
+                await asyncio.wait([waiting], timeout=idle.next_look(most))
+                late = not waiting.done() and idle.look() >= most
         finally:
-            timer.cancel()
             _kill(process)
             if not waiting.done():
-                # Whoever waited was interrupted; the process is dead, and its end is near.
+                # Stopped, or interrupted; the process is dead, and its end is near.
                 await asyncio.wait([waiting])
-        return over._replace(late=late)
+        return waiting.result()._replace(late=late)
 
 
 class Over(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,6 +34,10 @@ class TooMuch(Uncrossable):
     """A value that is too deep or too large to be sent."""
 
 
+class _TooDeep(Exception):
+    """There are more lists within lists than can be sent."""
+
+
 class Malformed(Exception):
     """Something arrived that nobody honest sends."""
 
@@ -41,9 +46,30 @@ class Gone(Exception):
     """The other side has closed the channel."""
 
 
+_shortening = reprlib.Repr()
+_shortening.maxstring = _shortening.maxother = _shortening.maxlong = 100
+
+
+def shown(value: object) -> str:
+    """A value as text, however large it is, on one short line."""
+    return _shortening.repr(value)
+
+
+def too_large(value: object) -> TooMuch:
+    """What is said of a value that takes more than a message may."""
+    return TooMuch(
+        f"a {type(value).__name__} of more than {LARGEST >> 20} MiB cannot cross: {shown(value)}"
+    )
+
+
 def encode(value: object, keep: Keep) -> Any:
     """A value as JSON knows it; what has no plain form is kept, and its ticket sent."""
-    return _encode(value, keep, DEEPEST)
+    try:
+        return _encode(value, keep, DEEPEST)
+    except _TooDeep:
+        raise TooMuch(
+            f"a {type(value).__name__} nested more than {DEEPEST} deep cannot cross: {shown(value)}"
+        ) from None
 
 
 def _encode(value: object, keep: Keep, deeper: int) -> Any:
@@ -51,7 +77,7 @@ def _encode(value: object, keep: Keep, deeper: int) -> Any:
     if kind in _AS_THEY_ARE:
         return value
     if not deeper:
-        raise TooMuch(f"values nested more than {DEEPEST} deep cannot cross")
+        raise _TooDeep
     base = next((each for each in kind.__mro__ if each in _PLAIN), None)
     if base is None:
         return {"k": keep(value)}

@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
@@ -99,6 +99,7 @@ _IMPORT = re.compile(
 
 
 _QUOTED = re.compile(r"""["']([A-Za-z][\w-]{1,19})["']""")
+_USED = re.compile(r"(?<![\w.])([a-z_]\w*)\s*\.")
 _WORD = re.compile(r"\s*([\w.]+)")
 _COMMENT = re.compile(r"#[^\n]*")
 _CODECS = frozenset(aliases.values())
@@ -118,18 +119,25 @@ def named(source: str) -> Iterator[str]:
             yield found["called"]
 
 
-def preload(source: str) -> None:
-    """Import what a program is going to import of the standard library, while files can still be read."""
+def preload(source: str, *, used: bool = False) -> None:
+    """Import what a program is going to import of the standard library, while files can still be read.
+
+    `used`: also what it only uses, as tests do that leave their imports to the program.
+    """
     # Modules that look for a home find none: not in the list of users, and no settings of anybody's in it.
     os.environ["HOME"] = NOWHERE
     try:
-        _preload(source)
+        _preload(source, _used(source) if used else ())
     finally:
         del os.environ["HOME"]
 
 
-def _preload(source: str) -> None:
-    for name in dict.fromkeys(named(source)):
+def _used(source: str) -> Iterator[str]:
+    return (found[1] for found in _USED.finditer(source) if found[1] in KNOWN)
+
+
+def _preload(source: str, used: Iterable[str]) -> None:
+    for name in dict.fromkeys((*named(source), *used)):
         parts = name.split(".")
         if parts[0] in KNOWN and not _STARTING.intersection(parts):
             for each in (name, *HIDDEN.get(name, ())):

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from autoreason import places
 from autoreason.sandbox.base import SOURCE_LIMIT, Level, Limits, Part, Ran
+from autoreason.sandbox.idle import Idle, crowding, most_idle
 from autoreason.sandbox.wasi_engine import Engine, Line
 from autoreason.sandbox.wasi_worker import Order
 
 SLOWER = 5
 """Limits in seconds are multiplied by this: measured, the same program takes 2.5 to 4.4 times as long."""
 PREPARING = "compiling Python for WebAssembly, once on this machine; that takes one or two minutes"
-_BACKSTOP = 3
 
 
 def is_installed() -> bool:
@@ -119,7 +119,13 @@ class WasiSession:
             self._engine = await self._sandbox.take()
         return self._engine
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
+    async def run(
+        self,
+        stdin: bytes,
+        *,
+        channel: int | None = None,
+        idle: Idle | None = None,  # noqa: ARG002 - all guests look alike from outside
+    ) -> Ran:
         """Run it in a fresh guest; what it would do with descriptor 3 goes over `channel`."""
         if len(self._source) > SOURCE_LIMIT:
             said = f"SyntaxError: the program is longer than {SOURCE_LIMIT} bytes\n"
@@ -130,7 +136,7 @@ class WasiSession:
             part=self._part,
             stdin=stdin,
             seconds=seconds,
-            wall=_BACKSTOP * seconds + 1,
+            wall=most_idle(seconds) * crowding(),
             memory=self._limits.memory,
             output=self._limits.output,
         )

@@ -89,11 +89,13 @@ def _run_script(code: CodeType) -> None:
 
 def _serve(code: CodeType) -> None:
     _module("values").os = _door_as_a_file()
+    _module("depth")
     _module("serving").serve(code, _CHANNEL)
 
 
 def _drive(code: CodeType) -> None:
     _module("values").os = _door_as_a_file()
+    _module("warm")
     _module("asking")
     _module("driving").drive(code, _CHANNEL)
 

@@ -6,8 +6,13 @@ import struct
 from typing import NamedTuple
 
 PARTS = ("program", "candidate", "tests", "checker")
-ENDINGS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died")
-"""How a run ended, by number; `died` is the solution process itself, told by the fork server."""
+ENDINGS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died", "running")
+"""How a run ended, by number; `died` is the solution process itself, told by the fork server.
+
+`running` is no end: a run that takes longer than most, with a handle of its process.
+"""
+RUN, STOP = b"run", b"stop"
+"""What a solution process is asked for."""
 
 LARGEST = 128 * 1024
 """Bytes of a message; nothing that can be large is sent: it lies in memory files."""

@@ -21,9 +21,8 @@ class PlainSession:
     def __init__(self, python: str, file: Path) -> None:
         self._command = [python, str(file)]
 
-    async def run(self, stdin: bytes, *, channel: int | None = None) -> Ran:
+    async def run(self, stdin: bytes, **_: object) -> Ran:
         """Run it the way a first script would."""
-        assert channel is None
         return await asyncio.to_thread(self._run, stdin)
 
     def _run(self, stdin: bytes) -> Ran:
