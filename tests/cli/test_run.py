@@ -243,6 +243,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
+    "pattern only backtracking finds": ("run", BRIEF, *FAST, "--must-include", "/a(?=b)/"),
     "nothing to resume": ("resume",),
     "nothing live": ("stop",),
     "fork of nothing": ("fork", "nobody"),
@@ -315,6 +316,13 @@ def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
     ) in told
     assert "Attention" in shell("show").stdout
     assert "Attention" not in shell("run", BRIEF, *FAST).stderr
+
+
+def test_no_pattern_of_a_contract_can_hang_a_run(shell: Shell) -> None:
+    (shell.home / "brief.md").write_text('---\nmust_not_include: ["/(a+)+$/"]\n---\nhello\n')
+    (shell.home / "draft.md").write_text("a" * 40 + "b")
+    done = shell("run", "brief.md", *FAST, "-q", "--draft", "draft.md")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_link_is_followed_and_kept(shell: Shell) -> None:

@@ -16,7 +16,7 @@ from autoreason.settings import (
     make_settings,
     providers_of,
 )
-from autoreason.task import Task, read_task
+from autoreason.task import Task, check_task, read_task
 
 _CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
 _PLAIN_SETTINGS = (
@@ -60,9 +60,8 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
     """A fork's task and settings: those of the run it comes from, but for what was asked for."""
     contract = {name: values[name] for name in _CONTRACT if values[name] not in (None, ())}
     if contract:
-        task = msgspec.structs.replace(
-            task, contract=msgspec.structs.replace(task.contract, **contract)
-        )
+        changed = msgspec.structs.replace(task.contract, **contract)
+        task = check_task(msgspec.structs.replace(task, contract=changed))
     before = Models.everywhere(values["model"]) if values["model"] else settings.models
     models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
     changes |= servers_of(settings, models, values)
