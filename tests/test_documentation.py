@@ -11,6 +11,8 @@ from tests.run.runs import hold, open_journal
 from tests.run.solving import SCRIPT, task, terms
 
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.prompts import built_in, takes
+from autoreason.prompts.variables import VARIABLES
 from autoreason.run import replay
 from autoreason.run.refine import refine_async
 from autoreason.task import FRONT_MATTER
@@ -102,3 +104,15 @@ def test_every_key_of_front_matter_is_in_the_table() -> None:
     table = page.partition("## Scope contract")[2].partition("\n\nKeys stand")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
+
+
+def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
+    page = (ROOT / "docs" / "prompts.md").read_text("utf-8").splitlines()
+    for source in (built_in(), built_in(code=True)):
+        for name, text in source.sources.items():
+            required, optional = (
+                ", ".join(f"`{each}`" for each in sorted(names)) or "-" for names in takes(text)
+            )
+            assert f"| `{name}` | {required} | {optional} |" in page
+    for name, variable in VARIABLES.items():
+        assert f"| `{name}` | {variable.meaning} |" in page

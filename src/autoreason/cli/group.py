@@ -43,6 +43,7 @@ SECTIONS = {
     },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
+        "prompts": "Show the prompts and their variables; export them.",
         "doctor": "Check this machine and say how to mend it.",
     },
 }
