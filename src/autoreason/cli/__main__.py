@@ -50,6 +50,7 @@ def run_cli(arguments: list[str]) -> int:
         encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="replace")
     try:
+        _refuse_empty(arguments)
         status = cli.main(arguments, prog_name="autoreason", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -69,6 +70,18 @@ def run_cli(arguments: list[str]) -> int:
     except OSError as error:
         return _refused(error)
     return status if isinstance(status, int) else 0
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """An empty name is a variable that was not set, never a wish for the default."""
+    for before, given in zip(["autoreason", *arguments], arguments, strict=False):
+        option, equals, value = given.partition("=")
+        inside = equals and option.startswith("--")
+        if not (value if inside else given).strip():
+            raise InvalidInput(
+                f"what is given after {option if inside else before} is empty; give a value or leave it out "
+                "(perhaps a variable of your shell is not set)"
+            )
 
 
 def _abandon(stream: TextIO) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from autoreason.cli.words import SLOTS
 from autoreason.errors import InvalidInput
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -128,7 +129,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
         changes["playoff"] = 0 if values["no_playoff"] else values["playoff"]
     if values["tie_order"]:
         changes["tie_order"] = tuple(
-            slot.strip().upper() for slot in values["tie_order"].split(">")
+            slot.upper() if slot.upper() in SLOTS else slot
+            for slot in map(str.strip, values["tie_order"].split(">"))
         )
     if limits := budget_in(values):
         changes["budget"] = limits

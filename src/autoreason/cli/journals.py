@@ -38,7 +38,7 @@ def pick(
     journal: Journal, name: str | None, wanted: Callable[[RunRow], bool], described: str
 ) -> RunRow:
     """The run of that name, else the newest that is wanted."""
-    if name:
+    if name is not None:
         return journal.find(name)
     for row in journal.runs(_LOOKED_THROUGH):
         if wanted(row):

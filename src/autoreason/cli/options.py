@@ -10,11 +10,14 @@ from typing import Any
 
 import click
 
+from autoreason.errors import InvalidInput
+
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
 DEFAULT_MODEL = "local/smollm2"
 FILE = click.Path(path_type=Path)
 _DEFAULT = re.compile(r"\s*\[default: .*\]$")
+_SETTING = re.compile(r"`([a-z_.]+)`")
 _NOT_INHERITED = ("at_pass", "journal", "seed")
 
 
@@ -45,7 +48,27 @@ class Grouped(click.Option):
 
 
 class Taught(click.Command):
-    """A command whose help shows its options by heading."""
+    """A command whose help shows its options by heading, and whose mistakes name them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; what is wrong with a setting is said of the option that gave it."""
+        try:
+            return super().invoke(ctx)
+        except InvalidInput as error:
+            error.args = (self._with_flags(str(error)),)
+            raise
+
+    def _with_flags(self, sentence: str) -> str:
+        flags = {
+            param.name: max(param.opts, key=len)
+            for param in self.params
+            if isinstance(param, click.Option)
+        }
+
+        def flag(name: re.Match[str]) -> str:
+            return flags.get(name[1].replace("budget.", "max_"), name[0])
+
+        return _SETTING.sub(flag, sentence)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings in the order in which the options were declared."""

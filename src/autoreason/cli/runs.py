@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=options.Taught)
 @click.option(
-    "-n", "most", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+    "-n", "most", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many."
 )
 @options.journal_option
 @options.json_option

@@ -63,7 +63,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         ):
             if not 1 <= getattr(self, name) <= most:
                 raise InvalidInput(
-                    f"{name} is {getattr(self, name)}; give a number from 1 to {most}"
+                    f"`{name}` is {getattr(self, name)}; give a number from 1 to {most}"
                 )
 
 

@@ -62,11 +62,13 @@ class Terms(Struct, frozen=True, kw_only=True):
                 )
             taken.add(name)
         if not 1 <= self.held <= MOST_REPEATS:
-            raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+            )
         if not 2 <= self.judges <= MOST_JUDGES:
-            raise InvalidInput(f"judges is {self.judges}; give a number from 2 to {MOST_JUDGES}")
+            raise InvalidInput(f"give the final panel 2 to {MOST_JUDGES} judges, not {self.judges}")
         if self.allowance is not None and self.allowance <= 0:
-            raise InvalidInput(f"the allowance is {self.allowance}; give more than 0")
+            raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
 
     @property
     def held(self) -> int:
