@@ -305,6 +305,19 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> No
     assert done.stderr.count("\n") == 1
 
 
+def test_a_broken_contract_is_a_failure_where_that_is_asked_for(shell: Shell) -> None:
+    strict = ("-q", "--fail-on-contract")
+    done = shell("run", BRIEF, *FAST, *strict, "--must-include", "unicorn")
+    assert done.returncode == 6
+    assert done.stdout.startswith("# ")
+    assert shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
+    forked = shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
+    assert forked.returncode == 6
+    spent = ("--max-calls", "1", "--must-include", "unicorn")
+    assert shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
+    assert shell("resume", *strict, "--max-calls", "99").returncode == 6
+
+
 def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, "--must-include", "unicorn")
     assert done.returncode == 0

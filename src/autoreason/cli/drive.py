@@ -102,6 +102,8 @@ class Manner:
     journal: str | None = None
     report: Path | None = None
     """The folder for a report on programs."""
+    strict: bool = False
+    """A text that breaks its contract is a failure."""
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Manner:
@@ -113,6 +115,7 @@ class Manner:
             not values["no_live"],
             values["journal"],
             values.get("report"),
+            values.get("fail_on_contract", False),
         )
 
 
@@ -207,7 +210,8 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
         print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
     elif broken := ending.contract_broken(result):
         print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
-    return status
+    failed = manner.strict and status == 0 and ending.violations(result)
+    return ending.CONTRACT_BROKEN if failed else status
 
 
 def _console() -> Console | None:

@@ -32,6 +32,8 @@ EXIT = {
     "panel_failed": 5,
     "stopped": 130,
 }
+CONTRACT_BROKEN = 6
+"""Exit status of a delivered text that breaks its contract, where that was asked for."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 _FIELDS = (

@@ -347,6 +347,11 @@ view_options = group(
         help="Write the text there instead of to standard output.",
     ),
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    option(
+        "--fail-on-contract",
+        is_flag=True,
+        help="Exit status 6 where the text breaks its contract; it is written all the same.",
+    ),
     option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
     option("--no-live", is_flag=True, help="A line per step instead of the live view."),
 )
