@@ -78,6 +78,12 @@ def test_what_is_wrong_with_a_setting_is_said_of_its_option(
     assert said in inside("run", "hi", "-m", "echo/echo", *arguments).sentence
 
 
+def test_a_key_of_front_matter_is_named_as_it_stands_there(inside: Inside) -> None:
+    inside.write("brief.md", "---\nmax_words: many\n---\nWrite.\n")
+    said = inside("run", "brief.md", "-m", "echo/echo").sentence
+    assert said == "brief.md: `max_words` must be a whole number, not text"
+
+
 def test_the_same_word_twice_is_not_empty(inside: Inside) -> None:
     inside.write("a.md", "A text.")
     assert "is named twice" in inside("judge", "hi", "a.md", "a.md", "-m", "echo/echo").sentence

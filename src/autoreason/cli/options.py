@@ -59,10 +59,13 @@ class Taught(click.Command):
             raise
 
     def _with_flags(self, sentence: str) -> str:
+        from autoreason.task import FRONT_MATTER
+
         flags = {
             param.name: max(param.opts, key=len)
             for param in self.params
-            if isinstance(param, click.Option)
+            # Keys of a brief may stand in its front matter, where they are named as here.
+            if isinstance(param, click.Option) and param.name not in FRONT_MATTER
         }
 
         def flag(name: re.Match[str]) -> str:
