@@ -25,13 +25,18 @@ def main() -> None:
     """Run the command line and leave with its exit status."""
     gc.set_threshold(_COLLECT_EVERY)
     _replace_closed_streams()
-    status = run_cli(sys.argv[1:])
+    status = run_cli([_as_utf8(argument) for argument in sys.argv[1:]])
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             _abandon(stream)
     sys.exit(status)
+
+
+def _as_utf8(argument: str) -> str:
+    """What was typed, read as UTF-8 also where the locale says that all text is ASCII."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def _replace_closed_streams() -> None:

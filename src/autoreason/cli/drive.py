@@ -14,12 +14,11 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autoreason.cli import ending, words
-from autoreason.cli.journals import opened
+from autoreason.cli.journals import opened, writable
 from autoreason.cli.live import Live
 from autoreason.cli.small import NOTE
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.journal import Journal
 from autoreason.run import Result, Switch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task, without_controls
@@ -160,7 +159,7 @@ async def begun(
         raise KeyboardInterrupt
     for line in (*notes, *([NOTE] if DEFAULT_MODEL in settings.models.all() else ())):
         view.note(line)
-    with Journal.open(journal, create=True) as record:
+    with writable(journal) as record:
         return await start(
             task,
             settings,

@@ -14,9 +14,10 @@ from autoreason.assignment import Assignment
 from autoreason.code import plot
 from autoreason.code.outcomes import units_of
 from autoreason.code.report import SolveReport
-from autoreason.code.tables import Table, called, conclusion, stated, tables
+from autoreason.code.tables import Table, conclusion, stated, tables
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
+from autoreason.strategies.finding import called
 from autoreason.task import in_markdown, without_controls
 
 _FIELDS = (

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil, log2
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from autoreason.panel.ranked import STAGE, RankedPanel
 from autoreason.panel.report import BEYOND_CHANCE
 from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
-from autoreason.strategies.finding import find_strategy
+from autoreason.strategies.finding import called, find_strategy
 from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.strategies.sampled import Single
 from autoreason.task import Entry, Task
@@ -257,11 +256,6 @@ def _require_prices(settings: Settings) -> None:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def called(strategy: str) -> str:
-    """A strategy as the parts of a comparison name it: one's own by file and class, without the folder."""
-    return Path(strategy).name
 
 
 def part_name(number: int, strategy: str) -> str:

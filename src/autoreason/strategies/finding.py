@@ -77,6 +77,11 @@ def absolute(name: str) -> str:
     return f"{Path(file).expanduser().resolve()}:{kind}"
 
 
+def called(name: str) -> str:
+    """A strategy as people read it: one's own by file and class, without the folder."""
+    return Path(name).name
+
+
 def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
     """Every prompt a strategy uses; None is all there are."""
     return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)
