@@ -50,6 +50,19 @@ class Grouped(click.Option):
 class Taught(click.Command):
     """A command whose help shows its options by heading, and whose mistakes name them."""
 
+    inherits = False
+    """Its options stand in for what an older run had, so that no defaults count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; those not given come from the user's `config.toml`."""
+        named = {param.name for param in self.params if isinstance(param, click.Option)}
+        if "model" in named and not self.inherits and not ctx.resilient_parsing:
+            from autoreason.cli.config import read_config
+
+            found = read_config().defaults()
+            ctx.default_map = {name: found[name] for name in found.keys() & named}
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; what is wrong with a setting is said of the option that gave it."""
         try:
@@ -87,6 +100,8 @@ class Taught(click.Command):
 
 class Inheriting(Taught):
     """A command whose options stand in for what an older run had, so our defaults do not count."""
+
+    inherits = True
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As always, without the defaults."""
