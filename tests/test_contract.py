@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -41,6 +43,14 @@ def broken(contract: Contract, text: str) -> list[str]:
 def test_a_text_keeps_a_rule_or_breaks_it(contract: Contract, keeps: str, breaks: str) -> None:
     assert broken(contract, keeps) == []
     assert len(broken(contract, breaks)) == 1
+
+
+def test_no_line_of_a_text_takes_long_to_be_looked_at() -> None:
+    contract = Contract(sections=("Risks",), format="plain")
+    started = time.process_time()
+    for line in ("# a" + " " * 50_000 + "b", "# a" + " #" * 25_000 + "b", "#" * 50_000):
+        assert "sections" in broken(contract, line)
+    assert time.process_time() - started < 5
 
 
 def test_every_broken_rule_is_named_with_its_numbers() -> None:

@@ -12,7 +12,8 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.regex import Regex, parsed
 
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
+"""A heading's marks and the rest of its line; what closes it is taken off by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _MARKUP = re.compile(
@@ -128,7 +129,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def _layout(self, text: str) -> list[Violation]:
         prose = _CODE.sub("", text) if self.sections else ""
-        written = [*_HEADING.findall(prose), *_UNDERLINED.findall(prose)]
+        marked = (heading_text(found[2]) for found in HEADING.finditer(prose))
+        written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}
         found = [
             Violation("sections", f"no heading “{wanted}”")
@@ -156,6 +158,11 @@ def _refuse_constant(name: str) -> None:
 def count_words(text: str) -> int:
     """Words as white space divides them."""
     return len(text.split())
+
+
+def heading_text(rest: str) -> str:
+    """A heading without the marks that may close it."""
+    return rest.rstrip(" \t").rstrip("#").rstrip(" \t")
 
 
 def _plain_heading(heading: str) -> str:

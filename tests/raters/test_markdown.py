@@ -120,3 +120,7 @@ def test_markdown_is_shown_as_it_is_meant(text: str, html: str) -> None:
 def test_deep_nesting_comes_to_an_end() -> None:
     assert "word" in render("> " * 500 + "word")
     assert "word" in render("\n".join(" " * (2 * n) + "- word" for n in range(200)))
+
+
+def test_emphasis_within_emphasis_comes_to_an_end() -> None:
+    assert "x" in render("*" * 8000 + " x")
