@@ -24,6 +24,7 @@ NOUNS = frozenset(
         "places",
         "prompts",
         "reasoning",
+        "regex",
         "settings",
         "story",
         "task",

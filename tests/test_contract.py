@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
+import msgspec
 import pytest
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.task import Task, check_task
 
 
 def broken(contract: Contract, text: str) -> list[str]:
@@ -29,6 +33,8 @@ def broken(contract: Contract, text: str) -> list[str]:
         (Contract(must_include=(r"/\d{4}-\d\d/",)), "By 2026-11.", "By winter."),
         (Contract(must_not_include=("synergy",)), "Together.", "With synergy."),
         (Contract(must_not_include=("/(?i)synergy/",)), "Together.", "Synergy!"),
+        (Contract(must_not_include=(r"/\btre\b/",)), "C'est être.", "Un, tre."),
+        (Contract(must_not_include=("/(a+)+$/",)), "a" * 40 + "b", "b" * 40 + "a"),
         (Contract(format="json"), '{"a": [1]}', '{"a": [1}'),
         (Contract(format="plain"), "Just words.", "# A heading\n\nand **bold** words."),
         (Contract(must_include=("a/b",)), "It is a/b here.", "It is a b here."),
@@ -37,6 +43,14 @@ def broken(contract: Contract, text: str) -> list[str]:
 def test_a_text_keeps_a_rule_or_breaks_it(contract: Contract, keeps: str, breaks: str) -> None:
     assert broken(contract, keeps) == []
     assert len(broken(contract, breaks)) == 1
+
+
+def test_no_line_of_a_text_takes_long_to_be_looked_at() -> None:
+    contract = Contract(sections=("Risks",), format="plain")
+    started = time.process_time()
+    for line in ("# a" + " " * 50_000 + "b", "# a" + " #" * 25_000 + "b", "#" * 50_000):
+        assert "sections" in broken(contract, line)
+    assert time.process_time() - started < 5
 
 
 def test_every_broken_rule_is_named_with_its_numbers() -> None:
@@ -72,3 +86,10 @@ def test_the_rules_read_as_sentences() -> None:
 def test_a_contract_nobody_can_keep_is_refused(keys: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         Contract(**keys)  # type: ignore[arg-type]
+
+
+def test_a_pattern_that_could_hang_is_refused_for_a_new_task_and_still_read_from_a_record() -> None:
+    kept = Contract(must_include=(r"/(\w)\1/",))
+    with pytest.raises(InvalidInput, match=r"/\(\\w\)\\1/ has a back-reference \(\\1\)"):
+        check_task(Task(brief="Write.", contract=kept))
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=Contract) == kept

@@ -11,8 +11,11 @@ from tests.run.runs import hold, open_journal
 from tests.run.solving import SCRIPT, task, terms
 
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.prompts import built_in, takes
+from autoreason.prompts.variables import VARIABLES
 from autoreason.run import replay
 from autoreason.run.refine import refine_async
+from autoreason.task import FRONT_MATTER
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -94,3 +97,22 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Pat
     (solved,) = result.story.solved
     assert solved.reason == "it passes all 3 public tests"
     assert (solved.attempts, solved.spent.calls) == (4, 4)
+
+
+def test_every_key_of_front_matter_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "method.md").read_text("utf-8")
+    table = page.partition("## Scope contract")[2].partition("\n\nKeys stand")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
+
+
+def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
+    page = (ROOT / "docs" / "prompts.md").read_text("utf-8").splitlines()
+    for source in (built_in(), built_in(code=True)):
+        for name, text in source.sources.items():
+            required, optional = (
+                ", ".join(f"`{each}`" for each in sorted(names)) or "-" for names in takes(text)
+            )
+            assert f"| `{name}` | {required} | {optional} |" in page
+    for name, variable in VARIABLES.items():
+        assert f"| `{name}` | {variable.meaning} |" in page

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.prompts import PromptSet, built_in, load, variables_of
+from autoreason.prompts import PromptSet, built_in, load, takes
+from autoreason.prompts.variables import VARIABLES
 
 
 def test_every_prompt_uses_exactly_the_variables_it_states() -> None:
@@ -15,7 +16,7 @@ def test_every_prompt_uses_exactly_the_variables_it_states() -> None:
 
     for name, source in built_in().sources.items():
         used = meta.find_undeclared_variables(Environment().parse(source))
-        assert used == variables_of(source), name
+        assert used == takes(source).all, name
 
 
 def test_prompts_for_programs_state_their_variables_and_are_checked_alike(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_prompts_for_programs_state_their_variables_and_are_checked_alike(tmp_pa
 
     sources = built_in(code=True).sources
     for name, source in sources.items():
-        assert meta.find_undeclared_variables(Environment().parse(source)) == variables_of(source)
+        assert meta.find_undeclared_variables(Environment().parse(source)) == takes(source).all
         (tmp_path / f"{name}.md").write_text(source)
     assert load(tmp_path, code=True).sources == sources
     (tmp_path / "critic.md").write_text("Look at {{ text }}.")
@@ -47,18 +48,48 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
             "unknown variable `txt`; critic has boundary, guidance, quoted, text",
         ),
         ("author", "Use {{ brief }}.", "unknown variable `brief`; author has none"),
-        ("critic", "{% if text %}", "mend the template"),
+        ("critic", "{% if text %}", "line 1: .*; correct the template"),
         ("critics", "x", "is no prompt of ours"),
         ("critic", "  ", "is empty"),
-        ("critic", "{{ text | nosuch }}", "No filter named 'nosuch'"),
+        ("critic", "{{ text | nosuch }}", "filter nosuch is not among"),
         ("critic", "{{ text.nosuch.thing }}", "cannot be rendered"),
-        ("critic", "{% if guidance %}x{% else %}{{ 1 / 0 }}{% endif %}", "cannot be rendered"),
+        (
+            "critic",
+            "{{ text }}{% if guidance %}{{ guidance }}{% else %}{{ 1 / 0 }}{% endif %}",
+            "cannot be rendered",
+        ),
         ("critic", "{{ text.__class__.__mro__ }}", "cannot be rendered"),
         ("judge", "{% for c in candidates %}{{ c.title }}{% endfor %}", "cannot be rendered"),
         ("critic", "{% include 'author.md' %}", "takes in another template"),
         ("critic", "{% if false %}{% extends 'author.md' %}{% endif %}", "takes in another"),
         ("critic", "{% import 'author.md' as a %}", "takes in another"),
         ("critic", "{% from 'author.md' import a %}", "takes in another"),
+        ("judge", "Judge {{ boundary }} ok", "does not show `candidates.label`"),
+        ("judge", "{{ candidates | length }} texts", "does not show `candidates.label`"),
+        (
+            "judge",
+            "{% for c in candidates %}{{ c.label }}{% endfor %}",
+            "does not show `candidates.text`",
+        ),
+        ("task", "{{ brief }}", "does not show `facts`"),
+        ("task", "Write. {{ facts }} {{ rules }}", "does not show `brief`"),
+        ("reviser", "{{ text }} {% if critique %}is bad{% endif %}", "does not show `critique`"),
+        ("synthesizer", "{{ texts[0] }}", "does not show `texts`"),
+        ("author", '{{ "x" * 300000000 }}', "line 1: `[*]` is not part of the language"),
+        ("author", "{{ 9 ** 9 ** 9 ** 9 }}", "`[*][*]` is not part"),
+        ("author", '{{ "%999999999d" % 1 }}', "`%` is not part"),
+        ("author", '{{ "x".center(999999999) }}', "`call` is not part"),
+        ("author", '{{ "{:999999999}".format(1) }}', "`call` is not part"),
+        ("author", '{{ "x" | center(999999999) }}', "filter center is not among"),
+        ("author", '{{ "%999999999d" | format(1) }}', "filter format is not among"),
+        ("author", '{{ "x" | indent(999999999, true) }}', "filter indent is given something"),
+        ("critic", "{{ text | replace('', text) }}", "filter replace is given something"),
+        ("critic", "{{ text|join('0123456789')|join('0123456789') }}", "more than one of"),
+        ("critic", "{% for a in text %}{% for b in text %}x{% endfor %}{% endfor %}", "no list"),
+        ("author", "{% for a in range(99999) %}x{% endfor %}", "a loop over what is no list"),
+        ("author", "{% set x = 'x' %}{% set x = x ~ x %}{{ x }}", "`assign` is not part"),
+        ("author", "{% macro m() %}x{% endmacro %}{{ m() }}", "`macro` is not part"),
+        ("author", "\n\n{% with x = 'x' %}{{ x }}{% endwith %}", "line 3: `with` is not part"),
     ],
 )
 def test_a_prompt_that_would_fail_later_is_refused_now(
@@ -66,6 +97,27 @@ def test_a_prompt_that_would_fail_later_is_refused_now(
 ) -> None:
     (tmp_path / f"{name}.md").write_text(content)
     with pytest.raises(InvalidInput, match=said):
+        load(tmp_path)
+
+
+def test_a_prompt_may_say_a_thing_once_more_shorter_or_in_another_order(tmp_path: Path) -> None:
+    (tmp_path / "judge.md").write_text(
+        "{{ candidates | length }}: {% for c in candidates | reverse %}{{ loop.index }}. {{ c.label }}\n"
+        "{{ c.text | trim | indent(2) }}{{ ', ' if not loop.last }}{% endfor %}"
+        "{% for c in candidates %}{{ c.text | truncate(20) | upper }}{% endfor %}"
+    )
+    assert (
+        load(tmp_path).render(
+            "judge", candidates=[{"label": "P", "text": "One."}, {"label": "Q", "text": "Two."}]
+        )
+        == "2: 1. Q\nTwo., 2. P\nOne.ONE.TWO."
+    )
+
+
+def test_a_prompt_for_a_very_small_author_needs_no_more_than_ours_shows(tmp_path: Path) -> None:
+    (tmp_path / "reviser.md").write_text("Better, please: {{ text }}")
+    assert load(tmp_path, small=True).render("reviser", text="x") == "Better, please: x"
+    with pytest.raises(InvalidInput, match="does not show `critique`"):
         load(tmp_path)
 
 
@@ -114,4 +166,9 @@ def test_a_very_small_author_is_asked_in_few_words_and_judged_like_any_other() -
     assert len(small["reviser"]) < len(usual["reviser"]) / 3
     assert small["judge"] == usual["judge"]
     for name, source in small.items():
-        assert variables_of(source) <= variables_of(usual[name]), name
+        assert takes(source).all <= takes(usual[name]).all, name
+
+
+def test_every_variable_is_documented_and_none_that_no_prompt_takes() -> None:
+    sources = [*built_in().sources.values(), *built_in(code=True).sources.values()]
+    assert frozenset[str]().union(*(takes(source).all for source in sources)) == set(VARIABLES)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.task import Task, read_task, read_text
+from autoreason.task import Task, read_task, read_text, without_controls
 
 
 def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
@@ -71,7 +74,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\nmax_words: [\n---\nWrite.", "not valid YAML at line"),
         ("---\n- a\n---\nWrite.", "must be `key: value` lines"),
         ("---\nmax_word: 3\n---\nWrite.", "unknown key `max_word`"),
-        ("---\nmax_words: many\n---\nWrite.", "`max_words`: expected `int"),
+        ("---\nmax_words: many\n---\nWrite.", "`max_words` must be a whole number, not text"),
         ("---\nmax_words: 2\nmin_words: 3\n---\nWrite.", "min_words"),
         ("---\nfacts: 3\n---\nWrite.", "`facts` must be text"),
         ("---\nfacts: 2024-99-99\n---\nWrite.", "not valid YAML"),
@@ -149,3 +152,18 @@ def test_a_file_without_end_is_refused_instead_of_read() -> None:
         pytest.skip("needs /dev/zero")
     with pytest.raises(InvalidInput, match="no model reads that"):
         read_text(Path("/dev/zero"), "text")
+
+
+@given(st.text())
+def test_nothing_in_a_shown_text_steers_or_reorders_what_is_seen(text: str) -> None:
+    shown = without_controls(text)
+    assert not any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in shown)
+    assert not any(unicodedata.bidirectional(sign) in _REORDERING for sign in shown)
+    assert without_controls(shown) == shown
+
+
+_REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def test_marks_of_direction_are_spelled_out() -> None:
+    assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"

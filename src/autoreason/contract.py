@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.regex import Regex, parsed
 
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
+"""A heading's marks and the rest of its line; what closes it is taken off by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _MARKUP = re.compile(
@@ -62,8 +65,14 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise InvalidInput(
                 f"{min(both)!r} is in must_include and in must_not_include; drop one"
             )
-        for pattern in (*self.must_include, *self.must_not_include):
-            _compile(pattern)
+        for item in (*self.must_include, *self.must_not_include):
+            # Only that: records made with a pattern that is refused for new runs stay readable.
+            parsed(item[1:-1] if _is_regex(item) else "")
+
+    def check_patterns(self) -> None:
+        """Refuse a pattern that cannot be searched for in linear time."""
+        for item in (*self.must_include, *self.must_not_include):
+            _found(item, "")
 
     @property
     def empty(self) -> bool:
@@ -109,18 +118,19 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         missing = [
             Violation("must_include", f"{_say(item)} is missing")
             for item in self.must_include
-            if not _compile(item).search(text)
+            if not _found(item, text)
         ]
         unwanted = [
             Violation("must_not_include", f"{_say(item)} is there and must not be")
             for item in self.must_not_include
-            if _compile(item).search(text)
+            if _found(item, text)
         ]
         return missing + unwanted
 
     def _layout(self, text: str) -> list[Violation]:
         prose = _CODE.sub("", text) if self.sections else ""
-        written = [*_HEADING.findall(prose), *_UNDERLINED.findall(prose)]
+        marked = (heading_text(found[2]) for found in HEADING.finditer(prose))
+        written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}
         found = [
             Violation("sections", f"no heading “{wanted}”")
@@ -150,6 +160,11 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
+def heading_text(rest: str) -> str:
+    """A heading without the marks that may close it."""
+    return rest.rstrip(" \t").rstrip("#").rstrip(" \t")
+
+
 def _plain_heading(heading: str) -> str:
     """A heading without numbering, emphasis or closing punctuation, so that `## 2. **Risks:**` is Risks."""
     bare = re.sub(r"[*_`#]", "", heading).strip()
@@ -161,13 +176,13 @@ def _is_regex(item: str) -> bool:
     return len(item) > 2 and item.startswith("/") and item.endswith("/")
 
 
-def _compile(item: str) -> re.Pattern[str]:
-    try:
-        return re.compile(item[1:-1] if _is_regex(item) else re.escape(item))
-    except re.error as error:
-        raise InvalidInput(
-            f"{item} is not a regular expression: {error}; mend it or drop the slashes"
-        ) from None
+@lru_cache
+def _regex(source: str) -> Regex:
+    return Regex(source)
+
+
+def _found(item: str, text: str) -> bool:
+    return _regex(item[1:-1]).found_in(text) if _is_regex(item) else item in text
 
 
 def _say(item: str) -> str:

@@ -18,6 +18,7 @@ AutoreasonError
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Literal
 
@@ -135,4 +136,25 @@ def plainly(error: Exception) -> str:
     """msgspec's `Expected int, got str - at $.max_words` as a sentence about the key."""
     what, _, where = str(error).partition(" - at `$.")
     key = where.rstrip("`")
-    return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what
+    if not key:
+        return what
+    if types := _TYPES.fullmatch(what):
+        wanted, given = (_said(names) for names in types.groups())
+        return f"`{key}` must be {wanted}, not {given}"
+    return f"`{key}`: {what[0].lower()}{what[1:]}"
+
+
+def _said(types: str) -> str:
+    return " or ".join(_PLAIN.get(each, each) for each in types.split(" | ") if each != "null")
+
+
+_TYPES = re.compile(r"Expected `([^`]+)`, got `(?!null`)([^`]+)`")
+_PLAIN = {
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "`key: value` pairs",
+}

@@ -133,26 +133,24 @@ class Settings(Struct, frozen=True, kw_only=True):
         for name, low, high in _RANGES:
             value = getattr(self, name)
             if not low <= value <= high:
-                raise InvalidInput(f"{name} is {value}; give a number from {low} to {high}")
+                raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
         if self.most_judges < self.judges:
             raise InvalidInput(
-                f"most_judges ({self.most_judges}) is under judges ({self.judges}); raise it or lower judges"
+                f"`most_judges` ({self.most_judges}) is under `judges` ({self.judges}); raise it or lower `judges`"
             )
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
-                f"tie_order is {'>'.join(self.tie_order)}; it is A>AB>B or A>B>AB (A, the text as it stands, wins ties)"
+                f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the text that stands, wins ties)"
             )
         for name in ("author_temperature", "critic_temperature", "judge_temperature"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 2:
-                raise InvalidInput(f"{name} is {value}; give a number from 0 to 2")
+                raise InvalidInput(f"`{name}` is {value}; give a number from 0 to 2")
         self._pair_servers()
         for name in ("cost", "tokens", "calls"):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
-                raise InvalidInput(
-                    f"the budget in {name} is {value}; give more than 0 or leave it out"
-                )
+                raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
 
     def server_of(self, address: str) -> str | None:
         """The server a model is asked at; None where it is the provider's own."""

@@ -18,6 +18,10 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL |
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Signs that change the order in which others are shown, so that a text can look like another."""
+FRONT_MATTER = (*Contract.__struct_fields__, "facts")
+"""The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
 _LONGEST_NAME = 255
 _LARGEST_FILE = 20_000_000
@@ -79,7 +83,7 @@ def read_task(
             brief=brief.strip(),
             draft=read_text(draft, "draft") if draft else None,
             facts=read_text(facts, "facts") if facts else given_facts,
-            contract=make_contract(keys | overrides, name, also=("facts",)),
+            contract=make_contract(keys | overrides, name, FRONT_MATTER),
         )
     )
 
@@ -97,12 +101,19 @@ def check_task(task: Task) -> Task:
         _check_text(text, f"the {name}")
     for item in task.contract.rules():
         _check_text(item, "the contract")
+    task.contract.check_patterns()
     return task
 
 
 def without_controls(text: str) -> str:
-    """The text without what would steer a terminal; new lines and tabs stay."""
-    return _CONTROLS.sub("", text)
+    """The text without what would steer a terminal, and with what would reorder it spelled out."""
+    return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
+
+
+def in_markdown(text: str) -> str:
+    """The text as one line of a page in Markdown: neither HTML nor a control in it acts."""
+    line = " ".join(without_controls(text).split())
+    return line.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def read_text(path: Path, what: str) -> str:
@@ -186,7 +197,7 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     found = _FRONT_MATTER.match(text)
     if not found:
         begun = _UNCLOSED.match(text)
-        if begun and begun.group(1) in (*Contract.__struct_fields__, "facts"):
+        if begun and begun.group(1) in FRONT_MATTER:
             raise InvalidInput(f"{name}: the front matter has no --- at its end; add that line")
         return {}, text
     # YAML is only needed for a brief that has front matter.
@@ -199,19 +210,20 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 2}" if where else ""
         raise InvalidInput(
-            f"{name}: the front matter is not valid YAML{line}; mend it or remove it"
+            f"{name}: the front matter is not valid YAML{line}; correct it or remove it"
         ) from None
     if not isinstance(keys, dict):
         raise InvalidInput(f"{name}: the front matter must be `key: value` lines between two ---")
     return keys, text[found.end() :]
 
 
-def make_contract(keys: dict[str, Any], name: str, also: tuple[str, ...] = ()) -> Contract:
-    """A contract from keys as they are written in front matter; `name` is where they stand, `also` what may too."""
-    known = Contract.__struct_fields__
+def make_contract(
+    keys: dict[str, Any], name: str, known: tuple[str, ...] = Contract.__struct_fields__
+) -> Contract:
+    """A contract from keys as they are written in front matter; `name` is where they stand."""
     for key in keys:
-        if key not in known:
-            *most, last = (*known, *also)
+        if key not in Contract.__struct_fields__:
+            *most, last = known
             raise InvalidInput(
                 f"{name}: unknown key `{key}`; known are {', '.join(most)} and {last}"
             )

@@ -158,7 +158,7 @@ async def test_the_estimate_counts_every_question() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model": ADDRESS, "repeats": 0}, "repeats is 0; give a number from 1 to 20"),
+        ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
         ({"model": "other/judge"}, "this run certifies other/judge"),
         ({"model": ADDRESS, "suite": 0}, "questions of suite 0"),
         ({"model": ADDRESS, "speed": 1}, "no option `speed`"),

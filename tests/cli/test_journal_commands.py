@@ -115,6 +115,8 @@ def test_a_finished_run_cannot_be_resumed(finished: Shell) -> None:
 
 
 def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
+    assert "there is no live run" in paused("guide", "mind the end").stderr
+    assert "put quotes around it" in paused("guide", "last", "mind", "it").stderr
     done = paused("guide", "last", "-", stdin="mind the second paragraph\n")
     assert done.returncode == 0
     assert "kept" in done.stderr

@@ -245,6 +245,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
+    "pattern only backtracking finds": ("run", BRIEF, *FAST, "--must-include", "/a(?=b)/"),
     "nothing to resume": ("resume",),
     "nothing live": ("stop",),
     "fork of nothing": ("fork", "nobody"),
@@ -305,6 +306,19 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> No
     assert done.stderr.count("\n") == 1
 
 
+def test_a_broken_contract_is_a_failure_where_that_is_asked_for(shell: Shell) -> None:
+    strict = ("-q", "--fail-on-contract")
+    done = shell("run", BRIEF, *FAST, *strict, "--must-include", "unicorn")
+    assert done.returncode == 6
+    assert done.stdout.startswith("# ")
+    assert shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
+    forked = shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
+    assert forked.returncode == 6
+    spent = ("--max-calls", "1", "--must-include", "unicorn")
+    assert shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
+    assert shell("resume", *strict, "--max-calls", "99").returncode == 6
+
+
 def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, "--must-include", "unicorn")
     assert done.returncode == 0
@@ -316,6 +330,13 @@ def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
     ) in told
     assert "Attention" in shell("show").stdout
     assert "Attention" not in shell("run", BRIEF, *FAST).stderr
+
+
+def test_no_pattern_of_a_contract_can_hang_a_run(shell: Shell) -> None:
+    (shell.home / "brief.md").write_text('---\nmust_not_include: ["/(a+)+$/"]\n---\nhello\n')
+    (shell.home / "draft.md").write_text("a" * 40 + "b")
+    done = shell("run", "brief.md", *FAST, "-q", "--draft", "draft.md")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_link_is_followed_and_kept(shell: Shell) -> None:

@@ -93,7 +93,7 @@ def test_a_search_shows_the_best_beside_those_we_know() -> None:
         (("--world", "none.yaml"), "no world at none.yaml"),
         (("--set", "k"), "write it like k=3"),
         (("--set", "colour=red"), "`colour` makes no difference"),
-        (("--set", "k=0"), "k is 0"),
+        (("--set", "k=0"), "`k` is 0"),
         (("--set", "voting=copeland", "--fast"), "--fast and --plot count by borda only"),
         (("--judge-model", "m"), "belong to --fit"),
         (("--fit", "none.jsonl"), "no ballots at none.jsonl"),

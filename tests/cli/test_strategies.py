@@ -164,3 +164,20 @@ def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
         running.wait(PATIENCE)
     assert "draft: written" in seen
     assert "autoreason show" in seen
+
+
+def test_a_replay_of_a_strategy_that_draws_at_random_names_the_likely_cause(inside: Inside) -> None:
+    inside.write("mine.py", GOOD.format(middle="import time; self.end = str(time.time_ns())"))
+    source = (inside.folder / "mine.py").read_text().replace('"mine is done"', "self.end")
+    inside.write("mine.py", source)
+    assert inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine").status == 0
+    replayed = inside("replay")
+    assert replayed.status == 1
+    assert "it must draw from `self.settings.seed` alone" in replayed.out
+
+
+def test_a_strategy_that_leaves_the_process_is_named_with_its_line(inside: Inside) -> None:
+    inside.write("mine.py", GOOD.format(middle="raise SystemExit(7)"))
+    left = inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine")
+    assert left.status == 2
+    assert "raised SystemExit (7) at mine.py:9" in left.sentence

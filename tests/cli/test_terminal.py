@@ -225,12 +225,12 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
 
 
 def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) -> None:
-    (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft.")
+    (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft \u202eas told\u2069.")
     assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--passes", "1").returncode == 0
     with terminal(shell, "show", "--pass", "1") as screen:
         assert screen.end() == 0
         assert "\x1b]0;" not in screen.raw
-        assert "A ]0;titledraft." in screen.text
+        assert "A ]0;titledraft <U+202E>as told<U+2069>." in screen.text
     with Journal.open(str(shell.journal), create=False) as journal:
         piped = tell_all([each.event for each in journal.events(journal.find("last").id)]).text
     assert shell("show", "--text").stdout.rstrip("\n") == (piped or "").rstrip("\n")

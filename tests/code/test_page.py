@@ -78,6 +78,7 @@ def test_the_picture_shows_every_rate_that_is_known() -> None:
 @example("hard\x1b[31m", "a\x1b]0;b\x07\u009b", "line 2: \x1b[2J")
 @example("hard\r\n| x |\n", "a\n\n# b", "line 2: a\nb")
 @example("\ufffe", "\uffff", "\x00")
+@example("<img src=x onerror=alert(1)>", "a\u202eb</td>&lt;", "line 2: <!-- \u2067")
 def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str) -> None:
     told = [
         solved("p1", difficulty="easy"),
@@ -90,6 +91,7 @@ def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str
     found = files(solve_report(told, problems, broken=[broken]), told, problems, ABOUT)
     for path in ("report.md", "units.csv", "rates.svg"):
         assert without_controls(found[path]) == found[path]
+    assert "<" not in found["report.md"]
     ElementTree.fromstring(found["rates.svg"])
     json.loads(found["report.json"])
     usual = {line[:2] for line in made()["report.md"].splitlines()}

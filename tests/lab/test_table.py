@@ -86,4 +86,4 @@ async def test_what_a_strategy_of_ones_own_took_is_counted(
     spent = spent_by_part(journal, result.run)
     assert spent["repeat/1/mine.py:Mine"].calls == 4
     entrant = reported(journal, result).entrants[1]
-    assert (entrant.strategy, entrant.spent.calls) == (name, 8)
+    assert (entrant.strategy, entrant.spent.calls) == ("mine.py:Mine", 8)

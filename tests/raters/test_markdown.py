@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.raters.markdown import render
+from autoreason.task import without_controls
 
 steady = settings(derandomize=True)
 
@@ -74,7 +75,7 @@ def test_whatever_a_text_says_only_our_own_elements_come_out(text: str) -> None:
 @steady
 @given(markdown)
 def test_no_word_is_lost(text: str) -> None:
-    letters = [sign for sign in text if sign.isalpha()]
+    letters = [sign for sign in without_controls(text) if sign.isalpha()]
     shown = read(render(text)).text
     # The rest of a fence's first line names a language, and a terminal's escapes are dropped.
     if "```" not in text and "~~~" not in text and "\x1b" not in text:
@@ -108,6 +109,7 @@ def test_no_word_is_lost(text: str) -> None:
             '<div class="wide"><table><tr><th>a</th><th>b</th></tr>'
             "<tr><td>1</td><td><strong>2</strong></td></tr></table></div>",
         ),
+        ("a\u202eb\u2066c\u200f", "<p>a&lt;U+202E&gt;b&lt;U+2066&gt;c&lt;U+200F&gt;</p>"),
         ("<b>bold?</b> &amp;", "<p>&lt;b&gt;bold?&lt;/b&gt; &amp;amp;</p>"),
     ],
 )
@@ -118,3 +120,7 @@ def test_markdown_is_shown_as_it_is_meant(text: str, html: str) -> None:
 def test_deep_nesting_comes_to_an_end() -> None:
     assert "word" in render("> " * 500 + "word")
     assert "word" in render("\n".join(" " * (2 * n) + "- word" for n in range(200)))
+
+
+def test_emphasis_within_emphasis_comes_to_an_end() -> None:
+    assert "x" in render("*" * 8000 + " x")

@@ -72,7 +72,7 @@ async def test_roles_can_have_models_of_their_own() -> None:
         ({"model": "acme"}, "is not the address of a model"),
         ({"model": "antropic/claude"}, "did you mean anthropic/claude"),
         ({"model": "openai/gpt-4.1"}, "OPENAI_API_KEY"),
-        ({"model": "echo/echo", "k": 0}, "k is 0"),
+        ({"model": "echo/echo", "k": 0}, "`k` is 0"),
         ({"model": "echo/echo", "contract": {"max_word": 3}}, "unknown key `max_word`"),
         ({"model": "acme/x", "base_url": "http://127.0.0.1:9/v1"}, "127.0.0.1"),
         ({"model": "echo/echo", "prompts": Path("nowhere")}, "no prompt folder"),
@@ -145,3 +145,14 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
         "acme cannot be reached at 127.0.0.1:9 (Connection refused); "
         "see that it is up and the address is right"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [(42, "a model is given as int; give provider/model"), ("", "the model's address is empty")],
+)
+async def test_what_is_no_model_is_refused(model: Any, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        await refine_async("Write.", model)
+    with pytest.raises(InvalidInput, match=said):
+        await refine_async("Write.", EchoModel(), critic_model=model)

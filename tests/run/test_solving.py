@@ -252,8 +252,8 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
         (("autoreason",), {}, "autoreason writes texts, not programs"),
         (("nonsense",), {}, "no strategy 'nonsense' for programs; there are single, best_of_n"),
         (("single", "single"), {}, "several different ones"),
-        (("single",), {"repeats": 0}, "repeats is 0; give a number from 1 to 100"),
-        (("single",), {"calls": 0}, "calls is 0"),
+        (("single",), {"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
+        (("single",), {"calls": 0}, "`calls` is 0"),
         (("single",), {"cals": 2}, "solve has no option `cals`"),
     ],
 )

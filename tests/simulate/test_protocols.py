@@ -28,9 +28,9 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
     [
         ("speed=9", "`speed` makes no difference to a simulated run; set one of k, passes"),
         ("seed=9", "`seed` makes no difference"),
-        ("k=0", "k is 0; give a number from 1"),
+        ("k=0", "`k` is 0; give a number from 1"),
         ("k=many", "k"),
-        ("tie_order=B>A>AB", "tie_order is B>A>AB"),
+        ("tie_order=B>A>AB", "`tie_order` is B>A>AB"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(given: str, said: str) -> None:

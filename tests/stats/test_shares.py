@@ -41,7 +41,7 @@ def test_nothing_tried_gives_no_interval() -> None:
     assert wilson(0, 0) is None
     nothing = share(0, 0)
     assert nothing.value is None
-    assert nothing.reason == "a share needs one trial or more, there is none"
+    assert nothing.reason == "there was nothing to count"
 
 
 @given(counts)

@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_loaded_says_where_it_fails(
     file.write_text(source)
     told = refusal(f"{file}:Mine")
     assert said in told
-    assert "mend it" in told
+    assert "correct it" in told
     assert not any(name.startswith("autoreason_strategy_broken") for name in sys.modules)
 
 

@@ -52,7 +52,7 @@ async def test_a_strategy_of_ones_own_is_held_like_any_other(
 EARLY = {
     "raises when it is made": (
         f"    def __init__(self, venue):\n        raise ValueError('not today')\n{GOOD}",
-        "raised ValueError (not today) at mine.py:8; mend it",
+        "raised ValueError (not today) at mine.py:8; correct it",
     ),
     "forgets to be made": (
         f"    def __init__(self, venue):\n        pass\n{GOOD}",
@@ -60,7 +60,7 @@ EARLY = {
     ),
     "raises at once": (
         "    async def run(self):\n        raise ValueError('not today')",
-        "raised ValueError (not today) at mine.py:8; mend it",
+        "raised ValueError (not today) at mine.py:8; correct it",
     ),
     "ends without a text": ("    async def run(self):\n        return None", "self.deliver"),
     "makes a text up": (
@@ -68,6 +68,18 @@ EARLY = {
         "self.deliver",
     ),
     "is not asynchronous": ("    def run(self):\n        return 3", "raised TypeError"),
+    "leaves at once": (
+        "    async def run(self):\n        import sys\n        sys.exit(7)",
+        "raised SystemExit (7) at mine.py:9; correct it",
+    ),
+    "fails in somebody else's code": (
+        "    async def run(self):\n        import json\n        json.loads('{')",
+        "at mine.py:9; correct it",
+    ),
+    "fails in a group of tasks": (
+        "    async def run(self):\n        raise ExceptionGroup('two', [KeyError('shelf')])",
+        "raised KeyError ('shelf')",
+    ),
     "has no way to run": ("    pass", "a `run` of its own"),
     "cannot say what it checks": (
         f"    @classmethod\n    def check(cls, settings):\n        raise KeyError('size')\n{GOOD}",
@@ -103,7 +115,7 @@ async def test_what_fails_later_keeps_what_was_paid_for_and_goes_on_once_mended(
         await hold(journal, first, settings=settings(strategy=name))
     run = journal.runs()[0]
     assert str(raised.value).endswith(
-        f"raised LookupError (no such shelf) at mine.py:10; mend it, "
+        f"raised LookupError (no such shelf) at mine.py:10; correct it, "
         f"then go on with `autoreason resume {run.id}`"
     )
     assert (run.status, run.spent.calls) == ("stopped", 1)

@@ -34,7 +34,9 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not 1 <= self.repeats <= MOST_REPEATS:
-            raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+            )
 
 
 class Certification(Strategy):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from autoreason.certify.properties import PROPERTIES, Finding
 from autoreason.certify.report import Certificate
+from autoreason.task import in_markdown
 
 _HEADINGS = ("property", "verdict", "share", "95 % interval", "to pass, it must")
 _VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
@@ -20,7 +21,7 @@ def as_markdown(certificate: Certificate) -> str:
     """Verdicts first, then what each rests on, then how the judge was asked."""
     rows = [_row(finding) for finding in certificate.findings]
     parts = [
-        f"# Certificate of the judge {certificate.model}",
+        f"# Certificate of the judge {in_markdown(certificate.model)}",
         f"{_OPENINGS[certificate.verdict]} {_held(certificate)}",
         "\n".join(_table([_HEADINGS, *rows])),
     ]

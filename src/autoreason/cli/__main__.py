@@ -25,13 +25,18 @@ def main() -> None:
     """Run the command line and leave with its exit status."""
     gc.set_threshold(_COLLECT_EVERY)
     _replace_closed_streams()
-    status = run_cli(sys.argv[1:])
+    status = run_cli([_as_utf8(argument) for argument in sys.argv[1:]])
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             _abandon(stream)
     sys.exit(status)
+
+
+def _as_utf8(argument: str) -> str:
+    """What was typed, read as UTF-8 also where the locale says that all text is ASCII."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def _replace_closed_streams() -> None:
@@ -50,6 +55,7 @@ def run_cli(arguments: list[str]) -> int:
         encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="replace")
     try:
+        _refuse_empty(arguments)
         status = cli.main(arguments, prog_name="autoreason", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -69,6 +75,18 @@ def run_cli(arguments: list[str]) -> int:
     except OSError as error:
         return _refused(error)
     return status if isinstance(status, int) else 0
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """An empty name is a variable that was not set, never a wish for the default."""
+    for before, given in zip(["autoreason", *arguments], arguments, strict=False):
+        option, equals, value = given.partition("=")
+        inside = equals and option.startswith("--")
+        if not (value if inside else given).strip():
+            raise InvalidInput(
+                f"what is given after {option if inside else before} is empty; give a value or leave it out "
+                "(perhaps a variable of your shell is not set)"
+            )
 
 
 def _abandon(stream: TextIO) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +28,7 @@ _HEADINGS = {
     "texts": "Texts",
 }
 _LEVEL, _NAME = 9, 18
-_HARD = "\u00a0"
-_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
+_NARROWEST = 30
 _WIDEST = 110
 _PIPED = 100
 
@@ -108,7 +105,7 @@ def _print(found: Audit, console: Console) -> None:
         for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
             _print_finding(finding, console, width)
     console.print()
-    for line in _wrapped(found.conclusion, width):
+    for line in words.wrapped(found.conclusion, max(_NARROWEST, width)):
         console.print(Text(line, style="bold"), soft_wrap=True)
 
 
@@ -123,16 +120,9 @@ def _print_finding(finding: Finding, console: Console, width: int) -> None:
         (f"{finding.level:<{_LEVEL}}", _STYLES[finding.level]), f"{finding.name:<{_NAME}}"
     )
     for sentence, style in said:
-        for line in _wrapped(sentence, width - indent):
+        for line in words.wrapped(sentence, max(_NARROWEST, width - indent)):
             console.print(head + Text(line, style=style), soft_wrap=True)
             head = Text(" " * indent)
-
-
-def _wrapped(sentence: str, width: int) -> list[str]:
-    """Lines that never part a number from its sign."""
-    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
-    lines = textwrap.wrap(joined, max(30, width), break_on_hyphens=False)
-    return [line.replace(_HARD, " ") for line in lines]
 
 
 def _size(found: Audit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -69,6 +70,8 @@ def print_changes(before: str, after: str) -> None:
     coloured = console.is_terminal and not console.no_color and console.color_system is not None
     marked = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
     styles = {"same": "", "gone": "red strike", "new": "green"}
+    if before == after:
+        print("nothing changed: the text is the first draft", file=sys.stderr)
     said = Text()
     for kind, text in compare(before, after):
         said.append(text if coloured else marked[kind].format(text), style=styles[kind])

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from autoreason.cli.words import SLOTS
 from autoreason.errors import InvalidInput
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -16,7 +17,7 @@ from autoreason.settings import (
     make_settings,
     providers_of,
 )
-from autoreason.task import Task, read_task
+from autoreason.task import Task, check_task, read_task
 
 _CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
 _PLAIN_SETTINGS = (
@@ -60,9 +61,8 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
     """A fork's task and settings: those of the run it comes from, but for what was asked for."""
     contract = {name: values[name] for name in _CONTRACT if values[name] not in (None, ())}
     if contract:
-        task = msgspec.structs.replace(
-            task, contract=msgspec.structs.replace(task.contract, **contract)
-        )
+        changed = msgspec.structs.replace(task.contract, **contract)
+        task = check_task(msgspec.structs.replace(task, contract=changed))
     before = Models.everywhere(values["model"]) if values["model"] else settings.models
     models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
     changes |= servers_of(settings, models, values)
@@ -129,7 +129,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
         changes["playoff"] = 0 if values["no_playoff"] else values["playoff"]
     if values["tie_order"]:
         changes["tie_order"] = tuple(
-            slot.strip().upper() for slot in values["tie_order"].split(">")
+            slot.upper() if slot.upper() in SLOTS else slot
+            for slot in map(str.strip, values["tie_order"].split(">"))
         )
     if limits := budget_in(values):
         changes["budget"] = limits

@@ -17,6 +17,7 @@ Level = Literal["ok", "warn", "fail"]
 _FOR_STUDIES = ("numpy", "scipy")
 _NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_LEAST_ROOM = 30
 _NARROW = 60
 
 
@@ -61,11 +62,18 @@ def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import stdout_console
+    from autoreason.cli.words import wrapped
 
     console = stdout_console()
     for about, level, said, mend in findings:
-        line = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"), said)
-        console.print(line.append(f"; {mend}" if mend else ""), soft_wrap=True)
+        head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
+        sentence = f"{said}; {mend}" if mend else said
+        room = max(_LEAST_ROOM, console.width - len(head))
+        # A file has no columns to keep to.
+        lines = wrapped(sentence, room) if console.is_terminal else [sentence]
+        for line in lines:
+            console.print(head + Text(line), soft_wrap=True)
+            head = Text(" " * len(head))
 
 
 def _python() -> Iterator[Finding]:

@@ -14,12 +14,11 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autoreason.cli import ending, words
-from autoreason.cli.journals import opened
+from autoreason.cli.journals import opened, writable
 from autoreason.cli.live import Live
 from autoreason.cli.small import NOTE
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.journal import Journal
 from autoreason.run import Result, Switch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task, without_controls
@@ -102,6 +101,8 @@ class Manner:
     journal: str | None = None
     report: Path | None = None
     """The folder for a report on programs."""
+    strict: bool = False
+    """A text that breaks its contract is a failure."""
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Manner:
@@ -113,6 +114,7 @@ class Manner:
             not values["no_live"],
             values["journal"],
             values.get("report"),
+            values.get("fail_on_contract", False),
         )
 
 
@@ -157,7 +159,7 @@ async def begun(
         raise KeyboardInterrupt
     for line in (*notes, *([NOTE] if DEFAULT_MODEL in settings.models.all() else ())):
         view.note(line)
-    with Journal.open(journal, create=True) as record:
+    with writable(journal) as record:
         return await start(
             task,
             settings,
@@ -207,7 +209,8 @@ def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: fl
         print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
     elif broken := ending.contract_broken(result):
         print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
-    return status
+    failed = manner.strict and status == 0 and ending.violations(result)
+    return ending.CONTRACT_BROKEN if failed else status
 
 
 def _console() -> Console | None:

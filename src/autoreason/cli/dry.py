@@ -97,7 +97,7 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | N
         [
             ("calls", _numbers(found.calls)),
             ("tokens", _numbers(found.tokens)),
-            ("cost", _cost(found.cost)),
+            ("cost", _cost(found, settings)),
         ],
         console,
     )
@@ -123,6 +123,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         if task.assignments
         else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
+        *(_compared(settings) if settings.strategy == "compare" else ()),
         ("limits", _limits(settings.budget)),
         ("held", _held(settings)),
     ]
@@ -132,7 +133,8 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.code.solving import Terms, called
+    from autoreason.code.solving import Terms
+    from autoreason.strategies.finding import called
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
@@ -144,6 +146,21 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     ]
     left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
     return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
+
+
+def _compared(settings: Settings) -> list[tuple[str, str]]:
+    """Which strategies, how often, at what, and who judges what they deliver."""
+    from autoreason.lab.comparison import Terms
+    from autoreason.strategies.finding import called
+    from autoreason.tournament.strategy import read_options
+
+    terms = read_options(settings, Terms)
+    often = "once" if terms.held == 1 else f"{terms.held} times"
+    return [
+        ("compares", f"{', '.join(map(called, terms.strategies))}; {often} each"),
+        ("matched", f"by {terms.match}"),
+        ("panel", f"{words.count(terms.judges, 'judge')} over what the strategies deliver"),
+    ]
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
@@ -191,7 +208,7 @@ def _limits(budget: Budget) -> str:
 def _changed(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those told in words."""
     usual = _every(make_settings(settings.models, settings.seed, settings.protocol))
-    told = (*_IN_WORDS, *(_OF_STUDIES if settings.strategy == "solve" else ()))
+    told = (*_IN_WORDS, *(_OF_STUDIES if settings.strategy in ("solve", "compare") else ()))
     return [
         f"{name} {said}"
         for name, said in _every(settings).items()
@@ -232,10 +249,13 @@ def _numbers(span: Span | None) -> str:
     return _span(*(f"{number:,}" for number in span))
 
 
-def _cost(span: tuple[Decimal, Decimal, Decimal] | None) -> str:
-    if span is None:
-        return "unknown: nobody knows a price or how many calls there will be"
-    return _span(*map(words.money, span))
+def _cost(found: Estimate, settings: Settings) -> str:
+    if found.cost is not None:
+        return _span(*map(words.money, found.cost))
+    unpriced = [each for each in settings.models.all() if rates(each) is None]
+    if unpriced:
+        return f"unknown: the price of {' and '.join(unpriced)} is not known"
+    return "unknown: the strategy does not say how many calls it makes"
 
 
 def _heading(console: Console, title: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +31,8 @@ EXIT = {
     "panel_failed": 5,
     "stopped": 130,
 }
+CONTRACT_BROKEN = 6
+"""Exit status of a delivered text that breaks its contract, where that was asked for."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 _FIELDS = (
@@ -142,10 +143,21 @@ def write(path: Path, text: str) -> None:
     """Put a text where a path leads; links, pipes and devices stay what they are."""
     body = (text if text.endswith("\n") else f"{text}\n").encode()
     if _is_a_stream(path):
-        with path.open("ab") as stream:
+        with named(path), path.open("ab") as stream:
             stream.write(body)
     else:
-        _write_atomically(_target(path), body)
+        with named(path):
+            _write_atomically(_target(path), body)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Give the file's name to what the system says of it, which it leaves out of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def _target(path: Path) -> Path:
@@ -263,9 +275,7 @@ def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]
     for label, sentence in labelled:
         indent = _LABEL if label else 0
         # Narrow terminals get whole words, however few fit on a line.
-        wrapped = textwrap.wrap(
-            sentence, max(20, min(width, _WIDEST) - indent), break_on_hyphens=False
-        )
+        wrapped = words.wrapped(sentence, max(20, min(width, _WIDEST) - indent))
         lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
     return lines
 

@@ -43,6 +43,7 @@ SECTIONS = {
     },
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
+        "prompts": "Show the prompts and their variables; export them.",
         "doctor": "Check this machine and say how to mend it.",
     },
 }
@@ -62,6 +63,18 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All commands, in the order they are taught."""
         return list(_NAMES)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As always; a mistyped name is answered with those it may have been."""
+        if args[0] not in _NAMES and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            alike = get_close_matches(args[0], _NAMES)
+            meant = f" Did you mean {' or '.join(alike)}?" if alike else ""
+            ctx.fail(f"No such command {args[0]!r}.{meant}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the module a command lives in."""

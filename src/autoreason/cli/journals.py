@@ -27,6 +27,18 @@ def opened(url: str | None) -> Journal:
     return Journal.open(url, create=False)
 
 
+def writable(url: str | None) -> Journal:
+    """The journal, made where there is none; a folder that is not there is a slip, but for the usual one."""
+    from autoreason.journal import Journal
+    from autoreason.journal.place import locate
+    from autoreason.places import data_folder
+
+    folder = locate(url).parent
+    if folder != data_folder() and not folder.is_dir():
+        raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
+    return Journal.open(url, create=True)
+
+
 def finished(row: RunRow) -> bool:
     """Whether a run has delivered its text."""
     from autoreason.events import FINISHED
@@ -38,7 +50,7 @@ def pick(
     journal: Journal, name: str | None, wanted: Callable[[RunRow], bool], described: str
 ) -> RunRow:
     """The run of that name, else the newest that is wanted."""
-    if name:
+    if name is not None:
         return journal.find(name)
     for row in journal.runs(_LOOKED_THROUGH):
         if wanted(row):

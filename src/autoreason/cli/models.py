@@ -84,11 +84,14 @@ def pull() -> None:
 
 
 def _list(as_json: bool) -> None:
+    from autoreason.cli.config import config_file, read_config
     from autoreason.cli.ending import print_json
     from autoreason.cli.small import weights_state
     from autoreason.models.keys import key_file
     from autoreason.models.providers import PROVIDERS
     from autoreason.settings import DEFAULT_MODEL
+
+    default = read_config().model or DEFAULT_MODEL
 
     weights, remote = weights_state(), PROVIDERS.values()
     rows: list[dict[str, Any]] = [
@@ -98,17 +101,18 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "default": DEFAULT_MODEL,
+                "default": default,
                 "local": {"ready": weights.ready, "state": weights.said},
                 "providers": rows,
                 "key_file": str(key_file()),
+                "config_file": str(config_file()),
             }
         )
         return
     _print_table(rows, weights.said)
     click.echo(
-        f"\nThe default is {DEFAULT_MODEL}, whatever keys are set; choose with -m provider/model.\n"
-        f"Keys may also stand in {key_file()}."
+        f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
+        f"Keys may also stand in {key_file()},\nand your own default model and limits in {config_file()}."
     )
 
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import click
 
+from autoreason.errors import InvalidInput
+
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
 DEFAULT_MODEL = "local/smollm2"
 FILE = click.Path(path_type=Path)
 _DEFAULT = re.compile(r"\s*\[default: .*\]$")
+_SETTING = re.compile(r"`([a-z_.]+)`")
 _NOT_INHERITED = ("at_pass", "journal", "seed")
 
 
@@ -45,7 +48,43 @@ class Grouped(click.Option):
 
 
 class Taught(click.Command):
-    """A command whose help shows its options by heading."""
+    """A command whose help shows its options by heading, and whose mistakes name them."""
+
+    inherits = False
+    """Its options stand in for what an older run had, so that no defaults count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; those not given come from the user's `config.toml`."""
+        named = {param.name for param in self.params if isinstance(param, click.Option)}
+        if "model" in named and not self.inherits and not ctx.resilient_parsing:
+            from autoreason.cli.config import read_config
+
+            found = read_config().defaults()
+            ctx.default_map = {name: found[name] for name in found.keys() & named}
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; what is wrong with a setting is said of the option that gave it."""
+        try:
+            return super().invoke(ctx)
+        except InvalidInput as error:
+            error.args = (self._with_flags(str(error)),)
+            raise
+
+    def _with_flags(self, sentence: str) -> str:
+        from autoreason.task import FRONT_MATTER
+
+        flags = {
+            param.name: max(param.opts, key=len)
+            for param in self.params
+            # Keys of a brief may stand in its front matter, where they are named as here.
+            if isinstance(param, click.Option) and param.name not in FRONT_MATTER
+        }
+
+        def flag(name: re.Match[str]) -> str:
+            return flags.get(name[1].replace("budget.", "max_"), name[0])
+
+        return _SETTING.sub(flag, sentence)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings in the order in which the options were declared."""
@@ -61,6 +100,8 @@ class Taught(click.Command):
 
 class Inheriting(Taught):
     """A command whose options stand in for what an older run had, so our defaults do not count."""
+
+    inherits = True
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As always, without the defaults."""
@@ -324,6 +365,11 @@ view_options = group(
         help="Write the text there instead of to standard output.",
     ),
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    option(
+        "--fail-on-contract",
+        is_flag=True,
+        help="Exit status 6 where the text breaks its contract; it is written all the same.",
+    ),
     option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
     option("--no-live", is_flag=True, help="A line per step instead of the live view."),
 )

@@ -42,6 +42,7 @@ Exit status:
   3    the budget is reached; the best text so far is on standard output
   4    the provider failed
   5    the panel failed: too few valid ballots, pass after pass
+  6    delivered, but the text breaks its contract; only with --fail-on-contract
   130  stopped
 After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)

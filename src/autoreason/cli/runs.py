@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=options.Taught)
 @click.option(
-    "-n", "most", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+    "-n", "most", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many."
 )
 @options.journal_option
 @options.json_option
@@ -137,12 +137,9 @@ def _strategy(story: Story | None) -> str | None:
     return story.settings.strategy if story and story.settings else None
 
 
-def _called(strategy: str | None) -> str:
-    """A strategy of one's own without the folder it lies in."""
-    return (strategy or "").rpartition("/")[2]
-
-
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
+    from autoreason.strategies.finding import called
+
     strategy = _strategy(story)
     won = story.trajectory if story else ()
     score = _score(story)
@@ -154,7 +151,7 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        row.title if strategy in _PLAIN else f"{_called(strategy)}: {row.title}",
+        row.title if strategy in _PLAIN else f"{called(strategy or '')}: {row.title}",
     )
 
 

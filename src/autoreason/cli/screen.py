@@ -13,6 +13,7 @@ from rich.text import Text
 from autoreason.cli import words
 from autoreason.cli.live import Call, Live, Seat, State, Step
 from autoreason.exchange import is_model
+from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent
@@ -184,7 +185,7 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
     room = width - line.cell_len - 2
     if call.tail and room > 10:
         # Of an answer in JSON, the value that is being written.
-        tail = _NOISE.sub(" ", call.tail.rpartition('": "')[2]).strip()
+        tail = _NOISE.sub(" ", without_controls(call.tail.rpartition('": "')[2])).strip()
         cut = Text(
             tail[-(room - 1) :] if len(tail) < room else f"…{tail[-(room - 1) :]}",
             style="dim italic",

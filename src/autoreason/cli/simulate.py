@@ -33,6 +33,7 @@ _WORLDS = options.option(
     metavar="NAME|FILE",
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
+_RUNS = click.IntRange(2, 1_000_000)
 _SEED = options.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -67,7 +68,7 @@ _how = options.group(
     "How",
     options.option(
         "--runs",
-        type=click.IntRange(min=2),
+        type=_RUNS,
         default=200,
         metavar="N",
         help="Runs of each protocol in each world. [default: 200]",
@@ -179,7 +180,7 @@ def simulate(
     ),
     options.option(
         "--runs",
-        type=click.IntRange(min=2),
+        type=_RUNS,
         default=1000,
         metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
+from autoreason.cli import words
 from autoreason.cli.ending import print_json
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def print_fit(fitted: Fitted, world: World, *, as_json: bool) -> None:
     for row in rows:
         click.echo(_line(row, widths))
     click.echo(
-        f"\n{fitted.ballots} ballots of {fitted.sittings} panels in {fitted.runs} runs. The unit is a "
+        f"\n{words.count(fitted.ballots, 'ballot')} of {words.count(fitted.sittings, 'panel')} in "
+        f"{words.count(fitted.runs, 'run')}. The unit is a "
         "judge's own error (standard deviation 1)."
     )
 

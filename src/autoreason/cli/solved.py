@@ -197,7 +197,7 @@ def _print_set(result: Result, report: SolveReport) -> None:
 def report_of(story: Story) -> SolveReport:
     """The report on what was told so far."""
     from autoreason.code.report import solve_report
-    from autoreason.code.solving import called
+    from autoreason.strategies.finding import called
 
     terms = Tally(story).terms
     return solve_report(
@@ -289,7 +289,7 @@ def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:
     """How the run was held, for the page."""
-    from autoreason.code.tables import called
+    from autoreason.strategies.finding import called
 
     story, terms = result.story, Tally(result.story).terms
     assert story.settings is not None

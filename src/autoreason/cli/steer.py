@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.journals import finished, opened, pick, run_argument, state, story_of
+from autoreason.cli.journals import (
+    complete_run,
+    finished,
+    opened,
+    pick,
+    run_argument,
+    state,
+    story_of,
+)
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -16,19 +24,23 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=options.Taught)
-@run_argument(required=True)
-@click.argument("text")
+@click.argument("given", metavar="[RUN] TEXT", nargs=-1, required=True, shell_complete=complete_run)
 @options.journal_option
-def guide(run: str, text: str, journal: str | None) -> None:
+def guide(given: tuple[str, ...], journal: str | None) -> None:
     """Tell the next critic what to look at.
 
-    TEXT, or - for standard input, reaches the critic of the next pass, once. Guidance for a paused
-    run is kept until it is resumed.
+    RUN defaults to the live one. TEXT, or - for standard input, reaches the critic of the next pass,
+    once. Guidance for a paused run is kept until it is resumed.
 
     \b
+      autoreason guide "the second paragraph is too long"
       autoreason guide amber-fox "the second paragraph is too long"
     """
     from autoreason.task import read_input
+
+    if len(given) > 2:
+        raise InvalidInput("the guidance is more than one argument; put quotes around it")
+    text, run = given[-1], given[0] if len(given) == 2 else None
 
     said = (read_input() if text == "-" else text).strip()
     if not said:

@@ -42,7 +42,7 @@ def _judge(result: Result, as_json: bool) -> None:
         for entry in task.entries
     }
     if as_json:
-        found = {"conclusion": verdicts.conclusion(report), "violations": broken, "report": report}
+        found = {"conclusion": report.conclusion, "violations": broken, "report": report}
         ending.print_json(_head(result) | found)
         return
     console = stdout_console()
@@ -50,7 +50,7 @@ def _judge(result: Result, as_json: bool) -> None:
     console.print()
     console.print(verdicts.win_matrix(report))
     console.print()
-    rows = [("", _sentence(verdicts.conclusion(report))), *verdicts.notes(report)]
+    rows = [("", _sentence(report.conclusion)), *verdicts.notes(report)]
     rows += _cut(result)
     rows += [("Contract", f"{name}: {'; '.join(said)}") for name, said in broken.items() if said]
     ending.print_rows([*rows, *_took(result)], console)
@@ -80,7 +80,7 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
     report = comparison_report(result.story, spent_by_part(journal, result.run))
     panel = report.panel
     if as_json:
-        said = verdicts.conclusion(panel) if panel else None
+        said = panel.conclusion if panel else None
         ending.print_json(_head(result) | {"conclusion": said, "report": report})
         return
     console = stdout_console()
@@ -93,7 +93,7 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
         console.print(verdicts.win_matrix(panel))
         console.print()
         console.print(verdicts.duels(panel, report.entrants[0].strategy))
-        rows = [("", _sentence(verdicts.conclusion(panel))), *verdicts.notes(panel)]
+        rows = [("", _sentence(panel.conclusion)), *verdicts.notes(panel)]
         if report.judged == 1:
             rows.insert(
                 1, ("One repeat", "says something of these texts, nothing of the strategies")

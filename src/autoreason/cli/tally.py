@@ -50,7 +50,7 @@ class Tally:
 
     def lines(self) -> Iterator[Line]:
         """The strategies, and how each went so far."""
-        from autoreason.code.solving import called
+        from autoreason.strategies.finding import called
 
         of = self.total // len(self.terms.strategies)
         for name in map(called, self.terms.strategies):

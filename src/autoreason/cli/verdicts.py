@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.cli import words
+from autoreason.stats.results import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.events import Verdict
     from autoreason.lab.table import ComparisonReport
     from autoreason.panel.again import Decision
-    from autoreason.panel.report import Duel, PanelReport
+    from autoreason.panel.report import PanelReport
     from autoreason.stats.results import Estimate
 
 _LONGEST_NAME = 24
@@ -37,42 +38,6 @@ def with_interval(found: Estimate, digits: int = 2) -> str:
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
     return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
-
-
-def p_value(p: float | None) -> str:
-    """`0.041`, `< 0.001`."""
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def conclusion(report: PanelReport) -> str:
-    """Who wins, or that nobody does beyond chance: one plain sentence."""
-    first, second = report.standings[0], report.standings[1]
-    if report.winner:
-        return f"{report.winner} wins: {_lead(report)}"
-    if first.mean.value == second.mean.value:
-        return f"nobody wins: {first.name} and {second.name} have equally many points"
-    return f"nobody wins beyond chance: {first.name} leads, but {_lead(report)}"
-
-
-def _lead(report: PanelReport) -> str:
-    first, second = report.standings[0], report.standings[1]
-    ahead = words.count(abs(round(first.points - second.points)), "point")
-    if report.chance is not None:
-        often = words.percent(report.chance)
-        return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
-    duel = between(report, first.name, second.name)
-    wins, losses = (duel.wins, duel.losses) if duel.one == first.name else (duel.losses, duel.wins)
-    return (
-        f"{words.count(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as much "
-        f"with p = {p_value(duel.holm)} (corrected for {words.count(len(report.duels), 'pair')})"
-    )
-
-
-def between(report: PanelReport, one: str, other: str) -> Duel:
-    """The duel of two texts."""
-    return next(duel for duel in report.duels if {duel.one, duel.other} == {one, other})
 
 
 def standings(report: PanelReport) -> Table:

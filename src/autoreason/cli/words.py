@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from autoreason.stats.results import percent as percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +47,17 @@ ENDINGS = {
 }
 
 
+def wrapped(sentence: str, width: int) -> list[str]:
+    """Lines of whole words that never part a number from its sign."""
+    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
+    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=False)
+    return [line.replace(_HARD, " ") for line in lines]
+
+
+_HARD = "\u00a0"
+_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 call`, `2 calls`, `1,200 calls`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
@@ -75,15 +89,6 @@ def money(cost: Decimal | None) -> str:
     if cost == 0 or cost >= Decimal("0.1"):
         return f"${cost:,.2f}"
     return f"${cost:.4f}" if cost >= Decimal("0.0001") else "under $0.0001"
-
-
-def percent(share: float) -> str:
-    """A share as a whole percentage; never a false 0 % or 100 %."""
-    if 0 < share < 0.01:
-        return "under 1 %"
-    if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{share * 100:.0f} %"
 
 
 def ranking(order: Iterable[str]) -> str:
@@ -201,6 +206,8 @@ _DROPPED = {
 def dropped(event: CandidateDropped) -> str:
     """Why a text is not on the ballot."""
     detail = violations(event.violations) or event.detail
+    if event.reason == "clone" and detail:
+        return f"left out: it is {detail}"
     return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
 
 

@@ -14,10 +14,11 @@ from autoreason.assignment import Assignment
 from autoreason.code import plot
 from autoreason.code.outcomes import units_of
 from autoreason.code.report import SolveReport
-from autoreason.code.tables import Table, called, conclusion, stated, tables
+from autoreason.code.tables import Table, conclusion, stated, tables
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
-from autoreason.task import without_controls
+from autoreason.strategies.finding import called
+from autoreason.task import in_markdown, without_controls
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
@@ -67,15 +68,15 @@ def markdown(report: SolveReport, about: Mapping[str, str]) -> str:
     """The whole report as a page."""
     parts = [
         "# Programs",
-        f"**{_line(stated(report))}**",
-        "\n".join(f"- {label}: {_line(text)}" for label, text in about.items()),
+        f"**{in_markdown(stated(report))}**",
+        "\n".join(f"- {label}: {in_markdown(text)}" for label, text in about.items()),
         "![Share of problems solved](rates.svg)",
     ]
     for table in tables(report):
-        parts += [f"## {table.title}", _markdown(table)]
+        parts += [f"## {in_markdown(table.title)}", _markdown(table)]
     parts += [
         "## Left out",
-        "\n".join(f"- {_line(str(each))}" for each in report.left_out) or "Nothing.",
+        "\n".join(f"- {in_markdown(str(each))}" for each in report.left_out) or "Nothing.",
     ]
     parts += ["## How to read it", _NOTES.strip()]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -116,13 +117,8 @@ def _markdown(table: Table) -> str:
     return "\n".join(f"| {' | '.join(map(_escaped, row))} |" for row in [*lines, *table.rows])
 
 
-def _line(text: str) -> str:
-    """A text that may come from a problem, in one line."""
-    return " ".join(without_controls(text).split())
-
-
 def _escaped(cell: str) -> str:
-    return _line(cell).replace("|", "\\|")
+    return in_markdown(cell).replace("|", "\\|")
 
 
 def _cell(value: object) -> str:

@@ -8,7 +8,8 @@ from html import escape
 from itertools import groupby
 
 from autoreason.code.report import Score, SolveReport
-from autoreason.code.tables import called, percent
+from autoreason.code.tables import percent
+from autoreason.strategies.finding import called
 from autoreason.task import without_controls
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import Delivered, Reigning, Solved
 from autoreason.settings import MOST_PASSES, Settings
 from autoreason.story import Story
+from autoreason.strategies.finding import called
 from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.task import Task
 from autoreason.tournament.allowance import Allowance
@@ -63,7 +63,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         ):
             if not 1 <= getattr(self, name) <= most:
                 raise InvalidInput(
-                    f"{name} is {getattr(self, name)}; give a number from 1 to {most}"
+                    f"`{name}` is {getattr(self, name)}; give a number from 1 to {most}"
                 )
 
 
@@ -222,11 +222,6 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
         confirmation=0,
         style="reasoned" if settings.style == "specialists" else settings.style,
     )
-
-
-def called(strategy: str) -> str:
-    """A strategy as the parts name it: one's own by file and class, without the folder."""
-    return Path(strategy).name
 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.code.duels import Duel
 from autoreason.code.report import BEYOND_CHANCE, Score, SolveReport
 from autoreason.stats.results import Estimate
+from autoreason.strategies.finding import called
 
 NOTHING = "–"
 
@@ -25,11 +25,6 @@ class Table(NamedTuple):
     """How many columns are names."""
     spare: tuple[str, ...] = ()
     """Columns that a narrow screen does without, in this order."""
-
-
-def called(strategy: str) -> str:
-    """A strategy's name; one's own by file and class, without the folder."""
-    return Path(strategy).name
 
 
 def rates(report: SolveReport) -> Table:

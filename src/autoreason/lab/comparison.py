@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil, log2
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from autoreason.panel.ranked import STAGE, RankedPanel
 from autoreason.panel.report import BEYOND_CHANCE
 from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
 from autoreason.story import HeldPanel, Story
-from autoreason.strategies.finding import find_strategy
+from autoreason.strategies.finding import called, find_strategy
 from autoreason.strategies.holding import held, made, theirs_to_mend
 from autoreason.strategies.sampled import Single
 from autoreason.task import Entry, Task
@@ -62,11 +61,13 @@ class Terms(Struct, frozen=True, kw_only=True):
                 )
             taken.add(name)
         if not 1 <= self.held <= MOST_REPEATS:
-            raise InvalidInput(f"repeats is {self.repeats}; give a number from 1 to {MOST_REPEATS}")
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+            )
         if not 2 <= self.judges <= MOST_JUDGES:
-            raise InvalidInput(f"judges is {self.judges}; give a number from 2 to {MOST_JUDGES}")
+            raise InvalidInput(f"give the final panel 2 to {MOST_JUDGES} judges, not {self.judges}")
         if self.allowance is not None and self.allowance <= 0:
-            raise InvalidInput(f"the allowance is {self.allowance}; give more than 0")
+            raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
 
     @property
     def held(self) -> int:
@@ -255,11 +256,6 @@ def _require_prices(settings: Settings) -> None:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def called(strategy: str) -> str:
-    """A strategy as the parts of a comparison name it: one's own by file and class, without the folder."""
-    return Path(strategy).name
 
 
 def part_name(number: int, strategy: str) -> str:

@@ -11,6 +11,7 @@ from autoreason.exchange import Spent
 from autoreason.lab.comparison import Terms, Texts, decided, panels_of, part_name, sharing
 from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.story import HeldPanel, Story
+from autoreason.strategies.finding import called
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.strategy import read_options
 
@@ -56,7 +57,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     ]
     means = {name: _mean_words(story, name, terms) for name in terms.strategies}
     # Who never came to a text has no place in the standings.
-    words = {name: round(mean) for name, mean in means.items() if mean is not None}
+    words = {called(name): round(mean) for name, mean in means.items() if mean is not None}
     shown = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
@@ -76,7 +77,10 @@ def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
     """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
     groups = sharing(texts)
     return [
-        Judged(ranking=tuple(groups[name] for name in ballot.ranking), cluster=number)
+        Judged(
+            ranking=tuple(tuple(map(called, groups[name])) for name in ballot.ranking),
+            cluster=number,
+        )
         for ballot in panel.ballots
         if ballot.ranking
     ]
@@ -99,7 +103,7 @@ def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) 
     for number in numbers:
         took = took.joined(spent.get(part_name(number, name), Spent()))
     return Entrant(
-        strategy=name,
+        strategy=called(name),
         delivered=sum(part is not None and part.delivered is not None for part in parts),
         words=_mean_words(story, name, terms),
         spent=took,
@@ -130,7 +134,7 @@ def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
             if (part := story.parts.get(part_name(number, name))) and not part.delivered
         ]
         if failed:
-            yield f"{name} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
+            yield f"{called(name)} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
 
 
 def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:

@@ -184,13 +184,12 @@ class Purse:
         """Refuse what would not fit even if every call under way cost nothing."""
         budget, spent = self._budget, self.taken
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
-            raise BudgetReached(
-                f"all {budget.calls:,} calls of the budget are made; raise the limit and resume"
-            )
+            calls = "1 call" if budget.calls == 1 else f"{budget.calls:,} calls"
+            raise BudgetReached(f"the limit of {calls} is reached")
         if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
             raise BudgetReached(
                 f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
-                f"take {upper.tokens:,}; raise the limit and resume"
+                f"take {upper.tokens:,}"
             )
         if budget.cost is None:
             return
@@ -200,7 +199,7 @@ class Purse:
         if taken + upper.cost > budget.cost:
             raise BudgetReached(
                 f"{_dollars(taken)} of {_dollars(budget.cost)} are spent and the next call could "
-                f"cost {_dollars(upper.cost)}; raise the limit and resume"
+                f"cost {_dollars(upper.cost)}"
             )
 
     def _fits(self, upper: Upper) -> bool:

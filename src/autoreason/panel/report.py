@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats.results import Estimate, Test, p_value, percent
 from autoreason.stats.shares import holm, share
 
 BEYOND_CHANCE = 0.05
@@ -87,6 +87,48 @@ class PanelReport(Struct, frozen=True, kw_only=True):
     """The smallest majority that so many judges, or repeats, would show."""
     abstained: int = 0
     """Pairs of ballots whose judge flipped with the order."""
+
+    @property
+    def conclusion(self) -> str:
+        """Who wins, or that nobody does beyond chance: one plain sentence."""
+        first, second = self.standings[:2]
+        if self.winner:
+            return f"{self.winner} wins: {self._lead()}"
+        if first.mean.value == second.mean.value:
+            return f"nobody wins: {first.name} and {second.name} have equally many points"
+        return f"nobody wins beyond chance: {first.name} leads, but {self._lead()}"
+
+    def __str__(self) -> str:
+        rows = [
+            f"{at}. {each.name}: {_number(each.points)} points, {_number(each.first)} first places, "
+            f"{each.words:,} words"
+            for at, each in enumerate(self.standings, 1)
+        ]
+        left_out = f", {self.invalid} not valid" if self.invalid else ""
+        return "\n".join([self.conclusion, *rows, f"{_count(self.ballots, 'ballot')}{left_out}"])
+
+    def _lead(self) -> str:
+        first, second = self.standings[:2]
+        if self.chance is not None:
+            ahead = _count(abs(round(first.points - second.points)), "point")
+            often = percent(self.chance)
+            return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
+        duel = _between(self.duels, first.name, second.name)
+        wins, losses = duel.wins, duel.losses
+        if duel.one != first.name:
+            wins, losses = losses, wins
+        return (
+            f"{_count(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as "
+            f"much with p = {p_value(duel.holm)} (corrected for {_count(len(self.duels), 'pair')})"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def require_statistics() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.task import read_text
@@ -15,60 +15,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.sandbox import SandboxedEnvironment
 
-_HEADER = re.compile(r"\{#-?\s*variables:\s*(.*?)\s*-?#\}", re.DOTALL)
+_HEADER = re.compile(r"\{#- required: (.*?); optional: (.*?) -#\}")
 _BUILT_IN = Path(__file__).parent
-_FULL: dict[str, Any] = {
-    "boundary": "a1b2",
-    "brief": "Write it.",
-    "candidates": [{"label": "P", "text": "One."}, {"label": "Q", "text": "Two."}],
-    "critique": "It is short.",
-    "facts": "It rains.",
-    "guidance": "Look at the end.",
-    "form": "End with a ranking.",
-    "labels": ["P", "Q"],
-    "leaks": ["revised version"],
-    "lens": "clarity",
-    "quoted": True,
-    "rules": ("At most 9 words.",),
-    "style": "reasoned",
-    "text": "One.",
-    "texts": ["One.", "Two."],
-    "violations": ["12 words, at most 9 allowed"],
-    "entry_point": "add",
-    "examples": [
-        {"input": "1 2", "output": "3", "code": ""},
-        {"input": "", "output": "", "code": "assert add(1, 2) == 3"},
-    ],
-    "findings": "It adds 1 too many.",
-    "memory": 512,
-    "program": "print(3)",
-    "programs": [
-        {"text": "print(3)", "results": "Test 1: wrong answer."},
-        {"text": "print(4)", "results": "Test 1: accepted."},
-    ],
-    "results": "Test 1: wrong answer.",
-    "seconds": 2,
-    "starter": "def add(a, b):",
-    "statement": "Add two numbers.",
-    "title": "Sums",
-    "tried": "print(5)",
-}
-_SPARE = _FULL | {
-    "facts": None,
-    "guidance": "",
-    "lens": "",
-    "quoted": False,
-    "rules": (),
-    "entry_point": "",
-    "examples": [],
-    "findings": "",
-    "results": "",
-    "starter": "",
-    "title": "",
-    "tried": "",
-}
-_SAMPLES = (_FULL, _SPARE, _SPARE | {"style": "holistic"}, _FULL | {"style": "specialists"})
-"""What prompts are given, in the ways that make a difference."""
 
 
 class PromptSet:
@@ -131,50 +79,42 @@ def load(folder: Path | None, *, small: bool = False, code: bool = False) -> Pro
         )
     return PromptSet(
         usual.sources
-        | {name: _check(name, path, built_in(code=code)) for name, path in own.items()}
+        | {name: _check(path, usual, built_in(code=code)) for name, path in own.items()}
     )
 
 
-def _check(name: str, path: Path, usual: PromptSet) -> str:
-    from jinja2 import TemplateSyntaxError, meta, nodes
+def _check(path: Path, usual: PromptSet, full: PromptSet) -> str:
+    # Jinja is only needed once something is to be said.
+    from autoreason.prompts.overrides import Override
 
-    if name not in usual.sources:
+    if path.stem not in usual.sources:
         raise InvalidInput(f"{path} is no prompt of ours; the prompts are {_list(usual.sources)}")
+    known = takes(full.sources[path.stem]).all
+    needed = takes(usual.sources[path.stem]).required
     source = read_text(path, "prompt")
-    try:
-        tree = _environment().parse(source)
-        used = meta.find_undeclared_variables(tree)
-    except TemplateSyntaxError as error:
-        raise InvalidInput(
-            f"{path} line {error.lineno}: {error.message}; mend the template"
-        ) from None
-    if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
-        raise InvalidInput(f"{path} takes in another template; write the prompt whole in one file")
-    known = variables_of(usual.sources[name])
-    if used - known:
-        offered = _list(known) if known else "none"
-        raise InvalidInput(
-            f"{path} uses unknown variable `{min(used - known)}`; {name} has {offered}"
-        )
-    _try_out(path, source, known)
+    Override(path, source, known, needed).check(_environment())
     return source
 
 
-def _try_out(path: Path, source: str, known: frozenset[str]) -> None:
-    """Render a prompt as a run would: what fails later is paid for."""
-    prompts = PromptSet({"it": source})
-    try:
-        for sample in _SAMPLES:
-            prompts.render("it", **{name: sample[name] for name in known})
-    except Exception as error:
-        raise InvalidInput(f"{path} cannot be rendered: {error}; mend the template") from None
+class Takes(NamedTuple):
+    """The variables a prompt takes, by name."""
+
+    required: frozenset[str]
+    """Those it must show; of a list's entries, as `candidates.text`."""
+    optional: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        """All of them, without what their entries hold."""
+        return self.optional | {name.partition(".")[0] for name in self.required}
 
 
-def variables_of(source: str) -> frozenset[str]:
-    """The variables a built-in prompt states at its top."""
+def takes(source: str) -> Takes:
+    """What a built-in prompt states at its top."""
     header = _HEADER.match(source)
     assert header, "every built-in prompt states its variables"
-    return frozenset(header.group(1).split(", ")) - {"none"}
+    required, optional = (frozenset(part.split(", ")) - {"none"} for part in header.groups())
+    return Takes(required, optional)
 
 
 @lru_cache(maxsize=256)

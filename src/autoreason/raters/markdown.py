@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as Tree
 
+from autoreason.contract import HEADING, heading_text
 from autoreason.task import without_controls
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _QUOTE = re.compile(r" {0,3}>[ \t]?(.*)$")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|(\d{1,9})[.)])[ \t]+(\S.*)$")
@@ -44,9 +44,9 @@ def _blocks(parent: Tree.Element, lines: list[str], depth: int) -> None:
             at += 1
         elif fence := _FENCE.match(line):
             at = _code(parent, lines, at, fence.group(1))
-        elif heading := _HEADING.match(line):
+        elif heading := HEADING.match(line):
             level = min(6, _TOP + len(heading.group(1)) - 1)
-            _inline(Tree.SubElement(parent, f"h{level}"), heading.group(2))
+            _inline(Tree.SubElement(parent, f"h{level}"), heading_text(heading.group(2)))
             at += 1
         elif _RULE.match(line):
             Tree.SubElement(parent, "hr")
@@ -132,7 +132,7 @@ def _indent(line: str) -> int:
 
 
 def _begins_block(line: str) -> bool:
-    kinds = (_FENCE, _HEADING, _RULE, _QUOTE, _ITEM)
+    kinds = (_FENCE, HEADING, _RULE, _QUOTE, _ITEM)
     return not line.strip() or any(kind.match(line) for kind in kinds)
 
 
@@ -162,18 +162,18 @@ def _flowing(lines: list[str]) -> str:
     return "".join(line.strip() + joint for line, joint in zip(lines, [*joints, ""], strict=True))
 
 
-def _inline(parent: Tree.Element, text: str) -> None:
+def _inline(parent: Tree.Element, text: str, depth: int = 0) -> None:
     """Emphasis and code; a new line is a new line."""
     at = 0
-    for found in _INLINE.finditer(text):
+    for found in _INLINE.finditer(text) if depth < _DEEPEST else ():
         _add_text(parent, text[at : found.start()])
         at = found.end()
         if found["code"]:
             Tree.SubElement(parent, "code").text = found["inside"].strip()
         elif found["strong"]:
-            _inline(Tree.SubElement(parent, "strong"), found["bold"])
+            _inline(Tree.SubElement(parent, "strong"), found["bold"], depth + 1)
         elif found["em"]:
-            _inline(Tree.SubElement(parent, "em"), found["slanted"])
+            _inline(Tree.SubElement(parent, "em"), found["slanted"], depth + 1)
         else:
             _add_text(parent, found["escaped"])
     _add_text(parent, text[at:])

@@ -114,7 +114,7 @@ class Asker:
         if short and not self._passes:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
-                "raise the limit and resume, or lower --playoff and --confirmation"
+                "a new run with a lower --playoff and --confirmation takes fewer"
             )
         return Reply(outcome=Outcome.OK, text=short, model=request.model)
 

@@ -124,10 +124,7 @@ async def resume(
             )
         if retold.difference:
             raise RecordDiverged(
-                f"run {run} cannot go on: {retold.difference}; a strategy of your own must ask what it "
-                "asked before, so put it back as it was, or start a new run"
-                if ":" in changed.strategy
-                else f"run {run} cannot go on: {retold.difference}"
+                f"run {run} cannot go on: {retold.difference}; put it back as it was, or start a new run"
             )
         # A stop that came too late was meant for whoever held the run before.
         journal.take_command(run, kinds=_LATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,11 +33,24 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
         raise InvalidInput(
             f"{folder} is not empty; name a new folder, or use --force to write into it"
         )
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
+    made: list[Path] = []
+    try:
+        for name, text in files.items():
+            path = folder / name
+            made += [up for up in (path, *path.parents) if not up.exists()]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
+    except OSError:
+        _remove(made)
+        raise
     return [folder / name for name in files]
+
+
+def _remove(made: list[Path]) -> None:
+    """Take away what an export wrote that cannot be finished, the deepest first."""
+    for path in sorted(set(made), key=lambda path: len(path.parts), reverse=True):
+        with suppress(OSError):
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _texts(story: Story) -> dict[str, str]:

@@ -13,6 +13,7 @@ from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
+from autoreason.strategies.finding import is_own
 from autoreason.strategies.holding import held, made
 from autoreason.task import Task
 from autoreason.tournament.report import deliver
@@ -35,10 +36,7 @@ class Memory:
         if recorded is None:
             return None
         if not _same_question(recorded.request, request):
-            raise RecordDiverged(
-                f"{request.key} asks something else than the record answers; "
-                "the run was made by another version of autoreason or its record was changed"
-            )
+            raise RecordDiverged(f"{request.key} asks something else than the record answers")
         self._recalled.add(request.key)
         return recorded.reply
 
@@ -78,8 +76,7 @@ class Teller:
             self.repeated += 1
         else:
             raise RecordDiverged(
-                f"event {self.repeated + 1} is {type(event).__name__} now and differs from the record; "
-                "the run was made by another version of autoreason or its record was changed"
+                f"event {self.repeated + 1} is {type(event).__name__} now and differs from the record"
             )
         if self._on_event:
             self._on_event(event)
@@ -134,8 +131,19 @@ async def retell(
     except Interruption:
         pass
     except RecordDiverged as diverged:
-        return Retold(teller.repeated, str(diverged))
-    return Retold(teller.repeated, _difference(recorded, teller, more, memory))
+        return Retold(teller.repeated, f"{diverged}; {_cause(settings)}")
+    difference = _difference(recorded, teller, more, memory)
+    return Retold(teller.repeated, difference and f"{difference}; {_cause(settings)}")
+
+
+def _cause(settings: Settings) -> str:
+    """Why a record goes another way when it is run again, most likely."""
+    if is_own(settings.strategy):
+        return (
+            "the strategy was changed since, or it draws at random or reads the clock: "
+            "it must draw from `self.settings.seed` alone"
+        )
+    return "the run was made by another version of autoreason or its record was changed"
 
 
 def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller: Teller) -> None:

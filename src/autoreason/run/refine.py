@@ -76,9 +76,9 @@ async def refine_async(
     """
     cast = _Cast()
     models = Models(
-        author=cast.address(author_model or model),
-        critic=cast.address(critic_model or model),
-        synthesizer=cast.address(synthesizer_model or model),
+        author=cast.address(model if author_model is None else author_model),
+        critic=cast.address(model if critic_model is None else critic_model),
+        synthesizer=cast.address(model if synthesizer_model is None else synthesizer_model),
         judges=tuple(cast.address(judge) for judge in judge_models) or (cast.address(model),),
     )
     task = as_task(brief, draft, facts, contract)
@@ -121,9 +121,16 @@ class _Cast:
 
     def address(self, model: str | Model) -> str:
         if isinstance(model, str):
+            if not model.strip():
+                raise InvalidInput("the model's address is empty; give provider/model")
             return model
-        self.objects[model.address] = model
-        return model.address
+        address: object = getattr(model, "address", None)
+        if not isinstance(address, str):
+            raise InvalidInput(
+                f"a model is given as {type(model).__name__}; give provider/model or a model object"
+            )
+        self.objects[address] = model
+        return address
 
 
 def as_task(

@@ -30,7 +30,7 @@ def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
     _check_counts(successes, trials - successes)
     interval = wilson(successes, trials, confidence)
     if interval is None:
-        return Estimate(None, reason="a share needs one trial or more, there is none")
+        return Estimate(None, reason="there was nothing to count")
     return Estimate(successes / trials, *interval, n=trials)
 
 
@@ -55,7 +55,7 @@ def clustered_share(tasks: Iterable[Sequence[bool]], confidence: float = 0.95) -
     tried = [tries for tries in tasks if tries]
     trials = sum(map(len, tried))
     if not trials:
-        return Estimate(None, reason="a share needs one trial or more, there is none")
+        return Estimate(None, reason="there was nothing to count")
     found = sum(map(sum, tried)) / trials
     spread = sum((sum(tries) - len(tries) * found) ** 2 for tries in tried)
     count = len(tried)

@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,22 @@ def _entry_points() -> EntryPoints:
     return entry_points(group=ENTRY_POINTS)
 
 
+def is_own(name: str) -> bool:
+    """Whether a name is of a class in somebody's own file."""
+    return ":" in name and name not in RIVALS
+
+
 def absolute(name: str) -> str:
     """A name that means the same in another folder."""
-    file, colon, kind = name.rpartition(":")
-    if not colon or name in RIVALS:
+    file, _, kind = name.rpartition(":")
+    if not is_own(name):
         return name
     return f"{Path(file).expanduser().resolve()}:{kind}"
+
+
+def called(name: str) -> str:
+    """A strategy as people read it: one's own by file and class, without the folder."""
+    return Path(name).name
 
 
 def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
@@ -102,19 +113,21 @@ def _load(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise InvalidInput(f"{path} cannot be loaded: {described(error)}; mend it") from error
+        raise InvalidInput(
+            f"{path} cannot be loaded: {described(error, str(path))}; correct it"
+        ) from error
     return module
 
 
 def _from_package(point: EntryPoint) -> object:
     try:
         kind: object = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInput(
             f"the strategy {point.name} of an installed package cannot be loaded: {described(error)}; "
-            "mend or remove the package"
+            "correct or remove the package"
         ) from error
     return kind
 
@@ -127,13 +140,14 @@ def _strategy(kind: object, name: str, parent: str) -> type[Strategy]:
     return kind
 
 
-def described(error: BaseException) -> str:
-    """An exception and the line it came from, for whoever wrote that line."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
+def described(error: BaseException, file: str | None = None) -> str:
+    """An exception and the line of `file` it came through last, for the author of that line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError ({error.msg}) at {Path(error.filename).name}:{error.lineno}"
-    at = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    theirs = [place for place in places if place[0] == file] or places
+    at = f" at {Path(theirs[-1][0]).name}:{theirs[-1][1]}" if theirs else ""
     said = str(error).splitlines()[0] if str(error) else "no message"
     return f"{type(error).__name__} ({said}){at}"

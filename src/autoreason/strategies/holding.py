@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -67,7 +68,10 @@ def theirs_to_mend(kind: type[Strategy], name: str) -> Iterator[None]:
         yield
     except AutoreasonError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if kind.__module__.startswith(_OURS):
             raise
-        raise StrategyRaised(f"the strategy {name} raised {described(error)}; mend it") from error
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        raise StrategyRaised(
+            f"the strategy {name} raised {described(error, file)}; correct it"
+        ) from error

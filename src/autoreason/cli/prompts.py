@@ -1,0 +1,105 @@
+"""`autoreason prompts`: what models are asked, and the variables a prompt of one's own may use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from autoreason.cli import options, words
+from autoreason.errors import InvalidInput
+
+_programs = click.option(
+    "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
+)
+
+
+@click.group()
+def prompts() -> None:
+    """Show the prompts and their variables, or export them to change them.
+
+    Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
+    --prompts, take the place of ours by name. A prompt must show its required variables.
+
+    \b
+      autoreason prompts list
+      autoreason prompts show judge
+      autoreason prompts export mine
+      autoreason run brief.md --prompts mine
+    """
+
+
+@prompts.command("list", cls=options.Taught, short_help="List the prompts.")
+@_programs
+@options.json_option
+def list_(programs: bool, as_json: bool) -> None:
+    """List the prompts with the variables each takes; those it must show have a star."""
+    from autoreason.cli.ending import print_json
+    from autoreason.prompts import built_in
+
+    found = {name: _variables(source) for name, source in built_in(code=programs).sources.items()}
+    if as_json:
+        print_json(found)
+        return
+    width = max(map(len, found))
+    for name, variables in found.items():
+        starred = [f"{each['name']}{'*' if each['required'] else ''}" for each in variables]
+        print(f"{name:{width}}  {', '.join(starred) or '-'}")
+
+
+@prompts.command(cls=options.Taught, short_help="Show one prompt and its variables.")
+@click.argument("name")
+@_programs
+@options.json_option
+def show(name: str, programs: bool, as_json: bool) -> None:
+    """Show a prompt as it stands, and what each of its variables holds."""
+    from autoreason.cli.ending import print_json
+    from autoreason.prompts import built_in
+
+    source = built_in(code=programs).only([name]).sources[name]
+    variables = _variables(source)
+    if as_json:
+        print_json({"name": name, "variables": variables, "source": source})
+        return
+    width = max((len(each["name"]) for each in variables), default=0)
+    for each in variables:
+        must = " (required)" if each["required"] else ""
+        print(f"{each['name']:{width}}  {each['meaning']}{must}")
+    print("\n" * bool(variables) + source.partition("-#}\n")[2], end="")
+
+
+@prompts.command(cls=options.Taught, short_help="Write the prompts into a folder.")
+@click.argument("folder", type=options.FILE)
+@_programs
+@click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
+def export(folder: Path, programs: bool, force: bool) -> None:
+    """Write the prompts into a folder, to be changed and given with --prompts.
+
+    Keep only those you change: what is not there is taken from ours.
+    """
+    from autoreason.prompts import built_in
+
+    sources = built_in(code=programs).sources
+    there = [name for name in sources if (folder / f"{name}.md").exists()]
+    if there and not force:
+        raise InvalidInput(
+            f"{folder / there[0]}.md is there already; name another folder, or add --force"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in sources.items():
+        (folder / f"{name}.md").write_text(source, "utf-8")
+    print(f"{words.count(len(sources), 'prompt')} written to {folder}", file=sys.stderr)
+
+
+def _variables(source: str) -> list[dict[str, Any]]:
+    from autoreason.prompts import takes
+    from autoreason.prompts.variables import VARIABLES
+
+    taken = takes(source)
+    required = {name.partition(".")[0] for name in taken.required}
+    return [
+        {"name": name, "required": name in required, "meaning": VARIABLES[name].meaning}
+        for name in sorted(taken.all, key=lambda name: (name not in required, name))
+    ]

@@ -1,0 +1,170 @@
+"""Checks a prompt of the user's own before anything is spent: its language, its variables, what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateSyntaxError, meta, nodes
+from jinja2.sandbox import SandboxedEnvironment
+
+from autoreason.errors import InvalidInput
+from autoreason.prompts.variables import SAMPLES, VARIABLES
+
+_NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr),
+    *(nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Const, nodes.List, nodes.Tuple),
+    *(nodes.Filter, nodes.Keyword, nodes.Test, nodes.Compare, nodes.Operand),
+    *(nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Concat, nodes.Add, nodes.Sub, nodes.Div),
+)
+"""No product, call or name for a sum: nothing by which a few characters become gigabytes."""
+_FILTERS = (
+    *("abs", "capitalize", "count", "d", "default", "e", "escape", "first", "indent", "int"),
+    *("join", "last", "length", "list", "lower", "replace", "reverse", "round", "sort", "string"),
+    *("title", "tojson", "trim", "truncate", "unique", "upper", "wordcount"),
+)
+_LENGTHENING = ("indent", "join", "replace")
+_LISTS = tuple(name for name, each in VARIABLES.items() if isinstance(each.sample, list | tuple))
+_LONGEST_ARGUMENT = 20
+_LARGEST_ARGUMENT = 10_000
+_DEEPEST = 2
+_OFFERED = (
+    "a prompt may use its variables, conditions, loops over lists and the filters "
+    + ", ".join(_FILTERS)
+)
+
+
+class Override:
+    """A prompt of the user's own, with what its namesake takes and needs."""
+
+    def __init__(
+        self, path: Path, source: str, known: frozenset[str], needed: frozenset[str]
+    ) -> None:
+        self.path = path
+        self.source = source
+        self.known = known
+        self.needed = needed
+
+    def check(self, environment: SandboxedEnvironment) -> None:
+        """Refuse what would fail, leave something out or never end, with the reason."""
+        try:
+            tree = environment.parse(self.source)
+        except TemplateSyntaxError as error:
+            raise self._wrong(error) from None
+        if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
+            raise InvalidInput(
+                f"{self.path} takes in another template; write the prompt whole in one file"
+            )
+        self._check_language(tree, 0)
+        try:
+            used = meta.find_undeclared_variables(tree)
+        except TemplateSyntaxError as error:
+            raise self._wrong(error) from None
+        if used - self.known:
+            offered = ", ".join(sorted(self.known)) or "none"
+            raise InvalidInput(
+                f"{self.path} uses unknown variable `{min(used - self.known)}`; "
+                f"{self.path.stem} has {offered}"
+            )
+        for sample in SAMPLES:
+            self._try_out(environment, {name: sample[name] for name in self.known})
+
+    def _wrong(self, error: TemplateSyntaxError) -> InvalidInput:
+        return InvalidInput(
+            f"{self.path} line {error.lineno}: {error.message}; correct the template"
+        )
+
+    def _check_language(self, node: nodes.Node, depth: int) -> None:
+        depth += isinstance(node, nodes.For)
+        if fault := _fault(node, depth):
+            raise InvalidInput(f"{self.path} line {node.lineno}: {fault}; {_OFFERED}")
+        for child in node.iter_child_nodes():
+            self._check_language(child, depth)
+
+    def _try_out(self, environment: SandboxedEnvironment, sample: dict[str, Any]) -> None:
+        """Render it as a run would: what fails later is paid for, and so is what is never shown."""
+        try:
+            shown = environment.from_string(self.source).render(sample)
+        except Exception as error:
+            raise InvalidInput(
+                f"{self.path} cannot be rendered: {error}; correct the template"
+            ) from None
+        for name in sorted(self.needed):
+            if any(part.lower() not in shown.lower() for part in _parts(sample, name)):
+                meaning = VARIABLES[name.partition(".")[0]].meaning
+                raise InvalidInput(
+                    f"{self.path} does not show `{name}` ({meaning}), so no model would see it; "
+                    f"`autoreason prompts show {self.path.stem}` shows where ours has it"
+                )
+
+
+def _fault(node: nodes.Node, depth: int) -> str:
+    """What about a part of a template could make it grow without limit; empty where nothing can."""
+    if not isinstance(node, _NODES):
+        what = getattr(node, "operator", None) or type(node).__name__.lower()
+        return f"`{what}` is not part of the language of prompts"
+    if isinstance(node, nodes.For):
+        return _loop_fault(node, depth)
+    if isinstance(node, nodes.Filter):
+        return _filter_fault(node)
+    return ""
+
+
+def _loop_fault(node: nodes.For, depth: int) -> str:
+    if depth > _DEEPEST:
+        return f"loops stand in each other more than {_DEEPEST} deep"
+    over = node.iter
+    while isinstance(over, nodes.Filter) and over.node is not None:
+        over = over.node
+    named = isinstance(over, nodes.Name) and over.name in _LISTS
+    return (
+        "" if named or isinstance(over, nodes.List | nodes.Tuple) else "a loop over what is no list"
+    )
+
+
+def _filter_fault(node: nodes.Filter) -> str:
+    if node.name not in _FILTERS:
+        return f"filter {node.name} is not among those of prompts"
+    arguments = [*node.args, *(each.value for each in node.kwargs)]
+    if node.dyn_args or node.dyn_kwargs or not all(map(_is_small, arguments)):
+        return (
+            f"filter {node.name} is given something other than a number up to {_LARGEST_ARGUMENT:,} "
+            f"or a text of at most {_LONGEST_ARGUMENT} characters"
+        )
+    if node.name == "indent" and any(
+        isinstance(each, nodes.Const)
+        and isinstance(each.value, int)
+        and each.value > _LONGEST_ARGUMENT
+        for each in arguments
+    ):
+        return f"filter indent is given more than {_LONGEST_ARGUMENT}"
+    chain = [each.name for each in _chain(node)]
+    if sum(name in _LENGTHENING for name in chain) > 1:
+        return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
+    return ""
+
+
+def _chain(node: nodes.Node | None) -> Iterator[nodes.Filter]:
+    while isinstance(node, nodes.Filter):
+        yield node
+        node = node.node
+
+
+def _is_small(argument: nodes.Node) -> bool:
+    if not isinstance(argument, nodes.Const):
+        return False
+    value = argument.value
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_ARGUMENT
+    return value is None or abs(value) <= _LARGEST_ARGUMENT
+
+
+def _parts(sample: Mapping[str, Any], name: str) -> list[str]:
+    """The texts that must be seen where a variable is shown; none where it is empty."""
+    name, _, field = name.partition(".")
+    value = sample[name]
+    if not value:
+        return []
+    listed: list[Any] = [value] if isinstance(value, str) else value
+    return [each[field] if field else each for each in listed]

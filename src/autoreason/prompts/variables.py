@@ -1,0 +1,71 @@
+"""The variables of the prompts: what each holds, and samples on which a prompt is tried out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+_SAME: Any = object()
+
+
+class Variable(NamedTuple):
+    """What a prompt may show."""
+
+    meaning: str
+    sample: Any
+    bare: Any = _SAME
+    """Its sample where a run has nothing to put in; the usual one where that cannot be."""
+
+
+VARIABLES = {
+    "boundary": Variable("a mark that sets material apart; drawn from the run's seed", "a1b2"),
+    "brief": Variable("what is to be written", "Write about the tide."),
+    "candidates": Variable(
+        "the texts or programs to rank, in the judge's order; each has `label` and `text`",
+        [{"label": "Pike", "text": "Low water."}, {"label": "Quay", "text": "High water."}],
+    ),
+    "critique": Variable("the problems found, or the author's own feedback", "It is short."),
+    "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
+    "examples": Variable(
+        "the public tests; each has `input` and `output`, or `code`",
+        [
+            {"input": "1 2", "output": "3", "code": ""},
+            {"input": "", "output": "", "code": "assert add_up(1, 2) == 3"},
+        ],
+        [],
+    ),
+    "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
+    "findings": Variable("what the critic or analyst says; may be empty", "It adds too much.", ""),
+    "form": Variable("the form in which the answer can be read", "End with a ranking."),
+    "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
+    "labels": Variable("the labels to rank", ["Pike", "Quay"]),
+    "leaks": Variable("passages that give the text away", ["a revised version"]),
+    "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
+    "memory": Variable("the memory limit in MB", 512),
+    "program": Variable("the program as it stands", "print(3)"),
+    "programs": Variable(
+        "the two programs to join; each has `text` and `results`",
+        [
+            {"text": "print(3)", "results": "Test 1: wrong answer."},
+            {"text": "print(4)", "results": "Test 1: accepted."},
+        ],
+    ),
+    "quoted": Variable("whether each problem must quote the text", True, False),
+    "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
+    "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
+    "seconds": Variable("the time limit of a test", 2),
+    "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
+    "statement": Variable("the problem", "Add two numbers."),
+    "style": Variable("reasoned, holistic or specialists", "reasoned"),
+    "text": Variable("the text as it stands", "Low water."),
+    "texts": Variable("the two texts to join", ["Low water.", "High water."]),
+    "title": Variable("the problem's title; may be empty", "Sums", ""),
+    "tried": Variable(
+        "a program that was tried since and did no better; may be empty", "print(5)", ""
+    ),
+    "violations": Variable("the limits that the text breaks", ["12 words, at most 9 allowed"]),
+}
+
+_FULL = {name: each.sample for name, each in VARIABLES.items()}
+_BARE = {name: each.sample if each.bare is _SAME else each.bare for name, each in VARIABLES.items()}
+SAMPLES = (_FULL, _BARE, _BARE | {"style": "holistic"}, _FULL | {"style": "specialists"})
+"""What prompts are given, in the ways that make a difference."""

@@ -1,0 +1,98 @@
+"""What is given on the command line: nothing empty is a default, nothing huge falls over, and mistakes name options."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+
+
+@pytest.mark.parametrize(
+    ("arguments", "after"),
+    [
+        (("run", "hi", "-m", ""), "-m"),
+        (("run", "hi", "--model=", "--dry-run"), "--model"),
+        (("run", "hi", "--judge-model", " "), "--judge-model"),
+        (("run", "hi", "--draft", ""), "--draft"),
+        (("run", ""), "run"),
+        (("compare", "hi", "--strategies", ""), "--strategies"),
+        (("rejudge", ""), "rejudge"),
+        *(((name, ""), name) for name in ("show", "stop", "accept", "resume", "watch", "replay")),
+        (("export", "", "folder"), "export"),
+        (("guide", "", "look"), "guide"),
+        (("audit", ""), "audit"),
+        (("models", "--check", ""), "--check"),
+        (("simulate", "--fit", ""), "--fit"),
+    ],
+)
+def test_an_empty_name_is_an_error_and_never_a_default(
+    inside: Inside, arguments: tuple[str, ...], after: str
+) -> None:
+    refused = inside(*arguments)
+    assert refused.status == 2
+    assert refused.sentence.startswith(f"what is given after {after} is empty; ")
+    assert not inside.journal_exists
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("runs", "-n", "9" * 23),
+        ("simulate", "--fast", "--runs", "999999999999", "-q", "--world", "help"),
+        ("simulate", "search", "--runs", "9" * 23),
+    ],
+)
+def test_a_number_beyond_all_measure_is_refused_by_its_option(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    with shell.start(
+        *arguments,
+        stderr=-1,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
+    ) as command:
+        _, told = command.communicate(timeout=60)
+    assert command.returncode == 2
+    assert "is not in the range" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--passes", "0"), "--passes is 0; give a number from 1"),
+        (("-k", "0"), "-k is 0; give a number from 1"),
+        (("--judges", "5", "--most-judges", "3"), "--most-judges (3) is under --judges (5)"),
+        (("--output-limit", "1"), "--output-limit is 1"),
+        (("--judge-temperature", "3"), "--judge-temperature is 3.0"),
+        (("--max-cost", "0"), "--max-cost is 0; give more than 0"),
+        (("--max-calls", "-1"), "--max-calls is -1"),
+        (("--tie-order", "zzz"), "--tie-order is zzz; give A>AB>B"),
+        (("--strategy", "best_of_n", "--option", "n=many"), "`n` must be a whole number, not text"),
+    ],
+)
+def test_what_is_wrong_with_a_setting_is_said_of_its_option(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in inside("run", "hi", "-m", "echo/echo", *arguments).sentence
+
+
+def test_a_key_of_front_matter_is_named_as_it_stands_there(inside: Inside) -> None:
+    inside.write("brief.md", "---\nmax_words: many\n---\nWrite.\n")
+    said = inside("run", "brief.md", "-m", "echo/echo").sentence
+    assert said == "brief.md: `max_words` must be a whole number, not text"
+
+
+def test_the_same_word_twice_is_not_empty(inside: Inside) -> None:
+    inside.write("a.md", "A text.")
+    assert "is named twice" in inside("judge", "hi", "a.md", "a.md", "-m", "echo/echo").sentence
+
+
+def test_options_of_other_commands_are_named_as_they_are_there(inside: Inside) -> None:
+    for command in ("compare", "certify"):
+        given = "echo/echo" if command == "certify" else "hi"
+        refused = inside(command, given, "--repeats", "0", "--dry-run")
+        assert "--repeats is 0" in refused.sentence
+    changed = inside("simulate", "--set", "k=0", "--runs", "2", "-q")
+    assert "`k` is 0" in changed.sentence

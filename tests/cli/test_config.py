@@ -1,0 +1,54 @@
+"""A default model and limits of one's own, from a file; options override them, and so does a run's record."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+
+
+def configure(shell: Shell, text: str) -> None:
+    """Write the user's config.toml."""
+    folder = shell.home / "config" / "autoreason"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(text)
+
+
+def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
+    configure(shell, 'model = "echo/echo"\n[limits]\ncalls = 3\ncost = 0.50\n')
+    dry = json.loads(shell("run", BRIEF, "--dry-run", "--json").stdout)["settings"]
+    assert dry["models"]["author"] == "echo/echo"
+    assert dry["budget"]["calls"] == 3
+    assert str(dry["budget"]["cost"]) in ("0.5", "0.50")
+    other = ("-m", "local/smollm2", "--max-calls", "9")
+    dry = json.loads(shell("run", BRIEF, "--dry-run", "--json", *other).stdout)["settings"]
+    assert (dry["models"]["author"], dry["budget"]["calls"]) == ("local/smollm2", 9)
+    told = shell("models").stdout
+    assert "The default is echo/echo" in told
+    assert "config.toml" in told
+
+
+def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "2").returncode == 3
+    configure(shell, 'model = "nosuch/model"\n[limits]\ncalls = 1\n')
+    assert shell("resume", "-q", "--max-calls", "99").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model = 3\n", "`model` must be text"),
+        ('model = ""\n', "`model` is empty"),
+        ("modle = 'x'\n", "`modle`"),
+        ("[limits]\ncalls = 'many'\n", "`limits.calls`"),
+        ("model = \n", "it may hold `model`"),
+    ],
+)
+def test_a_config_that_cannot_be_used_is_one_sentence(shell: Shell, text: str, said: str) -> None:
+    configure(shell, text)
+    done = shell("run", BRIEF, "--dry-run")
+    assert done.returncode == 2
+    assert "config.toml" in done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,70 @@
+"""The prompts can be looked at and taken out, and one that would cost money for nothing is refused."""
+
+from __future__ import annotations
+
+import json
+import resource
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
+
+from autoreason.prompts import built_in
+
+
+@pytest.mark.parametrize("programs", [False, True])
+def test_prompts_are_listed_shown_and_exported(inside: Inside, programs: bool) -> None:
+    more = ["--programs"] if programs else []
+    listed = inside("prompts", "list", *more).out
+    assert "candidates*, boundary, lens, style" in listed
+    shown = inside("prompts", "show", "judge", *more).out
+    assert "the texts or programs to rank" in shown
+    assert "# Your part: judge" in shown
+    assert "{#-" not in shown
+    assert inside("prompts", "show", "judge", "--json", *more).json["variables"][0]["required"]
+    assert inside("prompts", "export", "mine", *more).status == 0
+    written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
+    assert written == built_in(code=programs).sources
+    assert "is there already" in inside("prompts", "export", "mine", *more).sentence
+    assert inside("prompts", "export", "mine", "--force", *more).status == 0
+
+
+def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
+    assert "the prompts are author, ballot_again" in inside("prompts", "show", "nosuch").sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "said"),
+    [
+        ("judge", "Judge {{ boundary }} ok", "does not show `candidates.label`"),
+        ("author", '{{ "x" * 300000000 }}', "line 1: `*` is not part of the language"),
+        (
+            "author",
+            "{% for a in range(99999) %}{% for b in range(99999) %}.{% endfor %}{% endfor %}",
+            "no list",
+        ),
+    ],
+)
+def test_a_prompt_that_costs_for_nothing_is_refused_at_once(
+    shell: Shell, name: str, source: str, said: str
+) -> None:
+    (shell.home / "p").mkdir()
+    (shell.home / "p" / f"{name}.md").write_text(source)
+    with shell.start(
+        *("run", BRIEF, *FAST, "--prompts", "p"),
+        stderr=-1,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
+    ) as run:
+        _, told = run.communicate(timeout=60)
+    assert run.returncode == 2
+    assert said in told
+    assert told.count("\n") == 1
+    assert not shell.journal.exists()
+
+
+def test_what_is_exported_is_what_a_run_says(shell: Shell) -> None:
+    assert shell("prompts", "export", "p").returncode == 0
+    ours = shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout
+    assert json.loads(
+        shell("run", BRIEF, *FAST, "--dry-run", "--json", "--prompts", "p").stdout
+    ) == (json.loads(ours))
