@@ -42,8 +42,9 @@ Exit status:
   3    the budget is reached; the best text so far is on standard output
   4    the provider failed
   5    the panel failed: too few valid ballots, pass after pass
+  7    the journal could not be written, such as on a full disk
   130  stopped
-After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
