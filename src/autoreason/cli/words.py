@@ -77,6 +77,11 @@ def money(cost: Decimal | None) -> str:
     return f"${cost:.4f}" if cost >= Decimal("0.0001") else "under $0.0001"
 
 
+def megabytes(size: int) -> str:
+    """The size of a file."""
+    return f"{size / 1_000_000:,.1f} MB"
+
+
 def percent(share: float) -> str:
     """A share as a whole percentage; never a false 0 % or 100 %."""
     if 0 < share < 0.01:
