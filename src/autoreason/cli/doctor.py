@@ -148,6 +148,8 @@ def _sandboxes(found: Found) -> str:
 
 
 def _journal(url: str | None) -> Iterator[Finding]:
+    import os
+
     from autoreason.cli import words
     from autoreason.journal import Journal, file
 
@@ -158,7 +160,8 @@ def _journal(url: str | None) -> Iterator[Finding]:
         yield Finding("journal", "fail", str(problem))
         return
     place = path if path.exists() else next(up for up in path.parents if up.exists())
-    if not file.is_writable(place):
+    writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
+    if not writable:
         said = f"{place} is read-only: runs in it can be read, and none begun"
         yield Finding(
             "journal", "fail", said, "allow writing there, or name another with --journal"
