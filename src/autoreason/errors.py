@@ -6,6 +6,7 @@ AutoreasonError
 │   ├── RunHeld             somebody else is writing to this run right now
 │   └── StrategyRaised      a strategy of one's own failed; what it had paid for is kept
 ├── JournalUnusable         the record is damaged, foreign or too new; it is never overwritten
+│   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
 ├── RecordDiverged          a re-run asks something else than the record answers
 ├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
 └── Interruption            the run pauses here; what was paid for is kept and it can be resumed
@@ -45,6 +46,10 @@ class StrategyRaised(InvalidInput):
 
 class JournalUnusable(AutoreasonError):
     """The journal cannot be read or written as it is."""
+
+
+class WritingFailed(JournalUnusable):
+    """Something could not be written to the journal, such as on a full disk; what came before is kept."""
 
 
 class RecordDiverged(AutoreasonError):

@@ -236,8 +236,8 @@ class Survival(Struct, frozen=True, kw_only=True):
     """Survivals that judges who rank at random give in as many panels."""
     chance: float
     """Probability that such judges give the streak within as many passes."""
-    streak: int
-    """Survivals in a row that end the run."""
+    streak: int | None = None
+    """Survivals in a row that end the run; None in records of version 0.1.0, whose chance is that of the survivals."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):

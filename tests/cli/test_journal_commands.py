@@ -35,11 +35,12 @@ def test_runs_are_listed(finished: Shell) -> None:
     listed = finished("runs").stdout
     assert row["run"] in listed
     assert BRIEF in listed
-    heading, line = listed.splitlines()
+    heading, line, total = listed.splitlines()
     assert "passes  winners" in heading
     assert f"  {row['passes']}  {' '.join(row['trajectory'])}  " in line
     assert row["status"] in ("converged", "capped")
     assert len(row["trajectory"]) == row["passes"]
+    assert total.startswith(f"1 run: {row['calls']} calls, ")
 
 
 def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -428,3 +429,37 @@ def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(shell: Shell) -> 
     assert "cannot write to xxx" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not shell.journal.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 300 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("nothing can be mounted here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
+    shell: Shell, small_disk: Path
+) -> None:
+    journal = ("--journal", str(small_disk / "journal.db"))
+    brief = "Write about tides and boats, with every harbour in between. " * 400
+    ended = shell("run", brief, *FAST, "-q", "--passes", "30", "-k", "30", *journal)
+    assert ended.returncode == 7
+    assert ended.stdout == ""
+    assert "no space is left for" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    subprocess.run(
+        ["mount", "-o", "remount,size=30m", str(small_disk)], check=True, capture_output=True
+    )
+    gone_on = shell("resume", "-q", "--passes", "2", *journal)
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert shell("replay", *journal).returncode == 0

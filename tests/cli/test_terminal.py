@@ -15,7 +15,7 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
@@ -227,10 +227,31 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
 def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) -> None:
     (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft \u202eas told\u2069.")
     assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--passes", "1").returncode == 0
-    with terminal(shell, "show", "--pass", "1") as screen:
+    with terminal(shell, "show", "--pass", "1", NO_PAGER="1") as screen:
         assert screen.end() == 0
         assert "\x1b]0;" not in screen.raw
         assert "A ]0;titledraft <U+202E>as told<U+2069>." in screen.text
     with Journal.open(str(shell.journal), create=False) as journal:
         piped = tell_all([each.event for each in journal.events(journal.find("last").id)]).text
     assert shell("show", "--text").stdout.rstrip("\n") == (piped or "").rstrip("\n")
+
+
+def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    pages = shell.home / "pages"
+    pager = f"sh -c 'cat > {pages}; exit 3'"
+
+    def on_a_terminal(*arguments: str, **kept: str) -> str:
+        with closing(Terminal(shell, arguments, 80, **{"PAGER": pager} | kept)) as screen:
+            assert screen.end() == 0
+            return screen.text
+
+    assert "Pass 1" not in on_a_terminal("show")
+    assert "Pass 1" in pages.read_text()
+    pages.unlink()
+    assert '"passes"' in on_a_terminal("show", "--json")
+    assert "tides" in on_a_terminal("runs")
+    for unwanted in ({"NO_PAGER": "1"}, {"PAGER": ""}, {"PAGER": "no-such-pager"}):
+        assert "Pass 1" in on_a_terminal("show", **unwanted)
+    assert "Pass 1" in shell("show", PAGER=pager).stdout
+    assert not pages.exists()

@@ -66,7 +66,7 @@ def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> N
 
 def test_runs_that_look_together_share_one_look_at_the_file(journal: Journal) -> None:
     statements: list[str] = []
-    journal._reader.set_trace_callback(statements.append)
+    journal._reader.connection.set_trace_callback(statements.append)
     started = time.monotonic()
     for _ in range(200):
         journal.commanded()

@@ -93,13 +93,13 @@ def test_a_new_journal_is_on_the_disk_before_it_has_its_name(
 ) -> None:
     path = tmp_path / "journal.db"
     waited_for: list[tuple[str, bool]] = []
-    to_disk = file._to_disk
+    to_disk = file.to_disk
 
     def noting(what: Path) -> None:
         waited_for.append((what.name, path.exists()))
         to_disk(what)
 
-    monkeypatch.setattr(file, "_to_disk", noting)
+    monkeypatch.setattr(file, "to_disk", noting)
     Journal.open(str(path), create=True).close()
     assert waited_for == [("journal.db.new", False), (tmp_path.name, True)]
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["journal.db"]

@@ -12,7 +12,7 @@ import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 from tests.patience import PATIENCE
 
-from autoreason.errors import JournalUnusable, UnknownRun
+from autoreason.errors import JournalUnusable, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
 from autoreason.journal.file import open_for_writing
@@ -180,7 +180,7 @@ async def test_a_full_disk_reaches_everybody_who_waits(journal: Journal) -> None
         *(writer.commit(RUN, much) for _ in range(5)), return_exceptions=True
     )
     said = f"no space is left for {journal.path}; free some, then resume"
-    assert [(type(result), str(result)) for result in results] == [(JournalUnusable, said)] * 5
+    assert [(type(result), str(result)) for result in results] == [(WritingFailed, said)] * 5
     # Space was freed: it goes on.
     await writer.commit(RUN, lambda connection: connection.execute("PRAGMA max_page_count = 0"))
     writer.close()

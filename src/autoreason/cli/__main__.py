@@ -12,8 +12,9 @@ from typing import TextIO
 import click
 
 from autoreason.cli.group import cli
-from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable
+from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable, WritingFailed
 
+NOT_WRITTEN = 7
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 _FOR_TABLES = ("numpy", "scipy")
@@ -66,6 +67,8 @@ def run_cli(arguments: list[str]) -> int:
         return mistake.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", INTERRUPTED)
+    except WritingFailed as error:
+        return _say(str(error), NOT_WRITTEN)
     except (InvalidInput, JournalUnusable) as error:
         return _say(str(error), 2)
     except AutoreasonError as error:

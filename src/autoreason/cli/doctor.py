@@ -34,9 +34,11 @@ class Finding(NamedTuple):
 @options.journal_option
 @options.json_option
 def doctor(journal: str | None, as_json: bool) -> int:
-    """Check this machine and say how to mend it.
+    """Check this machine and say what to do.
 
-    Nothing is called and nothing is written. Exit status 1 where something must be mended first.
+    Nothing is called and nothing is written. With --journal, every record of that journal is read
+    too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.
+    Exit status 1 where something must be put right first.
     """
     from autoreason.cli.ending import print_json
 
@@ -157,22 +159,40 @@ def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
     from autoreason.cli import words
-    from autoreason.journal import Journal
+    from autoreason.journal import Journal, file
 
     try:
         with Journal.open(url, create=False) as book:
-            path, held = book.path, len(book.runs(1000))
+            path, held = book.path, book.count()
     except AutoreasonError as problem:
         yield Finding("journal", "fail", str(problem))
         return
     place = path if path.exists() else next(up for up in path.parents if up.exists())
-    if not os.access(place, os.W_OK):
-        yield Finding("journal", "fail", f"cannot write {place}", "name another with --journal")
+    writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
+    if not writable:
+        said = f"{place} is read-only: runs in it can be read, and none begun"
+        yield Finding(
+            "journal", "fail", said, "allow writing there, or name another with --journal"
+        )
     elif path.exists():
-        size = path.stat().st_size / 1_000_000
-        yield Finding("journal", "ok", f"{path}, {words.count(held, 'run')}, {size:.1f} MB")
+        size = words.megabytes(path.stat().st_size)
+        yield Finding("journal", "ok", f"{path}, {words.count(held, 'run')}, {size}")
     else:
         yield Finding("journal", "ok", f"{path}, made by the first run")
+    if url is not None and path.exists():
+        yield from _records(url)
+
+
+def _records(url: str) -> Iterator[Finding]:
+    """Every record of a journal that was named."""
+    from autoreason.cli import words
+    from autoreason.cli.journal import examine
+
+    _, runs, damages = examine(url)
+    for damage in damages:
+        yield Finding("records", "fail", damage.what)
+    if not damages:
+        yield Finding("records", "ok", f"every record of {words.count(runs, 'run')} can be read")
 
 
 def _keys() -> Iterator[Finding]:

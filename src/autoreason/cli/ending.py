@@ -305,6 +305,13 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns
 
 
+def terminal_height() -> int:
+    """Lines of the terminal on standard output."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).lines
+
+
 def result_of(row: RunRow, story: Story) -> Result:
     """How a recorded run stands, as whoever drives it would get it."""
     from autoreason.run import Result

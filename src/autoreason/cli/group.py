@@ -20,7 +20,7 @@ SECTIONS = {
         "problems": "Look into sets of problems, and convert them.",
     },
     "Look": {
-        "runs": "List the runs in the journal.",
+        "runs": "List, search, delete and prune runs.",
         "show": "Tell what happened in a run; --text for its text.",
         "watch": "Follow a live run from another terminal.",
         "export": "Write a run's texts and record into a folder.",
@@ -44,6 +44,7 @@ SECTIONS = {
     "Set up": {
         "models": "Providers, keys and local weights; models pull.",
         "prompts": "Show the prompts and their variables; export them.",
+        "journal": "Check, back up and compact the journal.",
         "doctor": "Check this machine and say how to mend it.",
     },
 }

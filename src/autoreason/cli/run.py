@@ -43,8 +43,9 @@ Exit status:
   4    the provider failed
   5    the panel failed: too few valid ballots, pass after pass
   6    delivered, but the text breaks its contract; only with --fail-on-contract
+  7    the journal could not be written, such as on a full disk
   130  stopped
-After 3, 4, 5 and 130 `autoreason resume` goes on; nothing is paid for twice.
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 

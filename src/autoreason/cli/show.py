@@ -10,6 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.journals import opened, pick, recorded, run_argument, state, story_of
+from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=Paged)
 @run_argument(required=False)
 @options.group(
     "What to show",
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     ),
     options.option(
         "--strategy", metavar="NAME", help="With --problem: what one strategy made of it."
+    ),
+    options.option(
+        "--short",
+        is_flag=True,
+        help="Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
     ),
     options.option(
         "--text", "text_only", is_flag=True, help="Only the text: delivered, or standing now."
@@ -56,6 +62,7 @@ def show(
     number: int | None,
     problem: str | None,
     strategy: str | None,
+    short: bool,
     text_only: bool,
     diff: bool,
     as_json: bool,
@@ -65,9 +72,12 @@ def show(
     """Tell what happened in a run, pass by pass.
 
     RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest.
+    On a terminal, what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1
+    for none).
 
     \b
       autoreason show --text > text.md
+      autoreason show amber-fox --short
       autoreason show amber-fox --pass 2
       autoreason show amber-fox --diff
       autoreason show amber-fox --problem high-water --strategy tournament
@@ -78,6 +88,8 @@ def show(
         raise InvalidInput(
             "--pass, --text, --diff, --json and --report show different things; give one of them"
         )
+    if short and (number is not None or wants_part or text_only or diff or report is not None):
+        raise InvalidInput("--short goes alone or with --json")
     if wants_part and any(others):
         raise InvalidInput("--problem and --strategy go with --pass N or alone")
     with opened(journal) as book:
@@ -91,22 +103,33 @@ def show(
         elif text_only or diff:
             _show_text(row, story, diff=diff)
         elif _is_table(story) and number is None:
-            _show_table(book, row, story, as_json)
+            _show_table(book, row, story, as_json=as_json, short=short)
+        elif as_json and short:
+            from autoreason.cli.ending import as_object as end_of
+            from autoreason.cli.ending import print_json, result_of
+
+            print_json(end_of(result_of(row, story)))
         elif as_json:
             from autoreason.cli.ending import print_json
 
             print_json(as_object(row, story))
         else:
-            _tell(book, row, story, number)
+            _tell(book, row, story, number, short=short)
 
 
-def _tell(book: Journal, row: RunRow, story: Story, number: int | None = None) -> None:
-    from autoreason.cli.telling import tell
+def _tell(
+    book: Journal, row: RunRow, story: Story, number: int | None = None, *, short: bool = False
+) -> None:
+    from autoreason.cli.telling import tell, tell_end
     from autoreason.run import worked
 
     one_problem = _solves(story) and _on_one_problem(story)
     parts = partial(_tell_parts, book, row, story) if one_problem else None
-    tell(row, story, worked(row.id, journal=book).seconds, number, parts)
+    seconds = worked(row.id, journal=book).seconds
+    if short:
+        tell_end(row, story, seconds)
+    else:
+        tell(row, story, seconds, number, parts)
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
@@ -167,13 +190,13 @@ def _write_report(row: RunRow, story: Story, folder: Path) -> None:
     click.echo(f"written to {folder}", err=True)
 
 
-def _show_table(book: Journal, row: RunRow, story: Story, as_json: bool) -> None:
-    """A finished study: every ballot, then what they come to."""
+def _show_table(book: Journal, row: RunRow, story: Story, *, as_json: bool, short: bool) -> None:
+    """A finished study: every ballot, unless it is to be short, then what they come to."""
     from autoreason.cli.ending import result_of
     from autoreason.cli.studies import keep
     from autoreason.cli.studies import show as show_study
 
-    if not as_json:
+    if not (as_json or short):
         _tell(book, row, story)
         click.echo()
     result = result_of(row, story)

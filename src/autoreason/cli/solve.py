@@ -49,8 +49,9 @@ Exit status:
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed
+  7    the journal could not be written, such as on a full disk
   130  stopped
-After 3, 4 and 130 `autoreason resume` goes on; nothing is paid for twice.
+After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _WIDEST = 100
 _STEP = 12
+_GLANCE = 12
+"""Lines of a text that a short account shows."""
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
@@ -49,6 +51,15 @@ def tell(
         teller.panels(story)
     if not is_study(story.settings) or (story.delivered is None and not story.solved):
         teller.end(row, story, seconds)
+
+
+def tell_end(row: RunRow, story: Story, seconds: float) -> None:
+    """What was to be written, the beginning of the text, and what the end is worth; no pass."""
+    teller = Teller(stdout_console())
+    teller.opening(row, story)
+    if story.text:
+        teller.beginning(row, story.text)
+    teller.end(row, story, seconds)
 
 
 def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
@@ -81,6 +92,14 @@ class Teller:
             self._say("contract", " ".join(story.task.contract.rules()))
         if story.draft:
             self._say("draft", plain.step(story.draft, story).removeprefix("draft: "))
+
+    def beginning(self, row: RunRow, text: str) -> None:
+        """A text, or as much of it as a glance takes in."""
+        lines = text.rstrip("\n").split("\n")
+        head = "\n".join(lines[:_GLANCE])[: _GLANCE * _WIDEST].rstrip()
+        self._quote("text", head)
+        if len(head) < len(text.rstrip()):
+            self._say("", f"… all of it: autoreason show {row.id} --text", "dim")
 
     def one_pass(self, each: Pass, story: Story, *, in_full: bool = False) -> None:
         """Critique, challengers, ballots and verdict."""

@@ -91,6 +91,11 @@ def money(cost: Decimal | None) -> str:
     return f"${cost:.4f}" if cost >= Decimal("0.0001") else "under $0.0001"
 
 
+def megabytes(size: int) -> str:
+    """The size of a file."""
+    return f"{size / 1_000_000:,.1f} MB"
+
+
 def ranking(order: Iterable[str]) -> str:
     """`AB > A > B`."""
     return " > ".join(order)
@@ -238,6 +243,11 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = f"{found.expected:.1f}".removesuffix(".0")
+    if found.streak is None:
+        return (
+            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
+            f" it in {usual}, and in as many or more {percent(found.chance)} of the time"
+        )
     row = f"{found.streak} times in a row" if found.streak > 1 else "once"
     return (
         f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "

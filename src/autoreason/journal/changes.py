@@ -5,23 +5,22 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
 from autoreason.errors import InvalidInput, JournalUnusable, RecordDiverged, UnknownRun
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import sql
 from autoreason.journal.codec import reply_row
+from autoreason.journal.pieces import Row, Shelf
 from autoreason.journal.records import Command, CommandKind
 from autoreason.journal.writer import Change
 
-Row = tuple[Any, ...]
 _GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
 def add_run(row: Row) -> Change[None]:
     """A new run."""
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         try:
             connection.execute(sql.INSERT_RUN, row)
         except sqlite3.IntegrityError:
@@ -33,7 +32,7 @@ def add_run(row: Row) -> Change[None]:
 def begin_run(row: Row, first_event: Row) -> Change[None]:
     """A new run and what it begins with: nobody ever sees one without the other."""
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         add_run(row)(connection)
         add_event(first_event)(connection)
 
@@ -43,8 +42,18 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
 def set_status(run: str, status: str) -> Change[None]:
     """What has become of a run."""
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         connection.execute(sql.SET_STATUS, (status, run))
+
+    return change
+
+
+def delete_run(run: str) -> Change[None]:
+    """A run and all that is recorded of it; texts it shared with others are left to `compact`."""
+
+    def change(connection: Shelf) -> None:
+        for statement in sql.DELETE_RUN:
+            connection.execute(statement, (run,))
 
     return change
 
@@ -52,9 +61,10 @@ def set_status(run: str, status: str) -> Change[None]:
 def add_event(row: Row) -> Change[None]:
     """An event at its place in the run."""
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         try:
-            connection.execute(sql.INSERT_EVENT, row)
+            *small, payload = row
+            connection.execute(sql.INSERT_EVENT, (*small, connection.put(payload)))
         except sqlite3.IntegrityError as error:
             _refuse_unknown_run(error, row[0])
             raise JournalUnusable(
@@ -77,9 +87,11 @@ def add_command(row: Row) -> Change[None]:
 def add_reply(row: Row) -> Change[None]:
     """A reply; a second one under the same key is refused."""
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         try:
-            connection.execute(sql.INSERT_REPLY, row)
+            *small, request, reply = row
+            stored = connection.put(request), connection.put(reply)
+            connection.execute(sql.INSERT_REPLY, (*small, *stored))
         except sqlite3.IntegrityError as error:
             _refuse_unknown_run(error, row[0])
             if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
@@ -94,7 +106,7 @@ def add_reply(row: Row) -> Change[None]:
 def answer_with_guidance(run: str, request: Request) -> Change[Reply]:
     """All guidance not yet taken, as the reply to a request; taken and recorded together."""
 
-    def change(connection: sqlite3.Connection) -> Reply:
+    def change(connection: Shelf) -> Reply:
         guides = pending(connection, run, _GUIDE)
         text = "\n\n".join(guide.text for guide in guides)
         reply = Reply(outcome=Outcome.OK, text=text, model=request.model)
@@ -108,7 +120,7 @@ def answer_with_guidance(run: str, request: Request) -> Change[Reply]:
 def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
     """Mark commands as taken; the last word counts."""
 
-    def change(connection: sqlite3.Connection) -> Command | None:
+    def change(connection: Shelf) -> Command | None:
         found = pending(connection, run, kinds)
         _mark(connection, found, by)
         return found[-1] if found else None
@@ -132,7 +144,7 @@ def _mark(connection: sqlite3.Connection, commands: list[Command], by: str) -> N
 
 
 def _insert(statement: str, row: Row) -> Change[None]:
-    def change(connection: sqlite3.Connection) -> None:
+    def change(connection: Shelf) -> None:
         try:
             connection.execute(statement, row)
         except sqlite3.IntegrityError as error:

@@ -10,6 +10,7 @@ import msgspec
 from autoreason.errors import InvalidInput, JournalUnusable
 from autoreason.events import EVENTS_VERSION, AnyEvent
 from autoreason.exchange import Reply, Request
+from autoreason.journal.pieces import pack, pack_value
 from autoreason.journal.records import now
 
 Step = Callable[[dict[str, Any]], dict[str, Any]]
@@ -17,6 +18,8 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 STEPS: tuple[Step, ...] = ()
 """What leads an event from each version to the next; one for every version but the newest."""
 
+_SMALL = 400
+"""Characters."""
 _encoder = msgspec.json.Encoder()
 _event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _request_decoder = msgspec.json.Decoder(Request)
@@ -48,7 +51,10 @@ def check_text(text: str) -> str:
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
     """An event as `sql.INSERT_EVENT` takes it."""
-    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), write(event))
+    json = write(event)
+    # Most events are too small to hold anything worth looking for.
+    payload = json if len(json) < _SMALL else pack_value(event, json)
+    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), payload)
 
 
 def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> AnyEvent:
@@ -85,6 +91,7 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         None if reply.cost is None else str(reply.cost),
         reply.seconds,
         now(),
-        write(request),
-        write(reply),
+        pack(write(request), [message.text for message in request.messages]),
+        # What answers a schema is read, and never said again as it stands.
+        write(reply) if request.schema else pack(write(reply), [reply.text]),
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from autoreason.errors import InvalidInput, JournalUnusable
 from autoreason.journal import sql
 from autoreason.journal.locks import exclusive, make_folder
+from autoreason.journal.pieces import Shelf
 from autoreason.journal.place import locks_folder
 from autoreason.journal.trouble import NAME_ANOTHER, explain, plainly
 
@@ -72,7 +71,7 @@ def make(path: Path) -> None:
 
 
 def _build(path: Path) -> None:
-    left_over = path.with_name(path.name + "-wal")
+    left_over = log_of(path)
     if left_over.exists() and left_over.stat().st_size:
         raise JournalUnusable(
             f"{path} is gone, but {left_over.name} beside it still holds a part of it;"
@@ -88,12 +87,12 @@ def _build(path: Path) -> None:
         connection.execute(sql.SET_APPLICATION)
         migrate(connection, path)
         connection.execute(sql.USE_WAL)
-    _to_disk(new)
+    to_disk(new)
     new.replace(path)
-    _to_disk(path.parent)
+    to_disk(path.parent)
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
     """Wait until what a file or a folder holds would survive a crash."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -102,25 +101,23 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that only reads; an empty journal in memory where there is no file."""
-    with plainly(path):
-        if not exists(path):
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            migrate(connection, path)
-        else:
-            connection = _connect_checked(path)
-        for statement in sql.FOR_READING:
-            connection.execute(statement)
-        connection.create_aggregate("exact_sum", 1, _ExactSum)
-        return connection
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps what is committed and not yet in the file itself."""
+    return path.with_name(path.name + "-wal")
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+def is_writable(path: Path) -> bool:
+    """Whether the file, and files beside it, can be written."""
+    ours = os.access in os.supports_effective_ids
+    return all(os.access(each, os.W_OK, effective_ids=ours) for each in (path, path.parent))
+
+
+def open_for_writing(path: Path) -> Shelf:
     """A connection whose commits reach the disk."""
     with plainly(path):
-        connection = _connect_checked(path)
+        connection = connect_checked(path)
         try:
+            migrate(connection, path)
             for statement in sql.FOR_WRITING:
                 connection.execute(statement)
             # A place that cannot be written is found out now, not with the first reply.
@@ -155,7 +152,7 @@ def migrate(
         raise
 
 
-def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
+def _connect(path: Path, how: str = "mode=rw") -> Shelf:
     # Neither mode makes a file.
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
@@ -163,16 +160,18 @@ def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
         timeout=_WAIT_FOR_LOCK,
         isolation_level=None,
         check_same_thread=False,
+        factory=Shelf,
     )
 
 
-def _connect_checked(path: Path) -> sqlite3.Connection:
-    connection = _connect(path)
+def connect_checked(path: Path, how: str = "mode=rw") -> Shelf:
+    """A connection to what is a journal, as it is."""
+    connection = _connect(path, how)
     try:
-        # A journal appears whole, so one without a version is somebody else's work.
-        if _version(connection, path, len(sql.MIGRATIONS)):
-            migrate(connection, path)
-        if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= sql.TABLES:
+        version = _version(connection, path, len(sql.MIGRATIONS))
+        expected = {name for name in sql.TABLES if sql.SINCE.get(name, 1) <= max(version, 1)}
+        # A journal appears whole, so one without its tables is somebody else's work.
+        if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= expected:
             raise JournalUnusable(f"{path} does not hold a journal's tables; {NAME_ANOTHER}")
     except BaseException:
         connection.close()
@@ -188,17 +187,3 @@ def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:
             f" upgrade autoreason or {NAME_ANOTHER}"
         )
     return int(version)
-
-
-class _ExactSum:
-    """Adds prices up as decimals; floating point would lose cents."""
-
-    def __init__(self) -> None:
-        self.total = Decimal(0)
-
-    def step(self, price: str | int | None, /) -> None:
-        if price is not None:
-            self.total += Decimal(price)
-
-    def finalize(self) -> Any:  # The type stubs foresee whole numbers only.
-        return str(self.total)

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, RunStarted, Status
+from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import Outcome, Reply, Request, Spent
-from autoreason.journal import changes, codec, file, locks, names, place, sql
+from autoreason.journal import changes, codec, file, locks, names, pieces, place, sql
+from autoreason.journal.reading import Reader
 from autoreason.journal.records import (
     Asked,
     Call,
@@ -31,10 +32,14 @@ from autoreason.journal.records import (
 )
 from autoreason.journal.trouble import plainly
 from autoreason.journal.writer import Writer
+from autoreason.settings import Settings
 
 T = TypeVar("T")
 _ALL: tuple[CommandKind, ...] = ("stop", "accept", "guide")
 _GUIDE: tuple[CommandKind, ...] = ("guide",)
+_MOST = 2**63 - 1
+"""What SQLite can count to."""
+_SETTLED = (RunStarted, RunResumed)
 _FRESH = 0.1
 """Seconds for which a look at other terminals' commands holds."""
 
@@ -45,7 +50,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._locks = place.locks_folder(path)
-        self._reader = file.open_for_reading(path)
+        self._reader = Reader(path)
         self._reading = threading.Lock()
         self._writer: Writer | None = None
         self._starting = threading.Lock()
@@ -129,12 +134,36 @@ class Journal:
 
     def find(self, given: str) -> RunRow:
         """The run meant by its name, its beginning, its last words, `last` or `@2`."""
-        return self._run(names.match_name(given, self._ids()))
+        return self.row(names.match_name(given, self._ids()))
+
+    def row(self, run: str) -> RunRow:
+        """One run as a list shows it."""
+        live = frozenset({run}) if self.holder(run) else frozenset()
+        (found,) = self._read(sql.RUN, (run,))
+        with plainly(self.path, run):
+            return run_from(found, live)
+
+    def count(self) -> int:
+        """How many runs there are."""
+        ((number,),) = self._read(sql.COUNT_RUNS)
+        return int(number)
+
+    def settings(self, run: str) -> Settings | None:
+        """What a run was last held with; None where it was killed before anything was recorded."""
+        rows = self._read_whole(sql.SETTINGS, run)
+        with plainly(self.path, run):
+            events = [codec.read_event(payload, version) for version, payload in rows]
+        return next((each.settings for each in events if isinstance(each, _SETTLED)), None)
+
+    def delete_run(self, run: str) -> None:
+        """Take a run out of the journal, unless somebody holds it."""
+        with self.hold(run):
+            self._write().commit_now("", changes.delete_run(run))
 
     def runs(self, limit: int = 20, status: Status | None = None) -> list[RunRow]:
         """The newest runs first."""
         live = locks.held(self._locks)
-        rows = self._read(sql.RUNS, (status, limit))
+        rows = self._read(sql.RUNS, (status, min(limit, _MOST)))
         with plainly(self.path):
             return [run_from(row, live) for row in rows]
 
@@ -145,11 +174,13 @@ class Journal:
     def spent(self, run: str) -> Spent:
         """What a run took so far; a person's guidance is no call."""
         rows = self._read(sql.SPENT, (run,))
-        with plainly(self.path):
+        with plainly(self.path, run):
             return spent_from(rows[0])
 
     def hold(self, run: str) -> AbstractContextManager[None]:
         """Be the only one who writes to a run; `RunHeld` names whoever is already."""
+        # Where nothing can be written, this says so better than the lock.
+        self._write()
         return locks.hold(self._locks, run)
 
     def holder(self, run: str) -> locks.Holder | None:
@@ -171,8 +202,8 @@ class Journal:
 
     def events(self, run: str, after: int = 0) -> list[Recorded]:
         """The events of a run in order, those after a place."""
-        rows = self._read(sql.EVENTS, (run, after))
-        with plainly(self.path):
+        rows = self._read_whole(sql.EVENTS, run, after)
+        with plainly(self.path, run):
             return [
                 Recorded(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
                 for seq, at, version, payload in rows
@@ -188,7 +219,7 @@ class Journal:
     def in_flight(self, run: str) -> list[Asked]:
         """Requests on their way, or lost with whoever sent them."""
         rows = self._read(sql.IN_FLIGHT, (run,))
-        with plainly(self.path):
+        with plainly(self.path, run):
             return [
                 Asked(key, role, model, datetime.fromisoformat(at)) for key, role, model, at in rows
             ]
@@ -200,8 +231,8 @@ class Journal:
 
     def replies(self, run: str) -> dict[str, RecordedReply]:
         """Every reply of a run by its key."""
-        rows = self._read(sql.REPLIES, (run,))
-        with plainly(self.path):
+        rows = self._read_whole(sql.REPLIES, run)
+        with plainly(self.path, run):
             return {
                 key: RecordedReply(codec.read_request(request), codec.read_reply(reply))
                 for key, request, reply in rows
@@ -209,8 +240,8 @@ class Journal:
 
     def calls(self, run: str, after: int = 0) -> list[Call]:
         """Requests with their replies in the order they were recorded, those after a row."""
-        rows = self._read(sql.CALLS, (run, after))
-        with plainly(self.path):
+        rows = self._read_whole(sql.CALLS, run, after)
+        with plainly(self.path, run):
             return [
                 Call(
                     number,
@@ -224,7 +255,7 @@ class Journal:
     def reply_times(self, run: str) -> list[datetime]:
         """When each reply of a run was recorded, in order."""
         rows = self._read(sql.REPLY_TIMES, (run,))
-        with plainly(self.path):
+        with plainly(self.path, run):
             return [datetime.fromisoformat(at) for (at,) in rows]
 
     # Commands from another terminal.
@@ -267,18 +298,23 @@ class Journal:
     def _ids(self) -> list[str]:
         return [run for (run,) in self._read(sql.RUN_IDS)]
 
-    def _run(self, run: str) -> RunRow:
-        live = frozenset({run}) if self.holder(run) else frozenset()
-        (row,) = self._read(sql.RUN, (run,))
-        with plainly(self.path):
-            return run_from(row, live)
-
     def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return self._reading_with(lambda c: c.execute(statement, values).fetchall())
 
-    def _reading_with(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        with self._reading, plainly(self.path):
-            return look(self._reader)
+    def _read_whole(self, statement: str, run: str, *values: int) -> list[tuple[Any, ...]]:
+        """Rows of a run with the pieces of their texts back in place."""
+
+        def look(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            rows = connection.execute(statement, (run, *values)).fetchall()
+            return pieces.fill_rows(connection, rows)
+
+        return self._reading_with(look, run)
+
+    def _reading_with(self, look: Callable[[sqlite3.Connection], T], run: str | None = None) -> T:
+        with self._reading, plainly(self.path, run):
+            found = look(self._reader.connection)
+            self._reader.check()
+            return found
 
     def _write(self) -> Writer:
         if self._writer is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
+from time import time_ns
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -73,7 +75,14 @@ class Command(NamedTuple):
 
 def now() -> str:
     """The time as the journal writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    moment = time_ns() // 1_000_000
+    # Asked for several times a call: only the milliseconds differ within a second.
+    return f"{_second(moment // 1000)}.{moment % 1000:03}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(stamp: int) -> str:
+    return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def spent_from(row: tuple[Any, ...]) -> Spent:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """Stands in the header of every journal, so that no other database is mistaken for one."""
 
-TABLES = frozenset({"runs", "events", "asked", "replies", "commands"})
+TABLES = ("runs", "events", "asked", "replies", "commands", "pieces")
+"""In the order of the migrations that make them."""
+SINCE = {"pieces": 2}
+"""Tables that a journal of schema 1 does not have."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -83,6 +88,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE INDEX commands_pending ON commands (run, kind) WHERE taken_by IS NULL",
     ),
+    # What is already there stays as it is: events and replies may refer to pieces, and need not.
+    (
+        """
+        CREATE TABLE pieces (
+            id INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL UNIQUE,
+            text TEXT NOT NULL
+        )
+        """,
+    ),
 )
 """What leads from each schema version to the next; `user_version` counts how many were applied."""
 
@@ -104,6 +119,10 @@ FOR_WRITING = (
     "PRAGMA fullfsync = ON",
     "PRAGMA foreign_keys = ON",
 )
+INTEGRITY = "PRAGMA integrity_check"
+FOREIGN_KEYS = "PRAGMA foreign_key_check"
+VACUUM = "VACUUM"
+CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"
@@ -128,6 +147,15 @@ TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
 RUN = _RUN_ROWS.format(which="WHERE id = ?")
 RUNS = _RUN_ROWS.format(
     which="WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
+)
+SETTINGS = """
+    SELECT version, payload FROM events
+    WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
+"""
+COUNT_RUNS = "SELECT count(*) FROM runs"
+DELETE_RUN = (
+    *(f"DELETE FROM {table} WHERE run = ?" for table in ("commands", "asked", "replies", "events")),
+    "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
 SPENT = (
@@ -163,6 +191,49 @@ INSERT_REPLY = """
 REPLIES = "SELECT key, request, reply FROM replies WHERE run = ? ORDER BY id"
 REPLY_TIMES = "SELECT at FROM replies WHERE run = ? ORDER BY id"
 CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
+
+# Long texts, stored once.
+
+DATA_VERSION = "PRAGMA data_version"
+FIND_PIECE = "SELECT id FROM pieces WHERE digest = ?"
+INSERT_PIECE = "INSERT INTO pieces (digest, text) VALUES (?, ?)"
+PIECES = "SELECT id, text FROM pieces WHERE id IN ({})"
+PIECE = "SELECT digest, text FROM pieces WHERE id = ?"
+PIECE_IDS = "SELECT id FROM pieces"
+DROP_PIECE = "DELETE FROM pieces WHERE id = ?"
+STORED = """
+    SELECT payload, '' FROM events WHERE run = ? UNION ALL
+    SELECT request, reply FROM replies WHERE run = ?
+"""
+
+
+class Storing(NamedTuple):
+    """How to go through a table whose rows refer to pieces."""
+
+    name: str
+    all: str
+    whole: str
+    """Rows that hold long texts and refer to none."""
+    read: str
+    write: str
+
+
+STORING = (
+    Storing(
+        "events",
+        "SELECT payload FROM events",
+        "SELECT rowid FROM events WHERE length(payload) > 400 AND instr(payload, char(1)) = 0",
+        "SELECT payload FROM events WHERE rowid = ?",
+        "UPDATE events SET payload = ? WHERE rowid = ?",
+    ),
+    Storing(
+        "calls",
+        "SELECT request, reply FROM replies",
+        "SELECT id FROM replies WHERE instr(request || reply, char(1)) = 0",
+        "SELECT request, reply FROM replies WHERE id = ?",
+        "UPDATE replies SET request = ?, reply = ? WHERE id = ?",
+    ),
+)
 
 # Commands from another terminal.
 

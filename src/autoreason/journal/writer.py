@@ -10,8 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoreason.errors import AutoreasonError, JournalUnusable
+from autoreason.errors import AutoreasonError, JournalUnusable, WritingFailed
 from autoreason.journal import sql
+from autoreason.journal.pieces import Shelf
 from autoreason.journal.records import now
 from autoreason.journal.trouble import explain
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
-Change = Callable[[sqlite3.Connection], T]
+Change = Callable[[Shelf], T]
 """Something to write, as a function of the connection inside the writer's transaction.
 
-It may raise an AutoreasonError if it has written nothing by then; the others are committed.
+It may raise an AutoreasonError if it has written nothing but pieces by then; the others are committed.
 """
 
 _LINGER = 0.02
@@ -54,7 +55,7 @@ class _Work:
 class Writer:
     """Writes for any number of threads and event loops."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: Shelf, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._queue: list[_Work] = []
@@ -140,30 +141,29 @@ class Writer:
                 except AutoreasonError as error:
                     work.error = error
             at = now()
-            for run in {work.run for work in batch if work.error is None}:
-                connection.execute(sql.TOUCH_RUN, (at, run))
+            touched = {work.run for work in batch if work.error is None}
+            connection.executemany(sql.TOUCH_RUN, [(at, run) for run in touched])
             connection.execute(sql.COMMIT)
         except sqlite3.Error as error:
-            self._give_up(batch, explain(error, self._path))
+            self._give_up(batch, WritingFailed(str(explain(error, self._path))))
         except Exception as error:
             # A fault of our own must reach the waiters too: they would wait for ever.
-            self._give_up(batch, JournalUnusable(f"cannot write to {self._path}: {error!r}"))
+            self._give_up(batch, WritingFailed(f"cannot write to {self._path}: {error!r}"))
 
     def _begin(self) -> None:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                self._connection.execute(sql.BEGIN)
+                self._connection.begin()
                 return
             except sqlite3.OperationalError as error:
                 busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
                 if not busy or time.monotonic() > deadline:
                     raise
 
-    def _give_up(self, batch: list[_Work], error: JournalUnusable) -> None:
+    def _give_up(self, batch: list[_Work], error: WritingFailed) -> None:
         with suppress(sqlite3.Error):
-            if self._connection.in_transaction:
-                self._connection.execute(sql.ROLLBACK)
+            self._connection.give_up()
         for work in batch:
             work.error = _again(error)
 

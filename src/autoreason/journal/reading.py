@@ -1,0 +1,112 @@
+"""Reading a journal, also where nothing may be written: a read-only file, folder or medium."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from autoreason.errors import JournalUnusable
+from autoreason.journal import file, sql
+from autoreason.journal.trouble import NAME_ANOTHER, plainly
+
+_BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_Stamp = tuple[tuple[int, int] | None, ...]
+
+
+class Reader:
+    """A connection that only reads; an empty journal in memory where there is no file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._unlocked: _Stamp | None = None
+        """What the files looked like, where SQLite cannot lock them to see that nobody writes."""
+        with plainly(path):
+            self.connection = self._open()
+            for statement in sql.FOR_READING:
+                self.connection.execute(statement)
+            self.connection.create_aggregate("exact_sum", 1, _ExactSum)
+
+    def check(self) -> None:
+        """Refuse what was read if somebody wrote meanwhile and SQLite could not notice."""
+        if self._unlocked is not None and _stamp(self._path) != self._unlocked:
+            raise _written(self._path)
+
+    def close(self) -> None:
+        """Let go of the file, and of a copy of it."""
+        self.connection.close()
+        if self._copy:
+            self._copy.cleanup()
+
+    def _open(self) -> sqlite3.Connection:
+        path = self._path
+        if not file.exists(path):
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            file.migrate(connection, path)
+            return connection
+        if file.is_writable(path):
+            return file.connect_checked(path)
+        # Whoever writes now keeps these files, and SQLite needs them to read beside it.
+        log = file.log_of(path)
+        if log.exists():
+            try:
+                return file.connect_checked(path, "mode=ro")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _BLOCKED:
+                    raise
+        if log.exists() and log.stat().st_size:
+            return file.connect_checked(self._copied(log))
+        self._unlocked = _stamp(path)
+        return file.connect_checked(path, "mode=ro&immutable=1")
+
+    def _copied(self, log: Path) -> Path:
+        """The journal where it can be written: what was not yet moved into the file can be read only so."""
+        self._copy = tempfile.TemporaryDirectory(prefix="autoreason-")
+        copy = Path(self._copy.name, self._path.name)
+        before = _stamp(self._path)
+        try:
+            shutil.copyfile(self._path, copy)
+            shutil.copyfile(log, file.log_of(copy))
+        except OSError as error:
+            self._copy.cleanup()
+            raise JournalUnusable(
+                f"cannot copy {self._path} to read it: {error.strerror}; {NAME_ANOTHER}"
+            ) from None
+        if _stamp(self._path) != before:
+            self._copy.cleanup()
+            raise _written(self._path)
+        return copy
+
+
+def _stamp(path: Path) -> _Stamp:
+    return tuple(_size_and_time(each) for each in (path, file.log_of(path)))
+
+
+def _size_and_time(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _written(path: Path) -> JournalUnusable:
+    return JournalUnusable(f"{path} was written by another process while it was read; try again")
+
+
+class _ExactSum:
+    """Adds prices up as decimals; floating point would lose cents."""
+
+    def __init__(self) -> None:
+        self.total = Decimal(0)
+
+    def step(self, price: str | int | None, /) -> None:
+        if price is not None:
+            self.total += Decimal(price)
+
+    def finalize(self) -> Any:  # The type stubs foresee whole numbers only.
+        return str(self.total)

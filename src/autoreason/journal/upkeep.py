@@ -1,0 +1,213 @@
+"""Looking after a journal: checking it, copying it, and giving back the space it does not need."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.journal import file, locks, pieces, place, sql
+from autoreason.journal.journal import Journal
+from autoreason.journal.reading import Reader
+from autoreason.journal.trouble import explain, plainly
+
+OnProgress = Callable[[str, int, int], None]
+"""Hears what is done, how much of it, and how much there is of it."""
+_AT_ONCE = 500
+_SHOWN = 5
+
+
+class Damage(NamedTuple):
+    """Something in a journal that does not read as it was written."""
+
+    run: str | None
+    """The run it is in; None where that is not known."""
+    what: str
+
+
+def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
+    """Look at the whole file and read every record of every run."""
+    path = journal.path
+    with closing(Reader(path)) as reader:
+        connection = reader.connection
+        on_progress("the file", 0, 1)
+        damages = list(_in_file(connection, path))
+        changed = set(_changed_pieces(connection, damages, path, on_progress))
+        try:
+            with plainly(path):
+                runs = [run for (run,) in connection.execute(sql.RUN_IDS)]
+        except JournalUnusable as error:
+            return [*damages, Damage(None, str(error))]
+        for done, run in enumerate(runs):
+            on_progress("runs", done, len(runs))
+            damages += _in_run(journal, connection, run, changed)
+        on_progress("runs", len(runs), len(runs))
+    return damages
+
+
+def _in_file(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
+    try:
+        found = [line for (line,) in connection.execute(sql.INTEGRITY) if line != "ok"]
+        lost = connection.execute(sql.FOREIGN_KEYS).fetchall()
+    except sqlite3.Error as error:
+        yield Damage(None, str(explain(error, path)))
+        return
+    yield from (Damage(None, " ".join(str(line).split())) for line in found[:_SHOWN])
+    if lost:
+        yield Damage(None, f"{len(lost):,} records belong to no run")
+
+
+def _changed_pieces(
+    connection: sqlite3.Connection, damages: list[Damage], path: Path, on_progress: OnProgress
+) -> Iterator[int]:
+    """Pieces that are not what they were when they were stored."""
+    numbers = [number for (number,) in _rows(connection, sql.PIECE_IDS, damages, path)]
+    for done in range(0, len(numbers), _AT_ONCE):
+        on_progress("texts", done, len(numbers))
+        for number in numbers[done : done + _AT_ONCE]:
+            try:
+                ((digest, text),) = connection.execute(sql.PIECE, (number,))
+                sound = pieces.digest_of(text) == digest
+            except (sqlite3.Error, ValueError, AttributeError):
+                sound = False
+            if not sound:
+                yield number
+
+
+def _rows(
+    connection: sqlite3.Connection, statement: str, damages: list[Damage], path: Path
+) -> list[tuple[Any, ...]]:
+    try:
+        return connection.execute(statement).fetchall()
+    except sqlite3.Error as error:
+        # A journal of schema 1 has no pieces, and needs none.
+        if "no such table" not in str(error):
+            damages.append(Damage(None, str(explain(error, path))))
+        return []
+
+
+def _in_run(
+    journal: Journal, connection: sqlite3.Connection, run: str, changed: set[int]
+) -> list[Damage]:
+    reads: tuple[Callable[[str], object], ...] = (
+        journal.events,
+        journal.calls,
+        journal.replies,
+        journal.in_flight,
+        journal.pending_commands,
+        journal.spent,
+        journal.row,
+    )
+    for read in reads:
+        try:
+            read(run)
+        except JournalUnusable as error:
+            return [Damage(run, str(error))]
+    stored = [text for row in connection.execute(sql.STORED, (run, run)) for text in row]
+    if changed and any(changed.intersection(pieces.numbers_in(text)) for text in stored):
+        return [Damage(run, f"a text of {run} is not what was written; restore a copy")]
+    return []
+
+
+def back_up(path: Path, target: Path) -> None:
+    """Copy a journal as it is at this moment, also while runs go on; the copy appears whole or not at all."""
+    if not file.exists(path):
+        raise InvalidInput(f"there is no journal at {path} to copy")
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; name another file")
+    new = target.with_name(target.name + ".new")
+    try:
+        new.unlink(missing_ok=True)
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with (
+            plainly(path),
+            closing(Reader(path)) as reader,
+            closing(sqlite3.connect(new)) as copy,
+        ):
+            # In one step: between two, a run that writes would make it begin again.
+            reader.connection.backup(copy)
+            reader.check()
+        file.to_disk(new)
+        new.replace(target)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {target}: {error.strerror}; name another file") from None
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                new.with_name(new.name + suffix).unlink(missing_ok=True)
+
+
+def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
+    """Make the file as small as it can be; returns its bytes before and after."""
+    if not file.exists(path):
+        raise InvalidInput(f"there is no journal at {path} to compact")
+    live = sorted(locks.held(place.locks_folder(path)))
+    if live:
+        raise RunHeld(f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`")
+    before = _size(path)
+    with plainly(path), closing(file.open_for_writing(path)) as shelf:
+        for table in sql.STORING:
+            _store_once(shelf, table, on_progress)
+        _drop_orphans(shelf, on_progress)
+        on_progress("writing the file anew", 0, 1)
+        shelf.execute(sql.VACUUM)
+        shelf.execute(sql.CHECKPOINT)
+    return before, _size(path)
+
+
+def _size(path: Path) -> int:
+    return sum(each.stat().st_size for each in (path, file.log_of(path)) if each.exists())
+
+
+def _store_once(shelf: pieces.Shelf, table: sql.Storing, on_progress: OnProgress) -> None:
+    """Take the long texts out of rows that were written whole."""
+    rows = [row for (row,) in shelf.execute(table.whole)]
+    for done in range(0, len(rows), _AT_ONCE):
+        on_progress(f"older {table.name}", done, len(rows))
+        shelf.begin()
+        try:
+            for row in rows[done : done + _AT_ONCE]:
+                (texts,) = shelf.execute(table.read, (row,)).fetchall()
+                packed = [_packed(text) for text in texts]
+                shelf.execute(table.write, (*map(shelf.put, packed), row))
+            shelf.execute(sql.COMMIT)
+        except BaseException:
+            shelf.give_up()
+            raise
+
+
+def _packed(json: str) -> pieces.Packed | str:
+    try:
+        return pieces.pack(json, pieces.long_texts(msgspec.json.decode(json)))
+    except msgspec.DecodeError:
+        # Damaged: it stays as it is, for whoever may repair it.
+        return json
+
+
+def _drop_orphans(shelf: pieces.Shelf, on_progress: OnProgress) -> None:
+    shelf.begin()
+    try:
+        on_progress("texts that no run needs", 0, 1)
+        needed = {
+            number
+            for table in sql.STORING
+            for row in shelf.execute(table.all)
+            for number in _numbers(row)
+        }
+        orphans = [row for row in shelf.execute(sql.PIECE_IDS) if row[0] not in needed]
+        shelf.executemany(sql.DROP_PIECE, orphans)
+        shelf.execute(sql.COMMIT)
+    except BaseException:
+        shelf.give_up()
+        raise
+
+
+def _numbers(row: Iterable[str]) -> Iterator[int]:
+    for text in row:
+        yield from pieces.numbers_in(text)

@@ -1,0 +1,220 @@
+"""`runs` with its filters, `runs delete`, `runs prune`, `journal`, `doctor --journal` and `show --short`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
+
+from autoreason.events import PassStarted
+from autoreason.journal import Journal
+
+
+@pytest.fixture
+def several(inside: Inside) -> Inside:
+    """A finished run, one that reached its budget, and one of another strategy."""
+    assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--no-playoff").status == 0
+    assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--max-calls", "2").status == 3
+    assert inside("run", BRIEF, "-m", "echo/other", "--strategy", "single", "-q").status == 0
+    return inside
+
+
+def titles(shell: Inside, *options: str) -> list[str]:
+    """What is listed with these options, as the titles' first words and the strategies."""
+    rows = json.loads(shell("runs", *options, "--json").out)
+    return [f"{row['strategy']} {row['title'].split()[0]}" for row in rows]
+
+
+SINGLE, HAIKU, FIRST = "single Write", "autoreason A", "autoreason Write"
+
+
+def test_runs_are_filtered(several: Inside) -> None:
+    expected: dict[tuple[str, ...], list[str]] = {
+        (): [SINGLE, HAIKU, FIRST],
+        ("--status", "budget"): [HAIKU],
+        ("--status", "budget", "--status", "done"): [SINGLE, HAIKU],
+        ("--status", "damaged"): [],
+        ("--strategy", "single"): [SINGLE],
+        ("--model", "other"): [SINGLE],
+        ("--search", "haiku ON ütopia"): [HAIKU],
+        ("--since", "1h"): [SINGLE, HAIKU, FIRST],
+        ("--until", "1h"): [],
+        ("--since", "2020-01-01", "--until", "2100-01-01 12:00", "-n", "1"): [SINGLE],
+        ("-n", "9" * 30): [SINGLE, HAIKU, FIRST],
+    }
+    assert {options: titles(several, *options) for options in expected} == expected
+
+
+def test_what_all_of_them_took_stands_under_the_table(several: Inside) -> None:
+    rows = json.loads(several("runs", "--json").out)
+    calls = sum(row["calls"] for row in rows)
+    assert several("runs").out.splitlines()[-1].startswith(f"3 runs: {calls} calls, ")
+    last = several("runs", "-n", "1").out.splitlines()[-1]
+    assert last.startswith(f"1 of 3 runs; all of them: {calls} calls, ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--status", "gone"), "no status 'gone'; it is one of live, killed"),
+        (("--since", "yesterday-ish"), "is no moment; write a date as 2026-11-15"),
+        (("--since", "999999w"), "is no moment"),
+        (("--search", "x", "delete", "last"), "options that choose runs go with the list"),
+    ],
+)
+def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], said: str) -> None:
+    done = inside("runs", *options)
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_nothing_that_matches_is_no_empty_journal(several: Inside) -> None:
+    assert "no run is like that" in several("runs", "--search", "nothing").err
+
+
+def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
+    refused = several("runs", "delete", "last")
+    assert refused.status == 2
+    assert "1 run would be deleted for good; add --yes" in refused.err
+    assert several("runs", "delete", "last", "--dry-run").status == 0
+    assert titles(several) == [SINGLE, HAIKU, FIRST]
+    done = several("runs", "delete", "last", "@2", "last", "--yes", "--json")
+    assert len(json.loads(done.out)["runs"]) == 2
+    assert titles(several) == [FIRST]
+    assert several("replay").status == 0
+    assert "no run 'gone'" in several("runs", "delete", "gone", "--yes").err
+
+
+def test_the_journal_named_before_delete_is_the_one_meant(several: Inside, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    assert several("journal", "backup", copy).status == 0
+    assert several("runs", "--journal", copy, "delete", "last", "--yes").status == 0
+    assert titles(several) == [SINGLE, HAIKU, FIRST]
+    assert titles(several, "--journal", copy) == [HAIKU, FIRST]
+
+
+def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
+    assert "0 runs deleted" in several("runs", "prune", "--older-than", "1d", "--yes").err
+    with closing(sqlite3.connect(several.folder / "journal.db")) as connection, connection:
+        connection.execute("UPDATE runs SET updated = '2020-01-01T00:00:00.000+00:00'")
+    with Journal.open(str(several.folder / "journal.db"), create=False) as journal:
+        live = journal.find("last").id
+        with journal.hold(live):
+            named = several("runs", "delete", live, "--yes")
+            assert named.status == 2
+            assert f"{live} is live; end it first" in named.err
+            pruned = several("runs", "prune", "--older-than", "1d", "--yes", "--json")
+            assert len(json.loads(pruned.out)["runs"]) == 2
+            assert several("journal", "compact").status == 2
+    assert titles(several) == [SINGLE]
+
+
+def test_the_journal_is_copied_checked_and_compacted(several: Inside, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert "is copied to" in several("journal", "backup", str(copy)).err
+    assert "3 runs: sound" in several("journal", "check", "--journal", str(copy)).out
+    assert several("runs", "delete", "last", "@2", "@3", "--yes").status == 0
+    sizes = json.loads(several("journal", "compact", "--json").out)
+    assert (
+        sizes["bytes_after"]
+        == (several.folder / "journal.db").stat().st_size
+        < sizes["bytes_before"]
+    )
+
+
+def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
+    with closing(sqlite3.connect(several.folder / "journal.db")) as connection, connection:
+        connection.execute("UPDATE replies SET request = CAST(x'7b22ff' AS TEXT) WHERE rowid = 2")
+    run = json.loads(several("runs", "--json", "-n", "3").out)[-1]["run"]
+    checked = several("journal", "check", "--json")
+    assert checked.status == 1
+    (damage,) = json.loads(checked.out)["damages"]
+    assert damage["run"] == run
+    doctor = several("doctor", "--journal", str(several.folder / "journal.db"), "--json")
+    assert doctor.status == 1
+    (found,) = [each for each in json.loads(doctor.out) if each["about"] == "records"]
+    assert (found["level"], run in found["said"]) == ("fail", True)
+    for command in (("replay", run), ("export", run, "out"), ("audit", run)):
+        said = several(*command)
+        assert said.status == 2, command
+        assert f"the record of {run} in" in said.err
+        assert "not UTF-8" in said.err
+        assert said.err.count("\n") == 1
+
+
+def test_the_doctor_counts_every_run(inside: Inside) -> None:
+    with Journal.open(str(inside.folder / "journal.db"), create=True) as journal:
+        journal.create_run("first", "A letter", "0.1.0")
+    with closing(sqlite3.connect(inside.folder / "journal.db")) as connection, connection:
+        connection.executemany(_INSERT, [(f"run-{number}",) for number in range(1000)])
+    (found,) = [
+        each for each in json.loads(inside("doctor", "--json").out) if each["about"] == "journal"
+    ]
+    assert "1,001 runs" in found["said"]
+
+
+_INSERT = (
+    "INSERT INTO runs VALUES (?, 'A letter', 'running', '2026-11-15', '2026-11-15', '0', NULL)"
+)
+
+
+def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:
+    long, short = several("show", "@3").out, several("show", "@3", "--short").out
+    assert "Pass 1" in long
+    assert "Pass 1" not in short
+    for part in ("status", "── text", "Agreement", "Took"):
+        assert part in short
+    ended = json.loads(several("show", "@3", "--short", "--json").out)
+    assert {"status", "text", "evidence", "cost"} <= set(ended)
+    assert "passes" not in json.dumps(ended["evidence"])
+    assert several("show", "--short", "--text").status == 2
+
+
+@pytest.fixture
+def read_only(shell: Shell) -> Iterator[Shell]:
+    """A finished run in a journal on a medium that cannot be written."""
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    folder = str(shell.journal.parent)
+    for how in (["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+        if subprocess.run(["mount", *how], capture_output=True, check=False).returncode:
+            pytest.skip("nothing can be mounted here")
+    yield shell
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_read_only_journal_is_read_by_every_command_that_reads(read_only: Shell) -> None:
+    commands: tuple[tuple[str, ...], ...] = (
+        ("runs",),
+        ("show",),
+        ("export", "last", "out"),
+        ("audit",),
+        ("replay",),
+        ("pairs",),
+    )
+    for command in commands:
+        done = read_only(*command)
+        assert (command, done.returncode, done.stderr.count("Traceback")) == (command, 0, 0)
+    for command in (
+        ("run", BRIEF, *FAST, "-q"),
+        ("runs", "delete", "last", "--yes"),
+        ("journal", "compact"),
+        ("fork", "last", "-q"),
+    ):
+        refused = read_only(*command)
+        assert refused.returncode == 2
+        assert "is read-only" in refused.stderr
+        assert refused.stderr.count("\n") <= 2
+
+
+def test_a_run_without_an_end_has_its_place_in_the_list(inside: Inside) -> None:
+    with Journal.open(str(inside.folder / "journal.db"), create=True) as journal:
+        journal.create_run("20261115-amber-fox", "A letter", "0.1.0")
+        journal.append("20261115-amber-fox", PassStarted(number=1, words=5))
+    assert titles(inside, "--status", "killed") == ["None A"]

@@ -1,0 +1,65 @@
+"""A journal of schema 1, as version 0.1.0 wrote it, is read as it is and written on."""
+
+from __future__ import annotations
+
+import lzma
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.run.runs import go_on
+
+from autoreason.cli import words
+from autoreason.journal import Journal
+from autoreason.run import replay
+from autoreason.settings import Budget
+from autoreason.story import tell_all
+
+KEPT = Path(__file__).parent / "recorded" / "schema-1.db.xz"
+PAUSED = "last"
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A journal with a finished run, and a later one that reached its budget."""
+    path = tmp_path / "journal.db"
+    path.write_bytes(lzma.decompress(KEPT.read_bytes()))
+    return path
+
+
+def schema(path: Path) -> int:
+    """The version of the schema."""
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_it_is_read_without_being_changed(older: Path) -> None:
+    before = older.read_bytes()
+    with Journal.open(str(older), create=False) as journal:
+        stories = [
+            tell_all([each.event for each in journal.events(run.id)]) for run in journal.runs()
+        ]
+        assert [story.status for story in stories] == ["budget", "capped"]
+        for run in journal.runs():
+            assert len(journal.replies(run.id)) >= run.spent.calls > 0
+    assert stories[1].delivered is not None
+    assert words.survival(stories[1].delivered.evidence.survival).startswith(
+        "A survived 1 of 1 panel"
+    )
+    assert older.read_bytes() == before
+
+
+async def test_it_is_resumed_and_what_it_holds_stays_as_it_is(older: Path) -> None:
+    with Journal.open(str(older), create=False) as journal:
+        run = journal.find(PAUSED).id
+        before = journal.replies(run)
+        result = await go_on(journal, run, changes={"budget": Budget()})
+        assert result.status == "capped"
+        after = journal.replies(run)
+        assert len(after) > len(before)
+        assert {key: after[key] for key in before} == before
+        assert (await replay(run, journal=journal)).same
+    assert schema(older) == 2
+    with closing(sqlite3.connect(older)) as connection:
+        assert connection.execute("SELECT count(*) FROM pieces").fetchone()[0] > 0

@@ -1,0 +1,126 @@
+"""A long text is stored once, however often it is said."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.journal.samples import a_reply, a_request
+
+from autoreason.errors import JournalUnusable
+from autoreason.events import GuidanceTaken
+from autoreason.exchange import Message, Request, Schema
+from autoreason.journal import Journal, sql
+from autoreason.journal.pieces import Shelf, fill_rows, long_texts, pack
+
+RUN = "20261115-amber-fox"
+LINES = st.sampled_from(
+    [
+        "<<<TEXT SW f6af>>>",
+        "<<<END TEXT SW f6af>>>",
+        "a long line " * 12,
+        '"\\n<<<x>>>"',
+        "\x01",
+        "ü",
+    ]
+)
+TEXTS = st.lists(LINES | st.text(), max_size=8).map("\n".join)
+VALUES = st.recursive(
+    TEXTS | st.integers() | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(TEXTS | st.sampled_from(["schema", "enum", "text"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def a_shelf() -> Shelf:
+    """Somewhere to store pieces."""
+    connection = sqlite3.connect(":memory:", factory=Shelf)
+    for migration in sql.MIGRATIONS:
+        for statement in migration:
+            connection.execute(statement)
+    return connection
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_whatever_is_taken_apart_is_put_together_again(values: list[object]) -> None:
+    written = [msgspec.json.encode(value).decode() for value in values]
+    pairs = zip(values, written, strict=True)
+    with closing(a_shelf()) as shelf:
+        stored = [(shelf.put(pack(json, long_texts(value))),) for value, json in pairs]
+        assert fill_rows(shelf, stored) == [(json,) for json in written]
+
+
+def bytes_of(journal: Journal) -> int:
+    """How much is stored of events, replies and pieces."""
+    with closing(sqlite3.connect(journal.path)) as connection:
+        counted = "SELECT (SELECT sum(length(payload)) FROM events), "
+        counted += "(SELECT sum(length(request) + length(reply)) FROM replies), "
+        counted += "(SELECT sum(length(text)) FROM pieces)"
+        return sum(size or 0 for size in connection.execute(counted).fetchone())
+
+
+def test_a_long_brief_is_stored_once(journal: Journal) -> None:
+    brief = "Write about tides and boats. " * 40_000
+    requests = [
+        Request(
+            role="author",
+            key=f"draft/{number}",
+            model="fake/model",
+            messages=(Message("system", brief, stable=True), Message("user", f"Part {number}")),
+            max_tokens=100,
+        )
+        for number in range(7)
+    ]
+    for request in requests:
+        asyncio.run(journal.record_reply(RUN, request, a_reply()))
+    assert len(brief) < bytes_of(journal) < len(brief) + 7 * 1000
+    assert [reply.request for reply in journal.replies(RUN).values()] == requests
+
+
+def test_a_candidate_is_stored_once_whoever_says_it(journal: Journal) -> None:
+    text = 'A text about tides, with\nlines and "quotes".\n\n' * 50
+    for label in ("SW", "QM", "BL"):
+        shown = f"Here is a text.\n\n<<<TEXT {label} f6af>>>\n{text}\n<<<END TEXT {label} f6af>>>\n\nRank."
+        asyncio.run(journal.record_reply(RUN, a_request(label, text=shown), a_reply(text=text)))
+    journal.append(RUN, GuidanceTaken(number=1, text=text))
+    asyncio.run(journal.flush())
+    assert bytes_of(journal) < 2 * len(text)
+    assert {call.reply.text for call in journal.calls(RUN)} == {text}
+    (told,) = [each.event for each in journal.events(RUN)]
+    assert told == GuidanceTaken(number=1, text=text)
+
+
+def test_the_schemas_of_ballots_differ_in_their_labels_alone(journal: Journal) -> None:
+    def ballot(*labels: str) -> Request:
+        ranking = {"type": "string", "enum": [" > ".join(labels)]}
+        definition = {
+            "type": "object",
+            "properties": {"reasoning": "long " * 50, "ranking": ranking},
+        }
+        return msgspec.structs.replace(
+            a_request("/".join(labels)),
+            schema=Schema("ballot", definition, "End with one line in this form. " * 20),
+        )
+
+    requests = [ballot("A", "B"), ballot("C", "D"), ballot("E", "F")]
+    for request in requests:
+        asyncio.run(journal.record_reply(RUN, request, a_reply()))
+    assert [reply.request for reply in journal.replies(RUN).values()] == requests
+    with closing(sqlite3.connect(journal.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM pieces").fetchone() == (2,)
+
+
+def test_a_piece_that_is_lost_is_damage(journal: Journal) -> None:
+    asyncio.run(journal.record_reply(RUN, a_request(text="Rank these. " * 20), a_reply()))
+    with closing(sqlite3.connect(journal.path)) as connection, connection:
+        connection.execute("DELETE FROM pieces")
+    with pytest.raises(JournalUnusable, match=r"is damaged \(piece 1 of a text is missing\)"):
+        journal.replies(RUN)

@@ -1,0 +1,198 @@
+"""A journal is checked, copied and made smaller; whatever goes on meanwhile, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import lzma
+import random
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import a_reply, a_request
+
+from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.events import GuidanceTaken
+from autoreason.journal import Journal, pieces, upkeep
+
+RUN = "20261115-amber-fox"
+OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
+LONG = "Write about tides and boats. " * 300
+
+
+def quietly(*_: object) -> None:
+    """Says nothing of how far it is."""
+
+
+def written(path: Path, *runs: str) -> None:
+    """A journal with these runs, each with a text of its own and one that all share."""
+    with Journal.open(str(path), create=True) as journal:
+        for run in runs:
+            journal.create_run(run, "A letter", "0.1.0")
+            journal.append(run, GuidanceTaken(number=1, text=LONG))
+            asyncio.run(journal.record_reply(run, a_request(text=run * 300), a_reply()))
+
+
+def stored(path: Path) -> int:
+    """How many pieces there are."""
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM pieces").fetchone()[0])
+
+
+def test_a_sound_journal_has_no_damage(path: Path) -> None:
+    written(path, "one", "two")
+    said: list[tuple[str, int, int]] = []
+    with Journal.open(str(path), create=False) as journal:
+        assert upkeep.check(journal, lambda *line: said.append(line)) == []
+    assert ("runs", 2, 2) in said
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE events SET payload = '{' WHERE run = 'two'", "is damaged"),
+        ("UPDATE replies SET reply = CAST(x'7bff' AS TEXT) WHERE run = 'two'", "not UTF-8"),
+        ("UPDATE pieces SET text = replace(text, 'two', 'TWO')", "is not what was written"),
+        ("DELETE FROM pieces WHERE text LIKE '%two%'", "is missing"),
+        ("UPDATE runs SET created = 'once' WHERE id = 'two'", "is damaged"),
+    ],
+)
+def test_a_damaged_run_is_named(path: Path, statement: str, what: str) -> None:
+    written(path, "one", "two", "three")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    with Journal.open(str(path), create=False) as journal:
+        (damage,) = upkeep.check(journal, quietly)
+    assert damage.run == "two"
+    assert what in damage.what
+    assert "\n" not in damage.what
+
+
+def test_records_of_no_run_are_damage(path: Path) -> None:
+    written(path, "one")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM runs")
+    with Journal.open(str(path), create=False) as journal:
+        assert [damage.run for damage in upkeep.check(journal, quietly)] == [None]
+
+
+def test_wherever_bytes_are_flipped_it_is_one_sentence_without_the_record(path: Path) -> None:
+    written(path, "one", "two")
+    sound = path.read_bytes()
+    chance = random.Random(7)
+    for _ in range(60):
+        data = bytearray(sound)
+        for _ in range(40):
+            data[chance.randrange(100, len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        said: list[str] = []
+        try:
+            with Journal.open(str(path), create=False) as journal:
+                said += [damage.what for damage in upkeep.check(journal, quietly)]
+                for run in ("one", "two"):
+                    with suppress(InvalidInput):
+                        journal.find(run)
+                journal.runs()
+        except JournalUnusable as error:
+            said.append(str(error))
+        for sentence in said:
+            assert "\n" not in sentence
+            assert len(sentence) < 600
+            assert "tides and boats" not in sentence
+
+
+def test_a_copy_holds_everything_and_is_a_journal(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Journal.open(str(path), create=True) as journal:
+        journal.create_run("one", "A letter", "0.1.0")
+        asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
+        upkeep.back_up(path, copy)
+        asyncio.run(journal.record_reply("one", a_request("later"), a_reply()))
+    assert copy.stat().st_mode & 0o077 == 0
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["copy.db"]
+    with Journal.open(str(copy), create=False) as journal:
+        assert list(journal.replies("one")) == [a_request().key]
+        assert upkeep.check(journal, quietly) == []
+
+
+def test_nothing_is_copied_over(path: Path, tmp_path: Path) -> None:
+    written(path, "one")
+    there = tmp_path / "there.db"
+    there.write_text("mine")
+    with pytest.raises(InvalidInput, match="exists already; name another file"):
+        upkeep.back_up(path, there)
+    with pytest.raises(InvalidInput, match=r"cannot write .*: No such file or directory"):
+        upkeep.back_up(path, tmp_path / "nowhere" / "copy.db")
+    with pytest.raises(InvalidInput, match="there is no journal at"):
+        upkeep.back_up(tmp_path / "none.db", tmp_path / "copy.db")
+    assert there.read_text() == "mine"
+
+
+def test_what_a_deleted_run_alone_held_is_given_back(path: Path) -> None:
+    written(path, "one", "two")
+    with Journal.open(str(path), create=False) as journal:
+        before = journal.replies("two"), journal.events("two")
+        journal.delete_run("one")
+        assert [run.id for run in journal.runs()] == ["two"]
+    assert stored(path) == 3
+    upkeep.compact(path, quietly)
+    assert stored(path) == 2
+    with Journal.open(str(path), create=False) as journal:
+        assert (journal.replies("two"), journal.events("two")) == before
+        assert upkeep.check(journal, quietly) == []
+
+
+def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(lzma.decompress(OLDER.read_bytes()))
+    with Journal.open(str(path), create=False) as journal:
+        before = {
+            run.id: (journal.replies(run.id), journal.events(run.id)) for run in journal.runs()
+        }
+    size = path.stat().st_size
+    upkeep.compact(path, quietly)
+    assert path.stat().st_size < size
+    with Journal.open(str(path), create=False) as journal:
+        assert before == {
+            run.id: (journal.replies(run.id), journal.events(run.id)) for run in journal.runs()
+        }
+
+
+def test_a_live_run_is_neither_deleted_nor_compacted(path: Path) -> None:
+    written(path, "one")
+    with Journal.open(str(path), create=False) as live, live.hold("one"):
+        with (
+            Journal.open(str(path), create=False) as journal,
+            pytest.raises(RunHeld, match="one is held"),
+        ):
+            journal.delete_run("one")
+        with pytest.raises(RunHeld, match="one is live; wait for it"):
+            upkeep.compact(path, quietly)
+        assert live.row("one").live
+
+
+def test_whoever_has_the_journal_open_stores_a_text_again_that_was_dropped(path: Path) -> None:
+    with Journal.open(str(path), create=True) as journal:
+        journal.create_run("one", "A letter", "0.1.0")
+        asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
+        with Journal.open(str(path), create=False) as other:
+            other.delete_run("one")
+        upkeep.compact(path, quietly)
+        assert stored(path) == 0
+        journal.create_run("two", "A letter", "0.1.0")
+        asyncio.run(journal.record_reply("two", a_request(text=LONG), a_reply()))
+        assert journal.calls("two")[0].request == a_request(text=LONG)
+
+
+def test_a_batch_that_is_taken_back_takes_its_texts_with_it(path: Path) -> None:
+    written(path, "one")
+    with closing(sqlite3.connect(path, factory=pieces.Shelf, isolation_level=None)) as shelf:
+        packed = pieces.pack(f'"{LONG}!"', [f"{LONG}!"])
+        shelf.begin()
+        first = shelf.put(packed)
+        shelf.give_up()
+        shelf.begin()
+        assert shelf.put(packed) == first
+        shelf.execute("COMMIT")
+        assert pieces.fill_rows(shelf, [(first,)]) == [(f'"{LONG}!"',)]
