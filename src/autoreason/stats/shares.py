@@ -53,7 +53,26 @@ def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) 
     than the tasks, counted as if all were tried equally often (Kish 1965). Tasks so few that even all of them
     agreeing could be chance count once each. With one try a task it is `exact_share`.
     """
-    tried = [(sum(tries), len(tries)) for tries in tasks if tries]
+    return pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
+
+
+def bounded_mean(
+    values: Sequence[float], lowest: int, highest: int, confidence: float = 0.95
+) -> Estimate:
+    """The mean of values on a scale of whole numbers: a share of the way up, by `clustered_share`."""
+    steps = highest - lowest
+    found = pooled_share([(each - lowest, steps) for each in values], confidence)
+    if found.value is None or found.low is None or found.high is None:
+        return Estimate(None, reason="needs one value or more, there is none")
+    middle = fmean(values)
+    if len(values) < 2:
+        return Estimate(middle, n=1, reason="an interval needs two values or more, there is one")
+    low, high = lowest + steps * found.low, lowest + steps * found.high
+    return Estimate(middle, min(low, middle), max(high, middle), n=len(values))
+
+
+def pooled_share(tried: Sequence[tuple[float, int]], confidence: float = 0.95) -> Estimate:
+    """What `clustered_share` gives, from the successes and the tries of each task."""
     trials = sum(count for _, count in tried)
     if not trials:
         return Estimate(None, reason="a share needs one trial or more, there is none")
