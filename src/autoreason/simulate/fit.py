@@ -4,7 +4,7 @@ The model is a Plackett-Luce judge: what it sees in a text is the text's worth, 
 panel share, plus what its slot (B, AB) and its position (first, last) are worth, plus an error of its
 own, whose standard deviation is the unit. Worths are normal and new in every pass, and are integrated
 out over fixed draws. The likelihood is climbed by the scores of the panels; intervals are sandwich
-intervals, clustered by run where there are several.
+intervals, clustered by run where there are several, and never narrower than those over single panels.
 """
 
 from __future__ import annotations
