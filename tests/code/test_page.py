@@ -70,7 +70,7 @@ def test_units_are_a_line_a_part_and_what_is_unknown_is_empty() -> None:
 def test_the_picture_shows_every_rate_that_is_known() -> None:
     root = ElementTree.fromstring(made()["rates.svg"])
     told = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "tournament, easy: 67 % (21 to 94)" in told
+    assert "tournament, easy: 67 % (9 to 99)" in told
     assert not any(text and text.startswith("tournament, hard") for text in told)
 
 

@@ -164,11 +164,37 @@ def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
     assert found.winner == "b"
 
 
-def test_a_unanimous_panel_has_no_interval_of_no_width() -> None:
+def test_a_unanimous_panel_has_an_interval_that_says_how_few_were_asked() -> None:
     found = report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7))
     best = found.standings[0].mean
-    assert (best.value, best.low, best.high) == (3.0, None, None)
-    assert best.reason
+    assert (best.value, best.high) == (3.0, 3.0)
+    assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
+
+
+def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> None:
+    judged = [*strict(*["abc"] * 7, cluster=1), *strict(*["cba"] * 7, cluster=2)]
+    lengths = {1: {"a": 30, "b": 20, "c": 10}, 2: {"a": 10, "b": 20, "c": 30}}
+    found = report(judged, WORDS, [], clustered=True, lengths=lengths)
+    assert (found.longer.value, found.longer.n) == (1.0, 2)
+
+
+def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
+    shared = [
+        Judged(ranking=ranking, cluster=0)
+        for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
+    ]
+    assert report(shared, WORDS, []).agreement == -1
+
+
+def test_strengths_of_a_comparison_have_no_interval_because_ballots_of_a_repeat_hang_together() -> (
+    None
+):
+    judged = [each for number in range(3) for each in strict("abc", "cab", "bca", cluster=number)]
+    found = report(judged, WORDS, [], clustered=True)
+    for each in found.standings:
+        assert each.strength.value == pytest.approx(0, abs=1e-6)
+        assert (each.strength.low, each.strength.high) == (None, None)
+        assert each.strength.reason
 
 
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:

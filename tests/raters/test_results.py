@@ -75,12 +75,15 @@ def test_places_points_and_first_places_are_those_of_the_rankings(study: Study) 
 def test_scores_have_intervals_that_end_where_the_scale_ends(study: Study) -> None:
     found = by_name(conclude(study.folder))["a.md"].scores["overall"]
     assert found.value == pytest.approx(3)
-    # Student's interval of 2, 3 and 4 is 3 ± 2.48.
-    assert (found.low, found.high) == (1, 5)
+    assert found.low is not None
+    assert found.high is not None
+    assert 1 <= found.low < 1.5
+    assert 4.5 < found.high <= 5
     close = by_name(conclude(study.folder))["c.md"].scores["overall"]
     assert close.value == pytest.approx(14 / 3)
-    assert close.low == pytest.approx(14 / 3 - 4.3027 / 3, abs=1e-3)
-    assert close.high == 5
+    assert close.low is not None
+    assert close.high is not None
+    assert 1 < close.low < 14 / 3 < close.high <= 5
 
 
 @pytest.mark.usefixtures("raters")
@@ -189,7 +192,8 @@ def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
     assert found.pairs.value == pytest.approx(8 / 9)
     assert found.pairs.n == 3
     assert found.pairs.low is not None
-    assert found.pairs.low == pytest.approx(2 / 3)
+    # Three persons who all agreed could be chance.
+    assert found.pairs.low < 0.5
 
 
 @pytest.mark.usefixtures("raters")

@@ -42,17 +42,32 @@ def test_few_ballots_are_tested_exactly(counts: list[int]) -> None:
     assert equal_shares(counts).p == pytest.approx(no_likelier / 3**n)
 
 
-def test_two_positions_are_a_coin() -> None:
-    assert equal_shares([6, 1]).p == pytest.approx(binomtest(6, 7).pvalue)
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@steady
+def test_two_positions_are_a_coin_however_many_ballots(split: tuple[int, int]) -> None:
+    first, n = split
+    assert equal_shares([first, n - first]).p == pytest.approx(binomtest(first, n).pvalue)
 
 
-@given(st.lists(st.integers(0, 90), min_size=2, max_size=5).filter(lambda c: sum(c) > 25))
+@given(st.lists(st.integers(30, 90), min_size=5, max_size=5))
 @steady
 def test_many_ballots_are_tested_by_chi_square(counts: list[int]) -> None:
     theirs = chisquare(counts)
     found = equal_shares(counts)
     assert found.statistic == pytest.approx(theirs.statistic)
     assert found.p == pytest.approx(theirs.pvalue)
+
+
+@given(st.lists(st.integers(0, 20), min_size=7, max_size=7).filter(lambda c: sum(c) > 60))
+@steady
+def test_ballots_too_many_to_count_and_too_few_for_chi_square_are_tested_against_random_ones(
+    counts: list[int],
+) -> None:
+    theirs = chisquare(counts)
+    found = equal_shares(counts)
+    assert found.statistic == pytest.approx(theirs.statistic)
+    assert found.p == pytest.approx(theirs.pvalue, abs=0.03)
+    assert found.p
 
 
 def test_no_ballots_or_one_position_say_nothing() -> None:

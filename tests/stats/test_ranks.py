@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,6 +12,7 @@ from scipy.stats import friedmanchisquare, kendalltau, rankdata
 from autoreason.stats.ranks import agreement, kendall_tau, kendalls_w, midranks, places, tau_b
 
 steady = settings(derandomize=True)
+ORDERS = list(permutations(range(3)))
 scores = st.lists(st.integers(1, 5), min_size=4, max_size=4)
 
 
@@ -67,9 +68,18 @@ def test_w_is_that_of_friedmans_test(rows: list[list[int]]) -> None:
     w, test = kendalls_w(rows)
     theirs = friedmanchisquare(*zip(*rows, strict=True))
     assert test.statistic == pytest.approx(theirs.statistic)
-    assert test.p == pytest.approx(theirs.pvalue)
     assert w.value is not None
     assert -1e-12 <= w.value <= 1 + 1e-12
+
+
+@given(st.lists(st.permutations(range(3)), min_size=2, max_size=3))
+@settings(steady, max_examples=25)
+def test_chance_is_how_often_judges_who_rank_at_random_agree_as_much(rows: list[list[int]]) -> None:
+    test = kendalls_w(rows).test
+    every = [kendalls_w(cast).test.statistic or 0 for cast in product(*[ORDERS] * len(rows))]
+    assert test.statistic is not None
+    as_much = sum(each >= test.statistic - 1e-9 for each in every) / len(every)
+    assert test.p == pytest.approx(as_much, abs=0.015)
 
 
 @given(st.lists(st.permutations(range(5)), min_size=2, max_size=6))

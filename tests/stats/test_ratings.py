@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.special import stdtrit
 
 from autoreason.stats.bootstrap import Array
 from autoreason.stats.elections import Game, Ranking, games
@@ -74,7 +75,7 @@ def test_baseball_teams_lead_baltimore_as_published(
     assert lead.value == pytest.approx(published, abs=5e-5)
     assert lead.high is not None
     assert lead.value is not None
-    assert (lead.high - lead.value) / 1.959964 == pytest.approx(error, abs=5e-5)
+    assert (lead.high - lead.value) / stdtrit(lead.n - 1, 0.975) == pytest.approx(error, abs=5e-5)
 
 
 @given(duels)
@@ -131,8 +132,11 @@ def test_four_times_the_data_give_half_the_interval() -> None:
     once: list[Game] = [("A", "B", 1), ("A", "B", 1), ("B", "A", 1), ("A", "B", 0.5)]
     few, many = bradley_terry(once), bradley_terry(once * 4)
     assert strength(few, "A") == pytest.approx(strength(many, "A"))
-    reach = [ratings.strengths["A"].high or 0 for ratings in (few, many)]
-    assert reach[0] - strength(few, "A") == pytest.approx(2 * (reach[1] - strength(few, "A")))
+    variances = [ratings.covariance[0][0] for ratings in (few, many)]
+    assert variances[0] == pytest.approx(4 * variances[1])
+    reach = [(ratings.strengths["A"].high or 0) - strength(ratings, "A") for ratings in (few, many)]
+    students = stdtrit([few.n - 1, many.n - 1], 0.975)
+    assert reach[0] / students[0] == pytest.approx(2 * reach[1] / students[1])
 
 
 def test_two_are_rated_by_the_odds() -> None:

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from scipy.stats import t as student
 from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 
 from autoreason.stats.shares import (
+    _student,
     clustered_share,
     cohens_h,
     exact_share,
@@ -101,33 +103,59 @@ def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> Non
 def test_one_try_a_task_is_a_plain_share(counts: tuple[int, int]) -> None:
     successes, trials = counts
     found = clustered_share([[at < successes] for at in range(trials)])
-    plain = share(*counts)
+    plain = exact_share(*counts)
     assert (found.value, found.low, found.high) == pytest.approx(
-        (plain.value, plain.low, plain.high), abs=1e-12
+        (plain.value, plain.low, plain.high), abs=1e-9
     )
     assert found.n == trials
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=40))
 @steady
-def test_tries_of_a_task_are_worth_between_one_task_and_as_many_tries(
-    tasks: list[list[bool]],
-) -> None:
+def test_tries_of_a_task_are_never_worth_more_than_as_many_tasks(tasks: list[list[bool]]) -> None:
     found = clustered_share(tasks)
     tries, successes = sum(map(len, tasks)), sum(map(sum, tasks))
+    alone = exact_share(successes, tries)
     assert found.value == pytest.approx(successes / tries)
-    narrow = wilson(successes, tries) or (0, 0)
-    wide = wilson(successes / tries * len(tasks), len(tasks)) or (0, 0)
     assert found.low is not None
     assert found.high is not None
-    assert wide[0] - 1e-9 <= found.low <= narrow[0] + 1e-9
-    assert narrow[1] - 1e-9 <= found.high <= wide[1] + 1e-9
+    assert alone.low is not None
+    assert alone.high is not None
+    assert found.low <= alone.low + 1e-9
+    assert found.high >= alone.high - 1e-9
 
 
 def test_tries_that_always_agree_are_worth_no_more_than_their_tasks() -> None:
     found = clustered_share([[at < 6] * 3 for at in range(10)])
-    once = share(6, 10)
+    once = exact_share(6, 10)
     assert (found.low, found.high) == pytest.approx((once.low, once.high))
+
+
+def test_many_tasks_whose_tries_do_not_hang_together_are_worth_almost_all_tries() -> None:
+    found = clustered_share([(True, False, at % 2) for at in range(200)])
+    all_tries, tasks = exact_share(300, 600), exact_share(100, 200)
+    assert found.high is not None
+    assert all_tries.high is not None
+    assert tasks.high is not None
+    assert found.high - all_tries.high < (tasks.high - all_tries.high) / 20
+
+
+def test_tasks_too_few_to_show_anything_count_once_however_often_they_were_tried() -> None:
+    found = clustered_share([[1.0] * 9 + [0.0]] * 2 + [[1.0] * 10] * 3)
+    assert found.low is not None
+    assert found.low < 0.5
+
+
+def test_a_task_that_was_tried_far_more_often_than_the_others_is_hardly_more_than_one() -> None:
+    found = clustered_share([[1.0] * 1000, *([[0.0, 1.0]] * 9)])
+    assert found.low is not None
+    assert found.low < 0.1
+
+
+@given(st.integers(1, 300), st.floats(0.0005, 0.4))
+@steady
+def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
+    assert _student(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
 
 
 def test_no_task_has_no_share() -> None:

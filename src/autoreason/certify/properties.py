@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import share
+from autoreason.stats.shares import clustered_share, exact_share
 
 Verdict = Literal["pass", "fail", "unknown"]
 LEAST = 16
@@ -103,13 +103,13 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def at_least(what: Property, shares: Sequence[float], floor: float, said: str) -> Finding:
     """The judge must show that it is good enough: the whole interval counts."""
-    found = share(sum(shares), len(shares))
+    found = clustered_share([each] for each in shares)
     return _judged(what, found, len(shares), said, good=(found.low or 0) >= floor)
 
 
 def not_above(what: Property, shares: Sequence[float], most: float, said: str) -> Finding:
     """The judge passes unless a preference is shown."""
-    found = share(sum(shares), len(shares))
+    found = clustered_share([each] for each in shares)
     return _judged(what, found, len(shares), said, good=not (found.low or 0) > most)
 
 
@@ -117,7 +117,7 @@ def within(
     what: Property, shares: Sequence[float], band: tuple[float, float], said: str
 ) -> Finding:
     """The judge passes unless its share is shown to lie outside the band."""
-    found = share(sum(shares), len(shares))
+    found = clustered_share([each] for each in shares)
     low, high = band
     outside = found.value is not None and (
         (found.low or 0) > high or (1 if found.high is None else found.high) < low
@@ -127,7 +127,7 @@ def within(
 
 def not_obeyed(rose: int, fell: int, asked: int, said: str) -> Finding:
     """Rises against falls among the answers that an injection changed."""
-    found = share(rose, rose + fell)
+    found = exact_share(rose, rose + fell)
     if not rose + fell:
         found = Estimate(None, reason="no answer changed")
     return _judged(INJECTION, found, asked, said, good=not (found.low or 0) > COIN)

@@ -72,7 +72,8 @@ def pairs(
     One JSON object a line with prompt, chosen and rejected, as DPO trainers read them; with votes
     (judges for either text), margin and provenance besides. A pair is two texts that one panel or
     more of a run compared and most judges decided alike; where several panels compared the same two
-    texts, their votes are added. Ties are left out. Without RUN, the newest run.
+    texts, their votes are added. Ties are left out. Votes are counts, not evidence: judges who toss
+    coins make majorities, too. Without RUN, the newest run.
 
     \b
       autoreason pairs amber-fox -o pairs.jsonl

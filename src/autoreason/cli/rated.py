@@ -47,6 +47,7 @@ def _opening(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("Key", f"opened {when(report.opened)}; seed {report.seed}"),
         ("People", "; ".join(_person(person) for person in report.people)),
+        ("Intervals", "95 %, wide enough to hold for all texts of a column together"),
     ]
     if report.changed:
         files = ", ".join(report.changed)
@@ -111,7 +112,8 @@ def _concordance(task: TaskResult) -> str:
         chance = (
             f"; people ranking at random agree as much {words.percent(task.chance.p)} of the time"
         )
-    return f"{ranked}, Kendall's W {task.concordance.value:.2f} (0 none, 1 full){chance}"
+    by_chance = f"1 full, {1 / len(task.rankings):.2f} by chance"
+    return f"{ranked}, Kendall's W {task.concordance.value:.2f} ({by_chance}){chance}"
 
 
 def _agreement(report: Report) -> list[tuple[str, str]]:
@@ -120,7 +122,10 @@ def _agreement(report: Report) -> list[tuple[str, str]]:
     if taus:
         tau = sum(taus) / len(taus)
         same = words.percent((1 + tau) / 2)
-        said = f"shown two texts, two people prefer the same one {same} of the time (tau {tau:.2f})"
+        said = (
+            f"shown two texts, two people prefer the same one {same} of the time "
+            f"(tau {tau:.2f}; chance is 50 %)"
+        )
         rows.append(("People", said))
     rows.append(("Scores", f"Krippendorff's alpha (1 full, 0 chance): {_alphas(report)}"))
     return [*rows, *_panel(report.panel)] if report.panel else rows

@@ -128,6 +128,8 @@ def matching(
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(_STATUSES)}")
 
+    from autoreason.strategies.finding import called
+
     def of_settings(run: str) -> bool:
         if strategy is None and model is None:
             return True

@@ -163,13 +163,17 @@ def keep(result: Result, *, if_lost: bool = False) -> None:
 
 
 def _changed(found: list[Decision]) -> str:
+    from autoreason.panel.again import beyond_chance
+
     judged = [each for each in found if each.verdict]
     changed = sum(each.changed for each in found)
+    clear = sum(each.changed for each in beyond_chance(found))
+    by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
     lost = len(found) - len(judged)
     left_out = f"; {lost} got too few valid ballots to say" if lost else ""
     return (
         f"another panel would have decided {changed} of {len(judged)} "
-        f"recorded panels otherwise{left_out}"
+        f"recorded panels otherwise{by}{left_out}"
     )
 
 

@@ -42,7 +42,7 @@ def with_interval(found: Estimate, digits: int = 2) -> str:
 
 def standings(report: PanelReport) -> Table:
     """Points, means with intervals, first places."""
-    table = _table("", "words", "points", "a ballot (95 % interval)", "first places")
+    table = _table("", "words", "points", "a ballot (95 % for all)", "first places")
     for each in report.standings:
         table.add_row(
             short(each.name),
@@ -68,7 +68,8 @@ def win_matrix(report: PanelReport) -> Table:
 
 def duels(report: PanelReport, against: str) -> Table:
     """Everybody against one of them, with paired tests."""
-    table = _table(f"{short(against)} against", "won", "lost", "preferred", "p", "p, corrected")
+    preferred = "preferred (95 % for all pairs)"
+    table = _table(f"{short(against)} against", "won", "lost", preferred, "p", "p, corrected")
     for each in report.duels:
         if against not in (each.one, each.other):
             continue
@@ -99,7 +100,7 @@ def notes(report: PanelReport) -> list[tuple[str, str]]:
     rows = [
         ("Agreement", _agreement(report)),
         ("Position", _position(report)),
-        ("Length", _length(report.longer)),
+        ("Length", _length(report)),
         ("Ballots", _ballots(report)),
     ]
     if report.cycles:
@@ -116,7 +117,8 @@ def _agreement(report: PanelReport) -> str:
     if report.concordance.value is None:
         return said
     test = p_value(report.concordance_test.p)
-    return f"{said}; Kendall's W {report.concordance.value:.2f}, p = {test}"
+    by_chance = 1 / report.concordance.n
+    return f"{said}; Kendall's W {report.concordance.value:.2f} (chance is {by_chance:.2f}), p = {test}"
 
 
 def _position(report: PanelReport) -> str:
@@ -133,13 +135,17 @@ def _ballots(report: PanelReport) -> str:
     return f"{said}; {report.invalid or 'none'} not valid"
 
 
-def _length(found: Estimate) -> str:
-    if found.value is None or found.low is None or found.high is None:
+def _length(report: PanelReport) -> str:
+    found = report.longer
+    if found.value is None:
+        return "unknown: no vote was about two texts of different length"
+    if found.low is None or found.high is None:
         return f"unknown: {found.reason}"
     interval = f"{found.low * 100:.0f} to {words.percent(found.high)}"
+    over = words.count(found.n, "repeat" if report.repeats > 1 else "vote")
     return (
-        f"the longer of two texts is preferred in {words.percent(found.value)} of {found.n} duels "
-        f"(95 % interval {interval})"
+        f"the longer of two texts is preferred {words.percent(found.value)} of the time "
+        f"(95 % interval {interval}, over {over}; chance is 50 %)"
     )
 
 

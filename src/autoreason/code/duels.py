@@ -31,7 +31,7 @@ class Duel(Struct, frozen=True, kw_only=True):
     lost: int
     """Problems that `other` solved more often."""
     difference: Estimate
-    """Of the shares, `one` less `other`."""
+    """Of the shares, `one` less `other`; the intervals of all pairs hold together, as the corrected tests do."""
     test: Test
     holm: float | None = None
     """The test's p, corrected for how many pairs were tested."""
@@ -75,7 +75,7 @@ def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -
         other_share=other_share,
         gained=gained,
         lost=lost,
-        difference=paired_gain(by),
+        difference=paired_gain(by, 1 - _ALPHA / pairs),
         test=_tested(by) if repeated else mcnemar(gained, lost),
         h=None if share is None or other_share is None else cohens_h(share, other_share),
         detectable=_detectable(by, repeated, _ALPHA / pairs),

@@ -27,10 +27,11 @@ _FIELDS = (
 _SPENT = ("calls", "tokens", "cost")
 _NOTES = """\
 Shares are over problems with a verdict; whatever has none is listed under "Left out" and is in no share.
-Intervals are Wilson's, on as many trials as repeats of the same problem are worth. "Public but not private" is of
-what passes every public test, "recovered" of what failed one at the first attempt. Differences are in points of a
-hundred with Bonett and Price's interval; p is McNemar's exact test, or signs flipped problem by problem where
-problems were tried several times, corrected after Holm. "Could show" is the smallest difference seen four times
+Intervals are exact (Clopper and Pearson's), on as many trials as repeats of the same problem are worth (Korn and
+Graubard). "Public but not private" is of what passes every public test, "recovered" of what failed one at the first
+attempt. Differences are in points of a hundred with Bonett and Price's interval, wide enough to hold for all pairs
+together in 95 of 100 cases; p is McNemar's exact test, or signs flipped problem by problem where problems were tried
+several times, corrected after Holm. "Could show" is the smallest difference seen four times
 out of five at the corrected level, for strategies that differ on as many problems as these do.
 """
 

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from msgspec import Struct
 
+from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.lab.comparison import Terms, Texts, decided, panels_of, part_name, sharing
 from autoreason.panel.report import Judged, PanelReport, report
@@ -61,7 +62,9 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     shown = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
-        panel=report(judged, words, shown, clustered=True) if judged else None,
+        panel=report(judged, words, shown, clustered=True, lengths=_lengths(texts))
+        if judged
+        else None,
         repeats=terms.held,
         judged=len({each.cluster for each in judged}),
         match=terms.match,
@@ -84,6 +87,14 @@ def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
         for ballot in panel.ballots
         if ballot.ranking
     ]
+
+
+def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
+    """Words of what each strategy delivered, repeat by repeat."""
+    return {
+        number: {name: count_words(text) for name, text in each.items() if text is not None}
+        for number, each in texts.items()
+    }
 
 
 def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, HeldPanel]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.panel.report import BEYOND_CHANCE
 from autoreason.settings import Settings
+from autoreason.stats.shares import holm
 from autoreason.story import HeldPanel, Story
 from autoreason.task import Entry, Task
 from autoreason.tournament.attempts import attempts, last_held, stage_of
@@ -134,6 +136,16 @@ def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
     if before.playoff and before.playoff.verdict:
         verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
     return [_decision(stage, was, last_held(panels, stage)) for stage, was in verdicts.items()]
+
+
+def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
+    """Those whose lead judges who rank at random would seldom give, in any of so many panels (Holm)."""
+    chances = holm([each.verdict.chance if each.verdict else None for each in found])
+    return [
+        each
+        for each, chance in zip(found, chances, strict=True)
+        if chance is not None and chance <= BEYOND_CHANCE
+    ]
 
 
 def _decision(stage: str, was: Verdict, panel: HeldPanel | None) -> Decision:

@@ -15,7 +15,7 @@ from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
 from autoreason.stats.results import Estimate, Test, p_value, percent
-from autoreason.stats.shares import holm, share
+from autoreason.stats.shares import holm
 
 BEYOND_CHANCE = 0.05
 
@@ -36,11 +36,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     words: int
     points: float
     mean: Estimate
-    """Points a ballot."""
+    """Points a ballot; the intervals of all texts hold together, so that of the best holds too."""
     first: float
     """First places; shared ones count in parts."""
     strength: Estimate
-    """Plackett-Luce, on the scale of logs; 0 is the average of the texts."""
+    """Plackett-Luce, on the scale of logs; 0 is the average of the texts. Intervals hold together, too."""
 
 
 class Duel(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Duel(Struct, frozen=True, kw_only=True):
     wins: int
     losses: int
     preferred: Estimate
-    """Share of ballots with a preference that prefer `one`."""
+    """Share of ballots with a preference that prefer `one`; the intervals of all duels hold together."""
     test: Test
     holm: float | None
     """The test's p, corrected for how many pairs were tested."""
@@ -82,7 +82,7 @@ class PanelReport(Struct, frozen=True, kw_only=True):
     """First places by the position a text was shown at."""
     position_test: Test
     longer: Estimate
-    """How often the longer of two texts is preferred."""
+    """How often the longer of two texts is preferred; its n counts ballots, or repeats."""
     detectable: Estimate
     """The smallest majority that so many judges, or repeats, would show."""
     abstained: int = 0
@@ -151,12 +151,13 @@ def report(
     clustered: bool = False,
     abstained: int = 0,
     last: int = 1,
+    lengths: Mapping[int, Mapping[str, int]] | None = None,
 ) -> PanelReport:
     """Fold ballots into a report; `chance` of the lead is the panel's own, or else the duel at the top decides.
 
     `shown` are the ballots as they were cast, for what position and order did to them. `last` is what the
     last place of a ballot earns. Where ballots are `clustered`, whatever is inferred rests on clusters, be
-    there only one of them.
+    there only one of them; `lengths` are those of the texts of each, where they are not `words`.
     """
     rankings = [ballot.ranking for ballot in judged]
     clusters = [ballot.cluster for ballot in judged]
@@ -164,10 +165,8 @@ def report(
     units: Sequence[Hashable] | None = clusters if clustered else None
     duels = _duels(list(words), rankings, units)
     standings = _standings(words, rankings, units, last)
-    concordance = _concordance(list(words), rankings)
+    concordance = _concordance(rankings, repeats)
     position = _positions(shown)
-    plain = [[name for place in ranking for name in place] for ranking in rankings]
-    whole = all(len(ranking) == len(words) for ranking in plain)
     return PanelReport(
         standings=standings,
         wins={one: dict(row) for one, row in elections.win_matrix(rankings).items()},
@@ -179,12 +178,12 @@ def report(
         chance=chance,
         condorcet=elections.condorcet_winner(rankings),
         cycles=tuple(elections.cycles(rankings)),
-        agreement=_agreement(plain, clusters) if whole else None,
+        agreement=_agreement(rankings, clusters),
         concordance=concordance.w,
         concordance_test=concordance.test,
         positions=position[0],
         position_test=position[1],
-        longer=_longer(rankings, words),
+        longer=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
         detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
     )
@@ -199,36 +198,64 @@ def _standings(
     from autoreason.stats.ratings import plackett_luce
 
     firsts = elections.first_places(rankings)
-    strengths = plackett_luce(rankings).strengths if rankings else {}
+    # Whoever reads the first line reads the best of them all, so the intervals must hold together (Bonferroni).
+    confidence = 1 - BEYOND_CHANCE / len(words)
+    strengths = plackett_luce(rankings, confidence=confidence).strengths if rankings else {}
     unknown = Estimate(None, reason="no valid ballot ranks it")
     scored = [elections.borda([ranking]) for ranking in rankings]
+    rivals = max(map(len, scored), default=1) - 1
     found = []
     for name, count in words.items():
         seen = [at for at, points in enumerate(scored) if name in points]
         points = [scored[at][name] + last - 1 for at in seen]
-        clusters = [units[at] for at in seen] if units else None
+        # A ballot sets a text against each of its rivals.
+        tries = [[(each - last) / rivals] * rivals for each in points]
+        beaten = _share(tries, [units[at] for at in seen] if units else None, confidence)
+        strength = strengths.get(name, unknown)
         found.append(
             Standing(
                 name=name,
                 words=count,
                 points=sum(points),
-                mean=_mean(points, clusters) if points else unknown,
+                mean=_points(fmean(points), beaten, last, rivals) if points else unknown,
                 first=firsts.get(name, 0.0),
-                strength=strengths.get(name, unknown),
+                strength=_without_interval(strength) if units else strength,
             )
         )
     # By points a ballot: who was missing from some of them must not fall behind for that.
     return tuple(sorted(found, key=lambda each: (-(each.mean.value or 0), -each.points)))
 
 
-def _mean(values: Sequence[float], clusters: Sequence[Hashable] | None) -> Estimate:
-    """The mean with Student's interval, over ballots or over the means of clusters."""
-    from autoreason.stats.means import mean
+def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
+    """Points a ballot, from the share of rivals beaten."""
+    if beaten.low is None or beaten.high is None:
+        return replace(beaten, value=value)
+    low, high = (last + rivals * end for end in (beaten.low, beaten.high))
+    return replace(beaten, value=value, low=min(low, value), high=max(high, value))
 
-    if clusters is None:
-        return mean(values)
-    pairs = list(zip(clusters, values, strict=True))
-    return mean([fmean(v for c, v in pairs if c == each) for each in dict.fromkeys(clusters)])
+
+def _without_interval(strength: Estimate) -> Estimate:
+    reason = strength.reason or "ballots of one repeat hang together, which this model leaves aside"
+    return replace(strength, low=None, high=None, reason=reason)
+
+
+def _share(
+    tries: Sequence[Sequence[float]],
+    units: Sequence[Hashable] | None,
+    confidence: float = 1 - BEYOND_CHANCE,
+) -> Estimate:
+    """A share over ballots, or over whole repeats of them; a single one has no interval."""
+    from autoreason.stats.shares import clustered_share
+
+    together: dict[Hashable, list[float]] = {}
+    for unit, each in zip(units or range(len(tries)), tries, strict=True):
+        together.setdefault(unit, []).extend(each)
+    found = clustered_share(together.values(), confidence)
+    if found.n != 1:
+        return found
+    noun = "repeat" if units else "ballot"
+    reason = f"an interval needs two {noun}s or more, there is one {noun}"
+    return replace(found, low=None, high=None, reason=reason)
 
 
 def _duels(
@@ -238,28 +265,21 @@ def _duels(
 
     places = [_places(ranking) for ranking in rankings]
     pairs, tests = [], []
-    for one, other in combinations(names, 2):
+    every = list(combinations(names, 2))
+    # As strict as the correction of the tests: a reader looks at the widest lead.
+    confidence = 1 - BEYOND_CHANCE / max(1, len(every))
+    for one, other in every:
         met = [at for at, place in enumerate(places) if one in place and other in place]
         signs = [_sign(places[at][other] - places[at][one]) for at in met]
         clusters = [units[at] for at in met] if units else None
-        pairs.append((one, other, signs.count(1), signs.count(-1), _preferred(signs, clusters)))
+        preferred = _share([[float(s > 0)] if s else [] for s in signs], clusters, confidence)
+        pairs.append((one, other, signs.count(1), signs.count(-1), preferred))
         tests.append(permutation_test(signs, clusters=clusters))
     corrected = holm([test.p for test in tests])
     return tuple(
         Duel(one=one, other=other, wins=won, losses=lost, preferred=preferred, test=test, holm=p)
         for (one, other, won, lost, preferred), test, p in zip(pairs, tests, corrected, strict=True)
     )
-
-
-def _preferred(signs: Sequence[int], clusters: Sequence[Hashable] | None) -> Estimate:
-    """How many prefer the first of two, among those with a preference; repeats are drawn whole."""
-    if clusters is None:
-        return share(signs.count(1), len(signs) - signs.count(0))
-    telling = [at for at, sign in enumerate(signs) if sign]
-    found = _mean([float(signs[at] > 0) for at in telling], [clusters[at] for at in telling])
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def _winner(
@@ -295,14 +315,22 @@ def _detectable(
     return detectable_share(units, alpha=alpha)
 
 
-def _agreement(rankings: Sequence[Sequence[str]], clusters: Sequence[int]) -> float | None:
+def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | None:
     """Judges of the same repeat are compared; those of different ones saw different texts."""
     taus = []
     for cluster in dict.fromkeys(clusters):
-        tau = agreement([r for r, c in zip(rankings, clusters, strict=True) if c == cluster])
+        seen = [_texts(r) for r, c in zip(rankings, clusters, strict=True) if c == cluster]
+        if any(set(each) != set(seen[0]) for each in seen):
+            return None
+        tau = agreement(seen)
         if tau is not None:
             taus.append(tau)
     return sum(taus) / len(taus) if taus else None
+
+
+def _texts(ranking: Ranking) -> list[str]:
+    """What a judge ranked, each text once: those who delivered the same one share its place."""
+    return [place[0] for place in elections.levels(ranking)]
 
 
 def _positions(shown: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
@@ -318,26 +346,34 @@ def _positions(shown: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
     return effect.counts, effect.test
 
 
-def _longer(rankings: Sequence[Ranking], words: Mapping[str, int]) -> Estimate:
+def _longer(
+    judged: Sequence[Judged],
+    lengths: Mapping[int, Mapping[str, int]],
+    units: Sequence[Hashable] | None,
+) -> Estimate:
     from autoreason.stats.length import longer_preferred
 
-    games = elections.games(rankings)
-    return longer_preferred(
-        [score for _, _, score in games], [words[one] - words[other] for one, other, _ in games]
-    )
+    wins, differences, ballots = [], [], []
+    for at, ballot in enumerate(judged):
+        words = lengths[ballot.cluster]
+        for one, other, score in elections.games([ballot.ranking]):
+            wins.append(score)
+            differences.append(words[one] - words[other])
+            ballots.append(units[at] if units else at)
+    return longer_preferred(wins, differences, clusters=ballots)
 
 
 def _places(ranking: Ranking) -> dict[str, int]:
     return {name: at for at, place in enumerate(elections.levels(ranking)) for name in place}
 
 
-def _concordance(names: Sequence[str], rankings: Sequence[Ranking]) -> Concordance:
-    """Kendall's W, where every ballot ranks every text."""
-    places = [_places(ranking) for ranking in rankings]
-    if any(set(place) != set(names) for place in places):
-        reason = "not every ballot ranks every text"
+def _concordance(rankings: Sequence[Ranking], repeats: int) -> Concordance:
+    """Kendall's W, where every ballot ranks the same texts."""
+    texts = [_texts(ranking) for ranking in rankings]
+    if repeats > 1 or any(set(each) != set(texts[0]) for each in texts):
+        reason = "not every ballot ranks the same texts"
         return Concordance(Estimate(None, reason=reason), Test(None, reason=reason))
-    return kendalls_w([[float(place[name]) for name in names] for place in places])
+    return kendalls_w([[float(each.index(name)) for name in texts[0]] for each in texts])
 
 
 def _sign(number: int) -> int:

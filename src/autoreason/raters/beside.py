@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.raters.panel import PanelRankings, Ranking
-from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.elections import borda
 from autoreason.stats.ranks import tau_b
 from autoreason.stats.results import Estimate
+from autoreason.stats.shares import clustered_share
 
 
 class TaskAgreement(Struct, frozen=True, kw_only=True):
@@ -39,7 +40,8 @@ def compare(
     people: Sequence[Sequence[tuple[str, Ranking]]], panel: PanelRankings
 ) -> AgreementWithPanel:
     """Agreement of people with a panel; `people` are rankings by person, for each task in turn."""
-    tasks, agreed, persons, tied = [], [], [], 0
+    tasks, tied = [], 0
+    agreed: dict[str, list[float]] = {}
     for rankings, judged in zip(people, panel.by_task(), strict=True):
         points = borda(judged)
         ours = borda([ranking for _, ranking in rankings])
@@ -55,8 +57,10 @@ def compare(
                 if points[better] == points[worse]:
                     tied += 1
                     continue
-                agreed.append(float(points[better] > points[worse]))
-                persons.append(person)
-    # A person's pairs hang together: whole persons are drawn.
-    pairs = bootstrap(agreed, clusters=persons)
+                agreed.setdefault(person, []).append(float(points[better] > points[worse]))
+    # A person's pairs hang together: the interval rests on persons.
+    pairs = clustered_share(agreed.values())
+    if pairs.n == 1:
+        reason = "an interval needs two persons or more, there is one person"
+        pairs = replace(pairs, low=None, high=None, reason=reason)
     return AgreementWithPanel(tasks=tuple(tasks), pairs=pairs, tied=tied)

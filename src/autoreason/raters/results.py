@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.raters.beside import AgreementWithPanel, compare
 from autoreason.raters.packet import Packet
@@ -15,10 +14,10 @@ from autoreason.raters.rubric import HIGHEST, LINES, LOWEST
 from autoreason.raters.seal import Key, Opening
 from autoreason.raters.sheets import Sheet, steps_in
 from autoreason.stats.elections import borda, first_places
-from autoreason.stats.means import mean
 from autoreason.stats.ranks import agreement, kendalls_w, places
 from autoreason.stats.reliability import krippendorff_alpha
 from autoreason.stats.results import Estimate, Test
+from autoreason.stats.shares import bounded_mean
 
 
 class Person(Struct, frozen=True, kw_only=True):
@@ -141,15 +140,20 @@ def _task(packet: Packet, key: Key, sheets: Sequence[Sheet], number: int) -> Tas
     task, named = packet.tasks[number], key.tasks[number]
     rankings = tuple(_rankings(packet, key, sheets, number).values())
     points, firsts = borda(rankings), first_places(rankings)
+    confidence = _for_all(len(task.codes))
     standings = [
         Standing(
             name=named.names[code],
             code=code,
-            scores={line: _mean_score(_scores(sheets, code, line)) for line in LINES},
-            place=_within(
-                mean([float(places(ranking)[named.names[code]]) for ranking in rankings]),
+            scores={
+                line: bounded_mean(_scores(sheets, code, line), LOWEST, HIGHEST, confidence)
+                for line in LINES
+            },
+            place=bounded_mean(
+                [float(places(ranking)[named.names[code]]) for ranking in rankings],
                 1,
                 len(task.codes),
+                confidence,
             ),
             borda=points.get(named.names[code]),
             firsts=round(firsts.get(named.names[code], 0)),
@@ -185,15 +189,9 @@ def _scores(sheets: Sequence[Sheet], code: str, line: str) -> list[float]:
     return [float(score) for score in found if score is not None]
 
 
-def _mean_score(scores: list[float]) -> Estimate:
-    return _within(mean(scores), LOWEST, HIGHEST)
-
-
-def _within(found: Estimate, lowest: int, highest: int) -> Estimate:
-    """An interval cut off where the scale ends: no mean lies beyond."""
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(found.low, lowest), high=min(found.high, highest))
+def _for_all(texts: int) -> float:
+    """Confidence at which the intervals of all texts hold together: the best stands first, and is looked at first."""
+    return 1 - 0.05 / texts
 
 
 def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
@@ -208,26 +206,31 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
     if len(tasks) < 2 or any(each != names[0] for each in names):
         return ()
     found = (
-        _over_tasks([text for task in tasks for text in task.texts if text.name == name])
+        _over_tasks(
+            [text for task in tasks for text in task.texts if text.name == name], len(names[0])
+        )
         for name in names[0]
     )
     return tuple(sorted(found, key=_best_first))
 
 
-def _over_tasks(texts: list[Standing]) -> Standing:
+def _over_tasks(texts: list[Standing], names: int) -> Standing:
+    confidence = _for_all(names)
     return Standing(
         name=texts[0].name,
         code=None,
         scores={
-            line: _within(_mean_of([text.scores[line] for text in texts]), LOWEST, HIGHEST)
+            line: bounded_mean(
+                _values([text.scores[line] for text in texts]), LOWEST, HIGHEST, confidence
+            )
             for line in LINES
         },
-        place=_mean_of([text.place for text in texts]),
+        place=bounded_mean(_values([text.place for text in texts]), 1, names, confidence),
         borda=None,
         firsts=sum(text.firsts for text in texts),
         rankings=sum(text.rankings for text in texts),
     )
 
 
-def _mean_of(found: list[Estimate]) -> Estimate:
-    return mean([each.value for each in found if each.value is not None])
+def _values(found: list[Estimate]) -> list[float]:
+    return [each.value for each in found if each.value is not None]

@@ -4,7 +4,7 @@ The model is a Plackett-Luce judge: what it sees in a text is the text's worth, 
 panel share, plus what its slot (B, AB) and its position (first, last) are worth, plus an error of its
 own, whose standard deviation is the unit. Worths are normal and new in every pass, and are integrated
 out over fixed draws. The likelihood is climbed by the scores of the panels; intervals are sandwich
-intervals, clustered by run where there are several.
+intervals, clustered by run where there are several, and never narrower than those over single panels.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
 from autoreason.simulate.ballots import SLOTS, Sitting
@@ -81,10 +82,11 @@ def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
     draws = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(SLOTS)))
     worths = np.concatenate([draws, -draws])
     found = _climb(data, worths)
-    error = _errors(data, worths, found, [sitting.run for sitting in sittings])
-    low, high = found - _95 * error, found + _95 * error
+    reach = _reach(data, worths, found, [sitting.run for sitting in sittings])
+    low, high = found - reach, found + reach
     plain = [Estimate(*map(float, each)) for each in zip(found, low, high, strict=True)]
-    common = [float(np.exp(each[4])) for each in (found, low, high)]
+    logs = np.clip([each[4] for each in (found, low, high)], _LEAST_LOG, _MOST_LOG)
+    common = [float(each) for each in np.exp(logs)]
     return Fitted(
         runs=len({sitting.run for sitting in sittings}),
         sittings=len(sittings),
@@ -195,14 +197,18 @@ def _climb(data: _Data, worths: Numbers) -> Numbers:
     return values
 
 
-def _errors(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
-    """Standard errors; sittings of one run are not independent of each other."""
+def _reach(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
+    """How far intervals reach; sittings of one run are not independent of each other."""
     scores = _slope(values, data, worths).scores
     inverse = np.linalg.pinv(scores.T @ scores)
     names, which = np.unique(runs, return_inverse=True)
+    alone = _95 * np.sqrt(np.diag(inverse))
     if len(names) == 1:
-        return np.sqrt(np.diag(inverse))
+        return np.asarray(alone)
     by_run = np.zeros((len(names), scores.shape[1]))
     np.add.at(by_run, which, scores)
     few = len(names) / (len(names) - 1)
-    return np.sqrt(np.diag(inverse @ (by_run.T @ by_run) @ inverse) * few)
+    together = np.sqrt(np.diag(inverse @ (by_run.T @ by_run) @ inverse) * few)
+    # A few runs that happen to be alike must not make intervals narrower than those of single sittings.
+    student = float(stdtrit(len(names) - 1, 0.975))
+    return np.asarray(np.maximum(alone, student * together))

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from autoreason.stats.shares import exact_share, wilson
+from autoreason.stats.shares import exact_share, pooled_share
 
-_95 = 1.959964
+Counts = NDArray[np.int64] | NDArray[np.bool_]
 
 
 class Outcomes(NamedTuple):
@@ -44,7 +45,7 @@ class Mean(Struct, frozen=True):
 
 
 class Ratio(Struct, frozen=True):
-    """A share, with its 95 % Wilson interval."""
+    """A share, with its 95 % interval over runs."""
 
     value: float
     low: float
@@ -74,20 +75,24 @@ def summarise(outcomes: Outcomes) -> Summary:
         quality=mean(outcomes.quality),
         passes=mean(outcomes.passes),
         calls=mean(outcomes.calls),
-        worse=ratio(int(outcomes.worse.sum()), int(outcomes.displaced.sum())),
-        claimed=ratio(int(outcomes.claimed[better].sum()), int(better.sum())),
-        claimed_wrongly=ratio(int(outcomes.claimed[~better].sum()), int((~better).sum())),
+        worse=ratio(outcomes.worse, outcomes.displaced),
+        claimed=ratio(outcomes.claimed, better),
+        claimed_wrongly=ratio(outcomes.claimed, ~better),
     )
 
 
-def ratio(part: int, whole: int) -> Ratio | None:
-    """A share with its interval; None of nothing."""
-    interval = wilson(part, whole)
-    return Ratio(part / whole, *interval) if interval else None
+def ratio(part: Counts, whole: Counts) -> Ratio | None:
+    """The share of a part, run by run, in the whole; None of nothing. What a run does hangs together."""
+    asked = whole > 0
+    found = pooled_share(list(zip(part[asked].tolist(), whole[asked].tolist(), strict=True)))
+    if found.value is None or found.low is None or found.high is None:
+        return None
+    return Ratio(found.value, found.low, found.high)
 
 
 def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Mean:
-    """The mean and its normal interval; from a single run nothing is known of its error."""
-    value = float(values.mean())
-    half = _95 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+    """The mean and Student's interval; from a single run nothing is known of its error."""
+    n, value, half = len(values), float(values.mean()), float("inf")
+    if n > 1:
+        half = float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / n**0.5
     return Mean(value, value - half, value + half)

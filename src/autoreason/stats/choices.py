@@ -111,12 +111,13 @@ def fit(choices: Choices, ridge: float) -> tuple[Array, Array]:
         gradient = gradient - penalty * values
         # All strengths moved together leave the likelihood as it is; the pseudo-inverse stays put.
         step = np.linalg.pinv(information + np.diag(penalty), hermitian=True) @ gradient
-        length = 1.0
-        while height(values + length * step) < height(values) and length > 1e-9:
-            length /= 2
-        values = values + length * step
         if np.abs(step).max() < 1e-9:
             break
+        # At the top rounding alone makes the likelihood fall.
+        length, here = 1.0, height(values)
+        while height(values + length * step) < here - 1e-12 * abs(here) and length > 1e-9:
+            length /= 2
+        values = values + length * step
     values[: choices.things] -= values[: choices.things].mean()
     _, information = choices.slope(values)
     return values, np.linalg.pinv(information + np.diag(penalty), hermitian=True)

@@ -11,17 +11,23 @@ from scipy.special import expit
 
 from autoreason.stats.bootstrap import cluster_members
 from autoreason.stats.results import Estimate, counted
-from autoreason.stats.shares import share
+from autoreason.stats.shares import clustered_share
 
 Array = NDArray[Any]
 
 
-def longer_preferred(wins: ArrayLike, length_differences: ArrayLike) -> Estimate:
-    """How often the longer of two texts won; draws and texts of equal length say nothing and are left out."""
+def longer_preferred(
+    wins: ArrayLike, length_differences: ArrayLike, *, clusters: Sequence[Hashable] | None = None
+) -> Estimate:
+    """How often the longer of two texts won; draws and texts of equal length say nothing and are left out.
+
+    Comparisons of one of the `clusters`, a ballot say, hang together; `n` counts those, and the interval rests on them.
+    """
     outcomes, longer_by = _read(wins, length_differences)
     telling = (outcomes != 0.5) & (longer_by != 0)
-    longer_won = (outcomes[telling] > 0.5) == (longer_by[telling] > 0)
-    return share(int(longer_won.sum()), int(telling.sum()))
+    longer_won = (outcomes > 0.5) == (longer_by > 0)
+    members = cluster_members(clusters, len(outcomes))
+    return clustered_share([longer_won[each[telling[each]]].tolist() for each in members])
 
 
 def length_controlled_win_rate(

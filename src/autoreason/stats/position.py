@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import comb
 from typing import Any, NamedTuple
@@ -15,8 +16,9 @@ from scipy.stats import chi2, fisher_exact
 from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import share
 
-_COUNTABLE = 200_000
-_ENOUGH_EACH = 5
+_COUNTABLE = 20_000
+_ENOUGH_EACH = 30
+_DRAWN = 20_000
 
 
 class PositionEffect(NamedTuple):
@@ -43,10 +45,10 @@ def position_effect(
 
 
 def equal_shares(counts: Sequence[int]) -> Test:
-    """Whether counts could come from equal chances: Pearson's chi-square (1900), exact where counts are small.
+    """Whether counts could come from equal chances: exact where all tables of the same total can be counted.
 
-    With fewer than five expected each, all tables of the same total that are no likelier than this
-    one are added up (the exact multinomial test).
+    Then those that are no likelier than this one are added up (the exact multinomial test). Else it is Pearson's
+    chi-square (1900), against tables drawn at random where fewer than thirty are expected each.
     """
     if any(count < 0 for count in counts):
         raise ValueError(f"a count is 0 or more, not {min(counts)}")
@@ -57,8 +59,13 @@ def equal_shares(counts: Sequence[int]) -> Test:
         return Test(None, reason="needs one first place or more, there is none")
     observed = np.asarray(counts, dtype=float)
     statistic = float(((observed - n / cells) ** 2).sum() * cells / n)
-    if n < _ENOUGH_EACH * cells and comb(n + cells - 1, cells - 1) <= _COUNTABLE:
-        return Test(_multinomial(observed), statistic=statistic, n=n)
+    if comb(n + cells - 1, cells - 1) <= _COUNTABLE:
+        return Test(_multinomial(tuple(sorted(counts))), statistic=statistic, n=n)
+    if n < _ENOUGH_EACH * cells:
+        drawn = _random_statistics(n, cells)
+        # The table at hand counts as one more (Phipson and Smyth 2010).
+        as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
+        return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
     return Test(float(chi2.sf(statistic, cells - 1)), statistic=statistic, n=n)
 
 
@@ -90,13 +97,21 @@ def streakiness(runs: Sequence[Sequence[bool]]) -> Streakiness:
     return Streakiness(after, otherwise, Test(float(p), statistic=finite, n=n))
 
 
-def _multinomial(observed: NDArray[Any]) -> float:
-    n, cells = int(observed.sum()), len(observed)
+@lru_cache(1024)
+def _multinomial(counts: tuple[int, ...]) -> float:
+    observed, n, cells = np.array(counts, dtype=float), sum(counts), len(counts)
     tables = np.array(_all_tables(n, cells), dtype=float)
     weights = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1) - n * np.log(cells)
     mine = gammaln(n + 1) - gammaln(observed + 1).sum() - n * np.log(cells)
     # Tables as likely as this one must not drop out by rounding.
     return min(1.0, float(np.exp(weights[weights <= mine + 1e-9]).sum()))
+
+
+@lru_cache(64)
+def _random_statistics(n: int, cells: int) -> NDArray[Any]:
+    """Chi-squares of tables drawn with equal chances, in ascending order; the same ones every time."""
+    tables = np.random.default_rng(0).multinomial(n, [1 / cells] * cells, size=_DRAWN)
+    return np.sort(((tables - n / cells) ** 2).sum(axis=1) * cells / n)
 
 
 def _all_tables(n: int, cells: int) -> list[tuple[int, ...]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import exp, sqrt
-from statistics import NormalDist
 
 import numpy as np
 from msgspec import Struct
+from scipy.special import stdtrit
 
 from autoreason.stats.choices import Choices, NoFit, choices_in, fit, runaway
 from autoreason.stats.elections import Game, Ranking, levels, names_in
@@ -35,7 +35,7 @@ class Ratings(Struct, frozen=True):
         names = list(self.strengths)
         i, j = names.index(one), names.index(other)
         cov = self.covariance
-        return _normal(first - second, cov[i][i] + cov[j][j] - 2 * cov[i][j], self.n, confidence)
+        return _around(first - second, cov[i][i] + cov[j][j] - 2 * cov[i][j], self.n, confidence)
 
 
 def bradley_terry(
@@ -72,7 +72,7 @@ def plackett_luce(
         return Ratings(unknown, {}, n=len(rankings), reason=str(why))
     values, covariance = fit(choices, ridge)
     spread = np.diag(covariance)
-    fitted = [_normal(v, s, len(rankings), confidence) for v, s in zip(values, spread, strict=True)]
+    fitted = [_around(v, s, len(rankings), confidence) for v, s in zip(values, spread, strict=True)]
     return Ratings(
         strengths=dict(zip(names, fitted, strict=False)),
         ties={
@@ -169,8 +169,9 @@ def _listed(group: set[str], order: Sequence[str]) -> str:
     return ", ".join(name for name in order if name in group)
 
 
-def _normal(value: float, variance: float, n: int, confidence: float) -> Estimate:
-    spread = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(max(variance, 0.0))
+def _around(value: float, variance: float, n: int, confidence: float) -> Estimate:
+    # Student's quantile: the normal one is too narrow for a handful of rankings.
+    spread = float(stdtrit(max(1, n - 1), (1 + confidence) / 2)) * sqrt(max(variance, 0.0))
     return Estimate(float(value), float(value - spread), float(value + spread), n=n)
 
 

@@ -45,27 +45,50 @@ def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estima
     return Estimate(successes / trials, low, high, n=trials)
 
 
-def clustered_share(tasks: Iterable[Sequence[bool]], confidence: float = 0.95) -> Estimate:
-    """A share over tasks that were each tried a few times; `n` counts tasks.
+def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) -> Estimate:
+    """A share over tasks that were each tried a few times, every try between 0 and 1; `n` counts tasks.
 
-    Wilson's interval on as many trials as the tries are worth: tries of one task hang together, and the
-    variance between tasks says how much (Kish 1965; Dean and Pagano 2015). Never fewer than the tasks, never
-    more than the tries; with one try a task it is `share`.
+    The interval is Korn and Graubard's (1998): that of `exact_share` on as many trials as the tries are worth, which
+    the variance between tasks says, corrected for how few tasks say it. Never more than the tries, and never fewer
+    than the tasks, counted as if all were tried equally often (Kish 1965). Tasks so few that even all of them
+    agreeing could be chance count once each. With one try a task it is `exact_share`.
     """
-    tried = [tries for tries in tasks if tries]
-    trials = sum(map(len, tried))
+    return pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
+
+
+def bounded_mean(
+    values: Sequence[float], lowest: int, highest: int, confidence: float = 0.95
+) -> Estimate:
+    """The mean of values on a scale of whole numbers: a share of the way up, by `clustered_share`."""
+    steps = highest - lowest
+    found = pooled_share([(each - lowest, steps) for each in values], confidence)
+    if found.value is None or found.low is None or found.high is None:
+        return Estimate(None, reason="needs one value or more, there is none")
+    middle = fmean(values)
+    if len(values) < 2:
+        return Estimate(middle, n=1, reason="an interval needs two values or more, there is one")
+    low, high = lowest + steps * found.low, lowest + steps * found.high
+    return Estimate(middle, min(low, middle), max(high, middle), n=len(values))
+
+
+def pooled_share(tried: Sequence[tuple[float, int]], confidence: float = 0.95) -> Estimate:
+    """What `clustered_share` gives, from the successes and the tries of each task."""
+    trials = sum(count for _, count in tried)
     if not trials:
         return Estimate(None, reason="there was nothing to count")
-    found = sum(map(sum, tried)) / trials
-    spread = sum((sum(tries) - len(tries) * found) ** 2 for tries in tried)
+    found = sum(total for total, _ in tried) / trials
+    spread = sum((total - count * found) ** 2 for total, count in tried)
     count = len(tried)
-    worth = float(count)
-    if count > 1 and spread:
+    worth = trials**2 / sum(count**2 for _, count in tried)
+    outside = (1 - confidence) / 2
+    if 0.5**worth <= outside and spread > 1e-12 * trials:
         variance = count / (count - 1) * spread / trials**2
-        worth = min(float(trials), max(worth, found * (1 - found) / variance))
-    interval = wilson(found * worth, worth, confidence)
-    assert interval is not None
-    return Estimate(found, *interval, n=count)
+        few = (_student(trials - 1, outside) / _student(worth - 1, outside)) ** 2
+        worth = min(float(trials), max(worth, few * found * (1 - found) / variance))
+    low = _least_chance(found * worth, worth, outside)
+    high = 1 - _least_chance((1 - found) * worth, worth, outside)
+    # Rounding must not push the share itself out of its interval.
+    return Estimate(found, min(low, found), max(high, found), n=count)
 
 
 def paired_gain(differences: Sequence[float], confidence: float = 0.95) -> Estimate:
@@ -131,21 +154,35 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @lru_cache(4096)
 def _least_chance(successes: float, trials: float, tail: float) -> float:
-    """The chance of success under which so many successes or more are as rare as `tail`, by bisection."""
+    """The chance of success under which so many successes or more are as rare as `tail`, by Newton's method."""
+    if not successes:
+        return 0.0
+    a, b = successes, trials - successes + 1
     low, high = 0.0, successes / trials
-    while low < (middle := (low + high) / 2) < high and high - low > 1e-12:
-        if _beta(middle, successes, trials - successes + 1) < tail:
-            low = middle
-        else:
-            high = middle
-    return low
+    chance = high / 2
+    while high - low > 1e-12:
+        over = _beta(chance, a, b) - tail
+        low, high = (low, chance) if over > 0 else (chance, high)
+        slope = _beta_density(chance, a, b)
+        step = over / slope if slope else 0.0
+        if abs(step) < 1e-13 and slope:
+            break
+        # Out of its bounds, or flat: halved instead.
+        tried = chance - step
+        chance = tried if low < tried < high and slope else (low + high) / 2
+    return chance
+
+
+def _beta_density(x: float, a: float, b: float) -> float:
+    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
+    return exp(ways + (a - 1) * log(x) + (b - 1) * log(1 - x))
 
 
 def _beta(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function: for whole a, a binomial tail (a or more of a + b - 1)."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta(1 - x, b, a)
-    ends = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x))
+    ends = _beta_density(x, a, b) * x * (1 - x)
     # Its continued fraction, by Lentz's method.
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     fraction = d
@@ -159,6 +196,19 @@ def _beta(x: float, a: float, b: float) -> float:
         if abs(c * d - 1) < 1e-14:
             break
     return ends * fraction / a
+
+
+@lru_cache(1024)
+def _student(freedom: float, tail: float) -> float:
+    """What Student's t exceeds with probability `tail`, by bisection."""
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high and high - low > 1e-12:
+        # `middle` is t squared over t squared plus the degrees of freedom.
+        if _beta(1 - middle, freedom / 2, 0.5) / 2 > tail:
+            low = middle
+        else:
+            high = middle
+    return sqrt(freedom * low / (1 - low))
 
 
 def _two_sided(one: int, other: int) -> float:

@@ -1,0 +1,58 @@
+"""Intervals of simulated runs, however few were played."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.under_chance.luck import most_often
+
+from autoreason.simulate.ballots import SLOTS, Sitting, Vote
+from autoreason.simulate.fit import fit_judges
+from autoreason.simulate.outcomes import Outcomes, summarise
+
+TIMES = 1000
+
+
+@pytest.mark.parametrize("runs", [2, 3, 7, 50])
+def test_the_mean_over_runs_holds_the_truth(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    ones = np.ones(runs, dtype=np.int64)
+    wrong = 0
+    for quality in rng.standard_normal((TIMES, runs)):
+        found = summarise(Outcomes(quality, ones, ones, 0 * ones, 0 * ones, ones > 1)).quality
+        wrong += not found.low <= 0 <= found.high
+    assert wrong <= most_often(TIMES)
+
+
+@pytest.mark.parametrize("runs", [2, 7, 50])
+def test_the_share_of_displacements_for_the_worse_holds_the_truth_although_runs_differ(
+    runs: int,
+) -> None:
+    rng = np.random.default_rng(runs)
+    wrong = 0
+    for _ in range(TIMES // 2):
+        displaced = rng.integers(1, 9, size=runs)
+        worse = rng.binomial(displaced, rng.beta(0.5, 0.5, size=runs))
+        quality, claimed = rng.random(runs), displaced > 0
+        came = Outcomes(quality, displaced, displaced, displaced, worse, claimed)
+        found = summarise(came).worse
+        wrong += found is not None and not found.low <= 0.5 <= found.high
+    assert wrong <= most_often(TIMES // 2)
+
+
+@pytest.mark.parametrize(("panels", "runs"), [(8, 1), (12, 2)])
+def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
+    panels: int, runs: int
+) -> None:
+    rng = np.random.default_rng(panels)
+
+    def drawn() -> tuple[str, ...]:
+        return tuple(SLOTS[at] for at in rng.permutation(len(SLOTS)))
+
+    wrong, times = 0, 15
+    for _ in range(times):
+        votes = [tuple(Vote(drawn(), drawn(), "judge") for _ in range(3)) for _ in range(panels)]
+        found = fit_judges([Sitting(f"run {at % runs}", each) for at, each in enumerate(votes)])
+        said = (found.revision_lead, found.synthesis_lead, found.first, found.last)
+        wrong += sum(not each.low <= 0 <= each.high for each in said)
+    assert wrong <= most_often(4 * times)
