@@ -132,7 +132,8 @@ def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
 
 
 def test_a_resumed_run_may_have_other_judges(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--max-calls", "6")
+    last = ("--no-playoff", "--confirmation", "0")
+    shell("run", BRIEF, *FAST, *last, "-q", "--max-calls", "6")
     done = shell("resume", "--max-calls", "500", "--judge-model", "echo/other", "-q")
     assert done.returncode == 0
     passes = json.loads(shell("show", "--json").stdout)["passes"]

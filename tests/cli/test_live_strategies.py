@@ -126,4 +126,5 @@ async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
     await go_on(
         journal, paused.run, Breaking(SCRIPT), on_event=watcher.tell, on_signal=watcher.hear
     )
-    assert any("playoff" in drawn for drawn in watcher.drawn[-12:])
+    assert any("playoff" in drawn for drawn in watcher.drawn)
+    assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])

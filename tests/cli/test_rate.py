@@ -201,7 +201,7 @@ def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: 
     assert sum(task["panel"].values()) == 3 * (3 + 2 + 1)
 
 
-def test_people_are_compared_with_the_playoff_of_the_run_they_rate(shell: Shell) -> None:
+def test_people_are_compared_with_the_judges_who_confirmed_the_run_they_rate(shell: Shell) -> None:
     shell("run", BRIEF, *FAST, "-q", "--seed", "2")
     shell("rate", "new", "study", "--run", "last")
     rate(shell.home / "study", "Anna", "delivered", "draft")
@@ -209,15 +209,14 @@ def test_people_are_compared_with_the_playoff_of_the_run_they_rate(shell: Shell)
     (task,) = json.loads(done.stdout)["panel"]["tasks"]
     story = json.loads(shell("show", "--json").stdout)
     origin = story["delivered"]["origin"]
-    before = [
-        b["ranking"].index(origin) < b["ranking"].index("draft") for b in story["playoff_ballots"]
-    ]
+    cast = story["confirmation"]["ballots"]
+    before = [b["ranking"].index(origin) < b["ranking"].index("draft") for b in cast]
     assert task["panel"]["delivered"] == sum(1 + won for won in before)
 
 
 def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    packet("run", BRIEF, *FAST, "-q", "--no-playoff")
+    packet("run", BRIEF, *FAST, "-q", "--no-playoff", "--confirmation", "0")
     said = refused(packet, "report", "study", "--yes", "--panel", "last")
     assert "holds no rankings of finished texts" in said
     assert opening(packet.home / "study") is None

@@ -163,7 +163,7 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(shell: Shell)
     for said in (
         "author     echo/echo",
         "judges     echo/other",
-        "panel      3 judges, 3 more while the vote is close, 6 at most; a playoff of 7",
+        "panel      3 judges, 3 more while the vote is close, 6 at most; a playoff of 5;",
         "ends       when A survives 3 passes in a row, after 2 passes at most",
         "limits     50 calls",
         "changed    voting majority",

@@ -242,5 +242,6 @@ def as_object(row: RunRow, story: Story) -> dict[str, Any]:
         "passes": story.passes,
         "playoff_ballots": story.playoff_ballots,
         "playoff": story.playoff,
+        "confirmation": story.panels.get("confirmation"),
         "delivered": story.delivered,
     }
