@@ -16,6 +16,8 @@ from autoreason.journal import Journal, Recorded, RecordedReply
 from autoreason.settings import Settings
 from autoreason.story import Pass, Story, tell_all
 from autoreason.task import Task
+from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.size import pass_size
 
 _TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
 """Where the answers of one seat are filed, in the order in which they are asked for."""
@@ -35,12 +37,12 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     replies = journal.replies(run)
     unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
     whole = replace(
-        _audited(run, story, story.task, story.settings, replies),
+        audited(run, story, story.task, story.settings, replies),
         outages=tuple(_outages(events)),
         calls=_calls(replies, unanswered),
     )
     parts = [
-        _audited(f"{run}/{name}", part, story.task, story.settings, _filed(replies, name))
+        audited(f"{run}/{name}", part, story.task, story.settings, _filed(replies, name))
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
@@ -53,7 +55,7 @@ def _filed(replies: Replies, part: str) -> Replies:
     return {key.removeprefix(start): said for key, said in replies.items() if key.startswith(start)}
 
 
-def _audited(
+def audited(
     name: str, story: Story, task: Task, settings: Settings, replies: Replies
 ) -> AuditedRun:
     verdict = story.playoff.verdict if story.playoff else None
@@ -68,7 +70,9 @@ def _audited(
         k=settings.k,
         passes=tuple(_pass(held, settings, replies) for held in story.passes),
         finals=tuple(panel for panel in finals if panel),
+        most=settings.passes,
         preferred=_preferred(story),
+        confirmed=_confirmed(story),
         status=story.status,
         brief=task.brief,
         allowed=_allowed(task),
@@ -99,7 +103,7 @@ def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
         number=held.number,
         winner=decided.winner if decided else None,
         streak=decided.streak if decided else None,
-        panel=_panel(held.ballots, decided.verdict if decided else None, settings, replies),
+        panel=_pass_panel(held, settings, replies),
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
         critique_words=sum(len(said.split()) for said in prose) if prose else None,
@@ -107,6 +111,20 @@ def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
         made_up_quotes=made_up,
         quotes=quotes + made_up,
         dropped=tuple((dropped.slot, dropped.reason) for dropped in held.dropped),
+    )
+
+
+def _pass_panel(held: Pass, settings: Settings, replies: Replies) -> Panel | None:
+    """The panel of a pass, which may have stopped before its last judge."""
+    panel = _panel(held.ballots, held.decided.verdict if held.decided else None, settings, replies)
+    if panel is None:
+        return None
+    size, rule, texts = pass_size(settings), settings.voting, panel.candidates
+    lost = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
+    return replace(
+        panel,
+        always_asked=size.first_wave(texts, rule),
+        chance_of_a=chance_of_survival(size, len(texts), rule, lost) if "A" in texts else None,
     )
 
 
@@ -146,6 +164,12 @@ def _preferred(story: Story) -> tuple[int, int] | None:
     if not playoff or playoff.preferred is None or not playoff.verdict:
         return None
     return playoff.preferred, playoff.verdict.ballots
+
+
+def _confirmed(story: Story) -> tuple[int, int] | None:
+    """Fresh judges who prefer the delivered text to the first draft, of how many."""
+    held = story.confirmation
+    return (held.prefer, held.judges) if held else None
 
 
 def _calls(replies: Replies, unanswered: int) -> Calls:
