@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement, permutations
 from math import comb, exp, factorial, prod, sqrt
 from random import Random
@@ -52,6 +52,12 @@ def agreement(rankings: Sequence[Sequence[str]]) -> Agreement | None:
     """Mean tau and Kendall's W of full rankings; None with fewer than two judges or texts."""
     if len(rankings) < 2 or len(rankings[0]) < 2:
         return None
+    return _of_rankings(tuple(map(tuple, rankings)))
+
+
+# Three judges of three texts can vote in 216 ways only.
+@lru_cache(maxsize=4096)
+def _of_rankings(rankings: tuple[tuple[str, ...], ...]) -> Agreement:
     names = sorted(rankings[0])
     return _agreement([tuple(map(ranking.index, names)) for ranking in rankings])
 
@@ -207,12 +213,18 @@ def _at(order: Sequence[str], name: str) -> complex:
 
 
 def _relabelled(panel: Sequence[Seen]) -> Part:
-    names = sorted(panel[0][0])
     chances: defaultdict[complex, float] = defaultdict(float)
-    for renamed in permutations(names):
-        name = dict(zip(names, renamed, strict=True))
-        chances[sum((_at(order, name[first]) for order, first in panel), 0j)] += 1 / 6
+    for way in zip(*(_renamed(tuple(order), first) for order, first in panel), strict=True):
+        chances[sum(way, 0j)] += 1 / 6
     return part(chances)
+
+
+@cache
+def _renamed(order: tuple[str, ...], first: str) -> tuple[complex, ...]:
+    """Where the first place goes if the texts change their names, in all six ways."""
+    names = sorted(order)
+    at = names.index(first)
+    return tuple(_at(order, renamed[at]) for renamed in permutations(names))
 
 
 class _Unevenness(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from autoreason.contract import Contract, count_words
 from autoreason.tournament.own_words import structured
@@ -40,10 +41,16 @@ def found_nothing(critique: str) -> bool:
 
 def is_exact(text: str, labels: Sequence[str]) -> bool:
     """Whether an answer gives its ranking in the very form asked for: one plain line, or a structured ballot."""
+    return bool(structured_ranking(text, labels)) or _has_line(text, sorted(labels))
+
+
+def structured_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
+    """The ranking of a structured ballot; None where it is none, or not over these labels."""
     ballot = structured(text)
-    if ballot and sorted(ballot.ranking) == sorted(labels):
-        return True
-    wanted = sorted(labels)
+    return tuple(ballot.ranking) if ballot and sorted(ballot.ranking) == sorted(labels) else None
+
+
+def _has_line(text: str, wanted: list[str]) -> bool:
     return any(
         sorted(re.split(r"(?:, | > )", found)) == wanted
         for found in re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
@@ -69,6 +76,8 @@ _ENOUGH = 3
 _NEARLY_ALL = 0.75
 
 
+# A text that stands is on the ballot of every pass.
+@lru_cache(maxsize=512)
 def cut_off(text: str) -> str:
     """Why a text looks as if its end were missing; empty where it does not."""
     body = text.rstrip()

@@ -63,6 +63,8 @@ def unlike_chance(parts: Sequence[Part], observed: float) -> float:
 
 def distribution(parts: Sequence[Part]) -> Mapping[complex, float] | None:
     """What the sum may come to, exactly; None where that takes too long."""
+    if len(parts) ** 2 > _WORK:
+        return None
     so_far: dict[complex, float] = {0.0: 1.0}
     work = 0
     whole = all(_is_whole(value) for each in set(parts) for value, _ in each)
