@@ -70,6 +70,7 @@ _LINK = re.compile(r"https?://\S+\Z")
 _HEADING = re.compile(r"[ \t]*#{1,6}(?:[ \t].*)?\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])")
 _MARKS = ".,;:!?()[]{}*_`\"'“”‘’"
+_END = 40
 _PROSE = 8
 """Words of a line that is a sentence rather than a label."""
 _ENOUGH = 3
@@ -101,7 +102,8 @@ def _left_open(last: str) -> str:
         return "emphasis is never closed"
     if last.count("(") > last.count(")") or last.count("[") > last.count("]"):
         return "a bracket is never closed"
-    if _OPEN_ENDED.search(last) and not _is_rule(last):
+    # The end alone: from every place of a long line the pattern would be tried in vain.
+    if _OPEN_ENDED.search(last[-_END:]) and not _is_rule(last):
         return f"it ends with “{last[-30:].lstrip()}”"
     return ""
 
