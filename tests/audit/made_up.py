@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autoreason.audit.examine import Check
+from autoreason.audit.findings import Finding, settle
 from autoreason.audit.record import SLOTS, AuditedPass, AuditedRun, Panel, Vote, shared_order
 from autoreason.tournament.voting import borda
 
@@ -70,3 +72,9 @@ def trajectory(winners: str, **changes: Any) -> AuditedRun:
         streak = streak + 1 if letter == "A" else 0
         passes.append(won_by("AB" if letter == "S" else letter, number, streak=streak))
     return run(*passes, **changes)
+
+
+def look(check: Check, runs: Sequence[AuditedRun]) -> Finding:
+    """What one look finds, asked alone."""
+    (finding,) = settle([check(runs)])
+    return finding

@@ -51,16 +51,36 @@ async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
     assert run.calls.replies == result.calls
 
 
-async def test_the_playoff_is_one_of_its_panels(journal: Journal) -> None:
+async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
     result = await hold(journal, EchoModel(), changes={"passes": 3, "seed": 5})
     (run,) = read_run(result.run, journal)
     assert result.story.playoff is not None
-    (playoff,) = run.finals
-    assert playoff.seats == 7
-    assert len(list(run.panels)) == len(run.passes) + 1
+    playoff, confirmation = run.finals
+    assert (playoff.seats, confirmation.seats) == (
+        len(result.story.playoff_ballots),
+        len(result.story.panels["confirmation"].ballots),
+    )
+    assert result.story.confirmation is not None
+    assert run.confirmed == (result.story.confirmation.prefer, confirmation.valid)
+    assert len(list(run.panels)) == len(run.passes) + 2
     verdict = result.story.playoff.verdict
     assert verdict is not None
     assert playoff.scores == verdict.scores
+
+
+async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
+    journal: Journal,
+) -> None:
+    result = await hold(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
+    (run,) = read_run(result.run, journal)
+    sizes = {len(panel.votes or ()) for panel in (held.panel for held in run.passes) if panel}
+    assert len(sizes) > 1, "no panel asked more judges than another"
+    for held in run.passes:
+        assert held.panel is not None
+        assert len(held.panel.sample) == held.panel.always_asked == min(sizes)
+        assert held.panel.chance_of_a is not None
+    for final in run.finals:
+        assert len(final.sample) == final.seats
 
 
 async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:

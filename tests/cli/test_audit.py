@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+
+from autoreason.cli.audit import _read
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 
@@ -88,3 +92,40 @@ def test_a_recorded_transcript_is_audited(shell: Shell, shared: Path) -> None:
     done = shell("audit", str(shared / "recorded" / "transcripts" / "v2_task01.jsonl"))
     assert done.returncode == 0
     assert "alarm    leaks" in done.stdout
+
+
+def test_a_damaged_run_is_named_and_does_not_hide_the_others(finished: Shell) -> None:
+    for seed in ("8", "9", "10"):
+        assert finished("run", BRIEF, *FAST, "--seed", seed, "-q").returncode == 0
+    (place,) = finished.home.rglob("*.db")
+    with closing(sqlite3.connect(place)) as journal, journal:
+        newest, second, third, _ = (
+            run for (run,) in journal.execute("SELECT id FROM runs ORDER BY rowid DESC")
+        )
+        undecodable = "UPDATE {} = CAST(x'7b22ff' AS TEXT) WHERE run = ? AND {}"
+        journal.execute(undecodable.format("events SET payload", "seq = 2"), (newest,))
+        judge = "id = (SELECT max(id) FROM replies WHERE run = ?2 AND role = 'judge')"
+        journal.execute(undecodable.format("replies SET reply", judge), (second, second))
+        journal.execute("UPDATE events SET payload = '{}' WHERE run = ? AND seq = 3", (third,))
+    done = finished("audit", "--all")
+    assert done.returncode == 0
+    assert done.stdout.startswith("1 run, ")
+    assert sorted(done.stderr.splitlines()) == sorted(
+        f"autoreason: {run} is left out: its record is damaged" for run in (newest, second, third)
+    )
+
+
+def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
+    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
+    (place,) = finished.home.rglob("*.db")
+    shown: list[str] = []
+    runs = _read((), True, str(place), shown.append)
+    assert shown == ["reading run 1 of 2", "reading run 2 of 2"]
+    assert len(runs) == 2
+
+
+def test_the_report_says_for_how_many_questions_p_values_are_corrected(finished: Shell) -> None:
+    told = json.loads(finished("audit", "--json").stdout)
+    tested = [finding for finding in told["findings"] if finding["p"] is not None]
+    assert told["tested"] == len(tested) > 2
+    assert f"tested in {len(tested)} questions" in finished("audit").stdout

@@ -202,6 +202,16 @@ async def test_a_reply_comes_back_as_it_was(journal: Journal) -> None:
     assert journal.calls(RUN, after=call.rowid) == []
 
 
+async def test_answers_are_read_without_their_requests_and_with_the_words_of_one_role(
+    journal: Journal,
+) -> None:
+    long = "A judge's long word.\n" * 200
+    await journal.record_reply(RUN, a_request("a", "judge", text=long), a_reply(long))
+    await journal.record_reply(RUN, a_request("b", "critic"), a_reply("Weak."))
+    ok = Outcome.OK
+    assert journal.answers(RUN, "judge") == [("a", "judge", ok, long), ("b", "critic", ok, None)]
+
+
 async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
     await journal.record_reply(RUN, a_request(), a_reply("first"))
     with pytest.raises(RecordDiverged, match="has a reply to pass/1/judge/0/try/0 already"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from autoreason.audit.findings import Finding, Level, Topic, graded, listed, many, part, percent
 from autoreason.audit.record import AuditedPass, AuditedRun, Panel, Vote
-from autoreason.audit.wording import is_exact
+from autoreason.audit.wording import is_exact, structured_ranking
 from autoreason.stats.shares import share
 from autoreason.tournament.ballots import read_ranking
 from autoreason.tournament.size import quorum
@@ -139,8 +139,13 @@ def ballot_form(runs: Runs) -> Finding:
     votes = [vote for vote in _votes(runs) if vote.text is not None and vote.labels and vote.order]
     if not votes:
         return _FORM.unknown("no judge's words were kept")
-    exact = sum(is_exact(vote.text or "", vote.labels or ()) for vote in votes)
-    read = [(vote, _read(vote)) for vote in votes]
+    given = [structured_ranking(vote.text or "", vote.labels or ()) for vote in votes]
+    exact = sum(
+        bool(ranking) or is_exact(vote.text or "", vote.labels or ())
+        for vote, ranking in zip(votes, given, strict=True)
+    )
+    # Reading tolerantly takes far longer, and a structured ballot leaves nothing to tolerate.
+    read = [(vote, _read(vote, ranking)) for vote, ranking in zip(votes, given, strict=True)]
     unread = sum(ranking is None for _, ranking in read)
     other = sum(
         bool(ranking and vote.ranking and ranking != vote.ranking) for vote, ranking in read
@@ -182,8 +187,8 @@ def _votes(runs: Runs) -> Iterator[Vote]:
     return (vote for panel in _panels(runs) for vote in panel.votes or ())
 
 
-def _read(vote: Vote) -> tuple[str, ...] | None:
+def _read(vote: Vote, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
     labels, order = vote.labels or (), vote.order or ()
-    ranking = read_ranking(vote.text or "", labels)
+    ranking = given or read_ranking(vote.text or "", labels)
     named = dict(zip(labels, order, strict=True))
     return tuple(named[label] for label in ranking) if ranking else None

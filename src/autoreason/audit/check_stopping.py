@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import fsum, sqrt
 from statistics import fmean, median
 
-from autoreason.audit.findings import Finding, Level, Topic, likely, listed, many, part, percent
+from autoreason.audit.chance import (
+    MANY_RUNS,
+    Course,
+    independent,
+    pairs_by_chance,
+    survivals_by_chance,
+)
+from autoreason.audit.findings import (
+    LEVEL,
+    Finding,
+    Found,
+    Level,
+    OpenFinding,
+    Topic,
+    likely,
+    listed,
+    many,
+    part,
+    percent,
+)
 from autoreason.audit.record import AuditedPass, AuditedRun, Panel
-from autoreason.audit.strata import Table, compare
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import share, sign_test
-from autoreason.tournament.evidence import chance_of_survival, survival_tail
+from autoreason.stats.shares import exact_share, share, sign_test
+from autoreason.stats.sums import flips, moments, more_than_chance, unlike_chance
+from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.voting import RULES
 
 Runs = Sequence[AuditedRun]
@@ -44,8 +64,14 @@ _NOVELTY = Topic(
 _PLAYOFF = Topic(
     "playoff",
     "stopping",
-    "most judges of a final panel prefer the delivered text to the first draft",
-    "deliver the first draft, or hold a larger playoff before anybody relies on the text",
+    "its judges choose the text to deliver, so what they prefer is no evidence that it is better",
+    "deliver the first draft: even the judges who chose the text prefer the draft to it",
+)
+_CONFIRMATION = Topic(
+    "confirmation",
+    "stopping",
+    "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
+    "ask more fresh judges before anybody relies on the text, or deliver the first draft",
 )
 _OUTAGES = Topic(
     "outages",
@@ -53,88 +79,99 @@ _OUTAGES = Topic(
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )
-_ALPHA, _SURE = 0.05, 0.01
-"""What counts as more than chance, and what it takes to raise an alarm: there are many looks."""
-_WORTH_SEEING = 0.1
+_WORTH_SEEING = 0.15
 """A lead in the share of survivals that would mean something, if it were real."""
+_ONE_SIDED = 1.645
 _FEW = 30
+_FADED = 0.1
+"""Points a ballot below 2.0 from which a fall is called large."""
 _LONG, _UNUSUAL = 600.0, 8.0
 
 
-def survival(runs: Runs) -> Finding:
-    """How often A survived, against what judges ranking at random give."""
-    chances, survived = [], 0
-    for panel in _panels_with_a(runs):
-        if panel.valid and panel.winner and panel.rule in RULES:
-            chances.append(chance_of_survival(panel.valid, len(panel.candidates), panel.rule))
-            survived += panel.winner == "A"
+def survival(runs: Runs) -> Found:
+    """How often A survived, against what judges ranking at random give under the same rule for stopping."""
+    chances, parts, leads, survived = [], [], [], 0
+    for run in runs:
+        decided = [(p.winner == "A", _chance_of_a(p)) for p in _panels_with_a([run]) if _voted(p)]
+        if not decided:
+            continue
+        course = Course.of([won for won, _ in decided], run.k)
+        own = [chance for _, chance in decided]
+        # A run that converged could have gone on; any other ended where it did.
+        passes = max(len(own), run.most or 0) if course.converged else len(own)
+        chance = round(fmean(own), 4)
+        parts.append(survivals_by_chance(chance, passes, course.k))
+        # By the same rounded chance, or what was observed would lie between what is possible.
+        leads.append(sum(course.survived) - len(own) * chance)
+        chances += own
+        survived += sum(course.survived)
     if not chances:
-        return _SURVIVAL.unknown("no panel that decided was kept with its ballots")
-    more = survival_tail(survived, chances)
-    less = 1 - survival_tail(survived + 1, chances)
+        return _SURVIVAL.unknown("no panel that decided for or against A was kept with its ballots")
+    expected = fsum(chances)
     said = (
         f"A survived {part(survived, len(chances), 'panel')}; "
-        f"judges ranking at random would keep it in {sum(chances):.0f}"
+        f"judges ranking at random would keep it in {expected:.0f}"
     )
-    level: Level = "fine" if more < _ALPHA else "look"
-    if less < _SURE:
-        level = "alarm"
-        said += f", so that standing as A was a handicap ({likely(less)})"
-    else:
-        said += f" ({likely(more)} for as many or more)"
-    return _SURVIVAL.found(level, said, share(survived, len(chances)), min(more, less))
+
+    def conclude(p: float) -> Finding:
+        if p > LEVEL:
+            level: Level = "look"
+            how = f", so chance explains it ({likely(p)})"
+        elif survived > expected:
+            level, how = "fine", f", so it survived more often than chance explains ({likely(p)})"
+        else:
+            level, how = "alarm", f", so standing as A was a handicap ({likely(p)})"
+        return _SURVIVAL.found(level, said + how, share(survived, len(chances)), p)
+
+    return OpenFinding(unlike_chance(parts, fsum(leads)), conclude)
 
 
-def streaks(runs: Runs) -> Finding:
+def _voted(panel: Panel) -> bool:
+    return bool(panel.valid and panel.winner and panel.rule in RULES)
+
+
+def _chance_of_a(panel: Panel) -> float:
+    if panel.chance_of_a is not None:
+        return panel.chance_of_a
+    return chance_of_survival(panel.valid or 1, len(panel.candidates), panel.rule)
+
+
+def streaks(runs: Runs) -> Found:
     """Whether A survives more often right after a survival than otherwise."""
-    tables = _steps(runs)
-    after = sum(sum(row) for row, _ in tables)
-    if not after or not sum(sum(row) for _, row in tables):
+    courses = [
+        Course.of([held.winner == "A" for held in run.passes if held.winner and held.panel], run.k)
+        for run in runs
+    ]
+    steps = [step for course in courses for step in pairwise(course.survived)]
+    after = sum(before for before, _ in steps)
+    if not after or after == len(steps):
         return _STREAKS.unknown("needs passes after a survival and after a defeat of A")
-    compared = compare(tables)
-    p = _exact(tables[0]) if len(tables) == 1 else compared.p
-    yes, others = compared.observed, sum(row[0] for _, row in tables)
-    steps = sum(sum(row) for _, row in tables)
+    yes = sum(course.pairs for course in courses)
+    others = sum(now and not before for before, now in steps)
     said = (
         f"A survived {percent(yes / after)} of {many(after, 'pass', 'passes')} right after a survival "
-        f"and {percent(others / steps)} of {steps:,} others"
+        f"and {percent(others / (len(steps) - after))} of {len(steps) - after:,} others"
     )
-    if p is None:
-        return _STREAKS.found("look", f"{said}; that says nothing yet", share(yes, after))
-    if len(tables) > 1:
-        said += (
-            f"; among runs held alike {compared.expected:.1f} of the {yes} would come of themselves"
-        )
-    luck = p >= _ALPHA or yes <= compared.expected
-    said += f", no more than coin flips give ({likely(p)})" if luck else f" ({likely(p)})"
+    number = share(yes, after)
+    parts = [pairs for course in courses if (pairs := pairs_by_chance(course))]
+    by_chance = moments(parts)
+    if not by_chance.variance:
+        reason = "the passes of these runs could have come in no other order"
+        return _STREAKS.found("look", f"{said}; that says nothing, as {reason}", number)
+    said += (
+        f"; the passes of the same runs in any other order give {by_chance.mean:.1f} of the {yes}"
+    )
     # Too little data to see an effect is no sign that there is none.
-    unseen = after + steps < _FEW or (yes - compared.expected) / after > _WORTH_SEEING
-    level: Level = "fine" if not luck else "look" if unseen else "alarm"
-    return _STREAKS.found(level, said, share(yes, after), p)
+    most = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
+    seen = len(steps) >= _FEW and most < _WORTH_SEEING
 
+    def conclude(p: float) -> Finding:
+        if p <= LEVEL:
+            return _STREAKS.found("fine", f"{said}, more than coin flips ({likely(p)})", number, p)
+        how = f", no more than coin flips give ({likely(p)})"
+        return _STREAKS.found("alarm" if seen else "look", said + how, number, p)
 
-def _steps(runs: Runs) -> list[Table]:
-    """From pass to pass, by the way runs were held: A after A, and A after another."""
-    tables: defaultdict[tuple[str, str], list[list[int]]] = defaultdict(lambda: [[0, 0], [0, 0]])
-    for run in runs:
-        decided = [held for held in run.passes if held.winner and held.panel]
-        for before, now in pairwise(decided):
-            way = run.group, now.panel.judge if now.panel else ""
-            tables[way][before.winner != "A"][now.winner != "A"] += 1
-    return [((a, b), (c, d)) for (a, b), (c, d) in tables.values()]
-
-
-def _exact(table: Table) -> float | None:
-    """Fisher's test, for a single group that may be small."""
-    from autoreason.stats.position import streakiness
-
-    steps = [
-        [before == 0, now == 0]
-        for before, row in enumerate(table)
-        for now, times in enumerate(row)
-        for _ in range(times)
-    ]
-    return streakiness(steps).test.p
+    return OpenFinding(more_than_chance(parts, yes), conclude)
 
 
 def convergence(runs: Runs) -> Finding:
@@ -174,62 +211,113 @@ def _empty(held: AuditedPass) -> bool:
     return bool(held.panel and held.panel.valid == 0)
 
 
-def novelty(runs: Runs) -> Finding:
+def novelty(runs: Runs) -> Found:
     """What a challenger that won scores one pass later, when it is the text that stands."""
-    fresh: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    fresh: defaultdict[str, list[float]] = defaultdict(list)
+    won: list[float] = []
+    off: list[list[list[float]]] = []
     for run in runs:
+        off.append([])
         for before, now in pairwise(run.passes):
             if before.winner not in ("B", "AB"):
                 continue
-            won, stood = _points(before.panel, before.winner), _points(now.panel, "A")
-            if won is not None and stood is not None and now.panel:
-                fresh[now.panel.judge].append((won, stood))
-    every = [pair for pairs in fresh.values() for pair in pairs]
-    if not every:
+            first, then = _points(before.panel, before.winner), _points(now.panel, "A", fair=True)
+            if first is not None and then is not None and now.panel:
+                won.append(first)
+                fresh[now.panel.judge].append(then)
+                off[-1].append([then - 2])
+    if not won:
         return _NOVELTY.unknown("no challenger won and was then judged as A by points")
-    won, stood = (fmean(column) for column in zip(*every, strict=True))
+    stood = fsum(then for each in fresh.values() for then in each) / len(won)
     said = (
-        f"a fresh winner has {won:.1f} points a ballot and {stood:.1f} one pass later "
-        f"({many(len(every), 'winner')})"
+        f"a fresh winner has {fmean(won):.1f} points a ballot and {stood:.1f} one pass later "
+        f"({many(len(won), 'winner')})"
     )
     if len(fresh) > 1:
-        by_judge = sorted(fresh.items(), key=lambda item: -len(item[1]))
-        said += ": " + listed(
-            f"{fmean(s for _, s in pairs):.1f} by {who}" for who, pairs in by_judge
-        )
-    above, below = sum(s > 2 for _, s in every), sum(s < 2 for _, s in every)
-    p = sign_test(above, below).p
-    level: Level = "fine" if stood >= 2 else "look"
-    if stood < 2 and p is not None and p < _ALPHA:
-        level = "alarm" if p < _SURE else "look"
-        said += f"; judges who ranked at random would give it 2.0 ({likely(p)})"
-    return _NOVELTY.found(level, said, Estimate(stood - won, n=len(every)), p)
+        by_judge = sorted(fresh.items(), key=lambda item: (-len(item[1]), item[0]))
+        said += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
+    said += "; judges who rank at random give it 2.0"
+    scores = [fsum(each) for each in independent(off)]
+    number = Estimate(stood - fmean(won), n=len(won))
+
+    def conclude(p: float) -> Finding:
+        level: Level = "fine"
+        if p <= LEVEL and stood < 2:
+            level = "alarm" if stood < 2 - _FADED else "look"
+        return _NOVELTY.found(level, f"{said} ({likely(p)})", number, p)
+
+    return OpenFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
 
 
-def _points(panel: Panel | None, name: str) -> float | None:
-    """Points a ballot of three texts; None under another rule."""
+def _points(panel: Panel | None, name: str, *, fair: bool = False) -> float | None:
+    """Points a ballot of three texts, on request of the ballots that stopping cannot bias; None under another rule."""
     if not panel or panel.rule != "borda" or len(panel.candidates) != 3:
         return None
-    if not panel.valid or not panel.scores or name not in panel.scores:
+    scores = panel.fair_scores if fair else panel.scores
+    if not panel.valid or not scores or name not in scores:
         return None
-    return panel.scores[name] / panel.valid
+    # Every ballot gives six points.
+    return 6 * scores[name] / sum(scores.values())
 
 
-def playoff(runs: Runs) -> Finding:
-    """Whether anybody compared what was delivered with the first draft."""
+def playoff(runs: Runs) -> Found:
+    """What the judges of the playoff prefer, who chose the text that was delivered."""
     held = [run.preferred for run in runs if run.preferred]
     if not held:
-        return _PLAYOFF.unknown("no playoff compared a delivered text with its first draft")
+        return _PLAYOFF.unknown("no playoff chose another text than the first draft")
     prefer, judges = (sum(column) for column in zip(*held, strict=True))
-    number = share(prefer, judges)
-    said = f"{part(prefer, judges, 'judge')} prefer the delivered text to the first draft"
-    sure = (number.low or 0) > 0.5
-    level: Level = "fine" if sure else "alarm" if (number.high or 1) < 0.5 else "look"
-    if not sure:
-        said += (
-            "; they prefer the draft" if level == "alarm" else "; an even split is not ruled out"
+    said = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
+    unproven = _PLAYOFF.unknown(f"{said}; the same ballots chose it, so they prove nothing")
+    p = sign_test(prefer, judges - prefer).p
+    if p is None or 2 * prefer >= judges:
+        return unproven
+
+    def conclude(p: float) -> Finding:
+        if p > LEVEL:
+            return unproven
+        number = exact_share(prefer, judges)
+        return _PLAYOFF.found(
+            "alarm", f"{said}; even they prefer the draft ({likely(p)})", number, p
         )
-    return _PLAYOFF.found(level, said, number)
+
+    return OpenFinding(p / 2, conclude)
+
+
+def confirmation(runs: Runs) -> Found:
+    """Whether fresh judges prefer what was delivered to the first draft."""
+    held = [run.confirmed for run in runs if run.confirmed and run.confirmed[1]]
+    kept = sum(run.first is not None and run.first == run.last for run in runs)
+    left_out = f"{many(kept, 'run')} that delivered the first draft {'is' if kept == 1 else 'are'} left out"
+    if not held:
+        reason = "no fresh judges compared a delivered text with its first draft"
+        return _CONFIRMATION.unknown(f"{reason}; {left_out}" if kept else reason)
+    prefer, judges = (sum(column) for column in zip(*held, strict=True))
+    number = exact_share(prefer, judges)
+    said = (
+        f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
+        f"(95 % interval {percent(number.low or 0)} to {percent(number.high or 0)})"
+    )
+    if len(held) > 1 or kept:
+        said += f" in {many(len(held), 'run')}" + (f"; {left_out}" if kept else "")
+    # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
+    p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
+    if len(held) >= MANY_RUNS:
+        leads = [2 * one - of for one, of in held]
+        p = max(p, more_than_chance(flips(leads), abs(sum(leads))))
+
+    def conclude(p: float) -> Finding:
+        if p > LEVEL:
+            how = f"; an even split is not ruled out ({likely(p)})"
+            return _CONFIRMATION.found("look", said + how, number, p)
+        if 2 * prefer > judges:
+            return _CONFIRMATION.found(
+                "fine", f"{said}; that is an improvement ({likely(p)})", number, p
+            )
+        return _CONFIRMATION.found(
+            "alarm", f"{said}; they prefer the draft ({likely(p)})", number, p
+        )
+
+    return OpenFinding(p, conclude)
 
 
 def outages(runs: Runs) -> Finding:

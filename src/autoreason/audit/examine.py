@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.audit import check_ballots, check_judges, check_stopping, check_texts
-from autoreason.audit.findings import Finding, listed
+from autoreason.audit.findings import Finding, Found, OpenFinding, listed, settle
 from autoreason.audit.record import AuditedRun
 from autoreason.errors import InvalidInput
-from autoreason.stats.results import Estimate
 
-Check = Callable[[Sequence[AuditedRun]], Finding]
+Check = Callable[[Sequence[AuditedRun]], Found]
 
 CHECKS: tuple[Check, ...] = (
     check_ballots.lost_ballots,
@@ -33,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     check_stopping.convergence,
     check_stopping.novelty,
     check_stopping.playoff,
+    check_stopping.confirmation,
     check_stopping.outages,
     check_texts.cut_texts,
     check_texts.leaks,
@@ -42,8 +41,6 @@ CHECKS: tuple[Check, ...] = (
     check_texts.drift,
     check_texts.critics,
 )
-INSTALL = "needs NumPy and SciPy: pip install numpy scipy"
-_NEEDED = ("numpy", "scipy")
 
 
 class Audit(Struct, frozen=True, kw_only=True):
@@ -54,6 +51,8 @@ class Audit(Struct, frozen=True, kw_only=True):
     panels: int
     ballots: int | None
     """Valid ballots; None where no panel says how many it had."""
+    tested: int
+    """Questions that were put to a test; their p-values are corrected for that (Holm 1979)."""
     conclusion: str
     findings: tuple[Finding, ...]
 
@@ -62,7 +61,8 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
     """Every look at these runs."""
     if not runs:
         raise InvalidInput("there is nothing to audit; name a run or a record")
-    findings = tuple(_look(check, runs) for check in CHECKS)
+    found = [check(runs) for check in CHECKS]
+    findings = settle(found)
     panels = [panel for run in runs for panel in run.panels]
     valid = [panel.valid for panel in panels if panel.valid is not None]
     return Audit(
@@ -70,6 +70,7 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
         passes=sum(len(run.passes) for run in runs),
         panels=len(panels),
         ballots=sum(valid) if valid else None,
+        tested=sum(isinstance(each, OpenFinding) for each in found),
         conclusion=conclude(findings),
         findings=findings,
     )
@@ -92,13 +93,3 @@ def conclude(findings: Sequence[Finding]) -> str:
     if levels["fine"]:
         return f"Nothing speaks against this record{unknown}."
     return "This record says too little about itself to be judged."
-
-
-def _look(check: Check, runs: Sequence[AuditedRun]) -> Finding:
-    try:
-        return check(runs)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in _NEEDED:
-            raise
-        # With nothing to look at, a check says what it is about and needs no arithmetic.
-        return replace(check(()), said=INSTALL, number=Estimate(None, reason=INSTALL))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from msgspec import Struct
 
 from autoreason.stats.results import Estimate
+from autoreason.stats.shares import holm
 
 Level = Literal["alarm", "look", "fine", "unknown"]
 Group = Literal["ballots", "judges", "stopping", "texts"]
@@ -30,7 +32,19 @@ class Finding(Struct, frozen=True, kw_only=True):
     """What to do about it; empty where there is nothing to do."""
     number: Estimate
     p: float | None = None
-    """How likely chance alone is to give as much, where that was tested."""
+    """How likely chance alone is to give as much, where that was tested; corrected for all questions tested."""
+
+
+@dataclass(frozen=True)
+class OpenFinding:
+    """A finding that depends on a test: what it says waits until its p-value is corrected for all tests."""
+
+    p: float
+    conclude: Callable[[float], Finding]
+    """The finding, given the corrected p-value."""
+
+
+Found = Finding | OpenFinding
 
 
 class Topic(Struct, frozen=True):
@@ -60,6 +74,20 @@ class Topic(Struct, frozen=True):
     def unknown(self, reason: str) -> Finding:
         """Nothing can be said, and why."""
         return self.found("unknown", reason, Estimate(None, reason=reason))
+
+
+LEVEL = 0.05
+"""What a corrected p-value must reach before anything is called more than chance."""
+
+
+def settle(found: Iterable[Found]) -> tuple[Finding, ...]:
+    """The findings, each test corrected for being one of several (Holm 1979)."""
+    looked = list(found)
+    corrected = holm([each.p if isinstance(each, OpenFinding) else None for each in looked])
+    return tuple(
+        each.conclude(1.0 if p is None else p) if isinstance(each, OpenFinding) else each
+        for each, p in zip(looked, corrected, strict=True)
+    )
 
 
 def many(number: int, noun: str, plural: str = "") -> str:

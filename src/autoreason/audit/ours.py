@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
@@ -12,16 +12,27 @@ from autoreason.audit.record import AuditedPass, AuditedRun, Calls, Panel, Vote,
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
-from autoreason.journal import Journal, Recorded, RecordedReply
+from autoreason.journal import Answer, Journal, Recorded
 from autoreason.settings import Settings
 from autoreason.story import Pass, Story, tell_all
 from autoreason.task import Task
+from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.size import pass_size
 
 _TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
 """Where the answers of one seat are filed, in the order in which they are asked for."""
 _LONG, _UNUSUAL = 600.0, 20.0
 
-Replies = Mapping[str, RecordedReply]
+Said = Mapping[str, str]
+"""What judges said, by the key of the request."""
+
+
+class NotAudited(InvalidInput):
+    """A run that says nothing of texts."""
+
+    def __init__(self, run: str, why: str, instead: str) -> None:
+        super().__init__(f"run {run} {why}; {instead}")
+        self.why = why
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
@@ -29,46 +40,49 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     events = journal.events(run)
     story = tell_all([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
-        raise InvalidInput(
-            f"run {run} was killed before anything was recorded; audit another, see `autoreason runs`"
-        )
-    replies = journal.replies(run)
+        why = "was killed before anything was recorded"
+        raise NotAudited(run, why, "audit another, see `autoreason runs`")
+    if story.task.assignments:
+        instead = f"this is for texts, and `autoreason show {run}` shows how the programs did"
+        raise NotAudited(run, "writes programs", instead)
+    answers = journal.answers(run, "judge")
+    said = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
     whole = replace(
-        _audited(run, story, story.task, story.settings, replies),
+        audited(run, story, story.task, story.settings, said),
         outages=tuple(_outages(events)),
-        calls=_calls(replies, unanswered),
+        calls=_calls(answers, unanswered),
     )
     parts = [
-        _audited(f"{run}/{name}", part, story.task, story.settings, _filed(replies, name))
+        audited(f"{run}/{name}", part, story.task, story.settings, _filed(said, name))
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
     return [whole, *parts]
 
 
-def _filed(replies: Replies, part: str) -> Replies:
-    """The replies of a part, under the keys they have within it."""
+def _filed(said: Said, part: str) -> Said:
+    """What judges of a part said, under the keys they have within it."""
     start = f"{part}/"
-    return {key.removeprefix(start): said for key, said in replies.items() if key.startswith(start)}
+    return {key.removeprefix(start): text for key, text in said.items() if key.startswith(start)}
 
 
-def _audited(
-    name: str, story: Story, task: Task, settings: Settings, replies: Replies
-) -> AuditedRun:
+def audited(name: str, story: Story, task: Task, settings: Settings, said: Said) -> AuditedRun:
     verdict = story.playoff.verdict if story.playoff else None
-    finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
+    finals = [_panel(story.playoff_ballots, verdict, settings, said)]
     finals += [
-        _panel(held.ballots, held.held.verdict if held.held else None, settings, replies)
+        _panel(held.ballots, held.held.verdict if held.held else None, settings, said)
         for held in story.panels.values()
     ]
     return AuditedRun(
         name=name,
         group=_way(settings),
         k=settings.k,
-        passes=tuple(_pass(held, settings, replies) for held in story.passes),
+        passes=tuple(_pass(held, settings, said) for held in story.passes),
         finals=tuple(panel for panel in finals if panel),
+        most=settings.passes,
         preferred=_preferred(story),
+        confirmed=_confirmed(story),
         status=story.status,
         brief=task.brief,
         allowed=_allowed(task),
@@ -87,7 +101,7 @@ def _allowed(task: Task) -> tuple[str, ...]:
     return (task.brief, task.facts or "", task.draft or "")
 
 
-def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
+def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
@@ -99,7 +113,7 @@ def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
         number=held.number,
         winner=decided.winner if decided else None,
         streak=decided.streak if decided else None,
-        panel=_panel(held.ballots, decided.verdict if decided else None, settings, replies),
+        panel=_pass_panel(held, settings, said),
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
         critique_words=sum(len(said.split()) for said in prose) if prose else None,
@@ -110,12 +124,26 @@ def _pass(held: Pass, settings: Settings, replies: Replies) -> AuditedPass:
     )
 
 
+def _pass_panel(held: Pass, settings: Settings, said: Said) -> Panel | None:
+    """The panel of a pass, which may have stopped before its last judge."""
+    panel = _panel(held.ballots, held.decided.verdict if held.decided else None, settings, said)
+    if panel is None:
+        return None
+    size, rule, texts = pass_size(settings), settings.voting, panel.candidates
+    lost = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
+    return replace(
+        panel,
+        always_asked=size.first_wave(texts, rule),
+        chance_of_a=chance_of_survival(size, len(texts), rule, lost) if "A" in texts else None,
+    )
+
+
 def _panel(
-    ballots: Sequence[BallotCast], verdict: Verdict | None, settings: Settings, replies: Replies
+    ballots: Sequence[BallotCast], verdict: Verdict | None, settings: Settings, said: Said
 ) -> Panel | None:
     if not ballots:
         return None
-    votes = tuple(_vote(ballot, replies) for ballot in ballots)
+    votes = tuple(_vote(ballot, said) for ballot in ballots)
     return Panel(
         candidates=tuple(sorted(ballots[0].order)),
         rule=settings.voting,
@@ -129,15 +157,14 @@ def _panel(
     )
 
 
-def _vote(ballot: BallotCast, replies: Replies) -> Vote:
+def _vote(ballot: BallotCast, said: Said) -> Vote:
     tries = _TRIES[min(ballot.asked, len(_TRIES)) - 1]
-    answer = replies.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}")
     return Vote(
         judge=ballot.model,
         order=ballot.order,
         ranking=ballot.ranking,
         labels=ballot.labels,
-        text=answer.reply.text if answer else None,
+        text=said.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}"),
     )
 
 
@@ -148,10 +175,14 @@ def _preferred(story: Story) -> tuple[int, int] | None:
     return playoff.preferred, playoff.verdict.ballots
 
 
-def _calls(replies: Replies, unanswered: int) -> Calls:
-    outcomes = Counter(
-        recorded.reply.outcome for recorded in replies.values() if is_model(recorded.request.role)
-    )
+def _confirmed(story: Story) -> tuple[int, int] | None:
+    """Fresh judges who prefer the delivered text to the first draft, of how many."""
+    held = story.confirmation
+    return (held.prefer, held.judges) if held else None
+
+
+def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
+    outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
     return Calls(
         replies=outcomes.total(),
         truncated=outcomes[Outcome.TRUNCATED],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from autoreason.contract import Contract
-from autoreason.tournament.voting import from_scores
+from autoreason.tournament.voting import RULES, from_scores
 
 SLOTS = ("A", "B", "AB")
 
@@ -48,6 +48,10 @@ class Panel:
     """None where the panel decided nothing."""
     shared_order: bool | None
     """Whether all judges saw the texts in one order; None for a panel of one."""
+    always_asked: int | None = None
+    """Seats that are asked whatever the others say; None where the panel's size was fixed."""
+    chance_of_a: float | None = None
+    """How often A would survive such a panel of judges who rank at random; None where its size was fixed."""
 
     @property
     def tied(self) -> bool | None:
@@ -57,10 +61,18 @@ class Panel:
         return from_scores(self.scores, tuple(self.scores)).tied
 
     @property
-    def rankings(self) -> list[tuple[str, ...]]:
-        """The valid full ballots that were kept."""
-        size = len(self.candidates)
-        return [v.ranking for v in self.votes or () if v.ranking and len(v.ranking) == size]
+    def sample(self) -> list[tuple[str, ...]]:
+        """The valid full ballots of the seats that are always asked, which stopping early cannot bias."""
+        size, asked = len(self.candidates), (self.votes or ())[: self.always_asked]
+        return [v.ranking for v in asked if v.ranking and len(v.ranking) == size]
+
+    @property
+    def fair_scores(self) -> Mapping[str, int] | None:
+        """Scores that stopping early cannot bias: from the ballots of the seats that are always asked."""
+        if self.always_asked is None or self.rule not in RULES:
+            return self.scores
+        sample = self.sample
+        return RULES[self.rule](sample, self.candidates).scores if sample else None
 
     @property
     def unanimous(self) -> bool | None:
@@ -128,8 +140,12 @@ class AuditedRun:
     passes: tuple[AuditedPass, ...]
     finals: tuple[Panel, ...] = ()
     """Panels over finished texts, the playoff among them."""
+    most: int | None = None
+    """The most passes it was allowed; None where the record does not say."""
     preferred: tuple[int, int] | None = None
     """Judges of the playoff who prefer the delivered text to the first draft, of how many."""
+    confirmed: tuple[int, int] | None = None
+    """Fresh judges who prefer the delivered text to the first draft, of how many."""
     status: str | None = None
     """How it ended, in its own words; None where the record does not say."""
     brief: str | None = None

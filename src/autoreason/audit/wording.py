@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from autoreason.contract import Contract, count_words
 from autoreason.tournament.own_words import structured
@@ -40,10 +41,16 @@ def found_nothing(critique: str) -> bool:
 
 def is_exact(text: str, labels: Sequence[str]) -> bool:
     """Whether an answer gives its ranking in the very form asked for: one plain line, or a structured ballot."""
+    return bool(structured_ranking(text, labels)) or _has_line(text, sorted(labels))
+
+
+def structured_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
+    """The ranking of a structured ballot; None where it is none, or not over these labels."""
     ballot = structured(text)
-    if ballot and sorted(ballot.ranking) == sorted(labels):
-        return True
-    wanted = sorted(labels)
+    return tuple(ballot.ranking) if ballot and sorted(ballot.ranking) == sorted(labels) else None
+
+
+def _has_line(text: str, wanted: list[str]) -> bool:
     return any(
         sorted(re.split(r"(?:, | > )", found)) == wanted
         for found in re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
@@ -63,12 +70,15 @@ _LINK = re.compile(r"https?://\S+\Z")
 _HEADING = re.compile(r"[ \t]*#{1,6}(?:[ \t].*)?\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])")
 _MARKS = ".,;:!?()[]{}*_`\"'“”‘’"
+_END = 40
 _PROSE = 8
 """Words of a line that is a sentence rather than a label."""
 _ENOUGH = 3
 _NEARLY_ALL = 0.75
 
 
+# A text that stands is on the ballot of every pass.
+@lru_cache(maxsize=512)
 def cut_off(text: str) -> str:
     """Why a text looks as if its end were missing; empty where it does not."""
     body = text.rstrip()
@@ -92,7 +102,8 @@ def _left_open(last: str) -> str:
         return "emphasis is never closed"
     if last.count("(") > last.count(")") or last.count("[") > last.count("]"):
         return "a bracket is never closed"
-    if _OPEN_ENDED.search(last) and not _is_rule(last):
+    # The end alone: from every place of a long line the pattern would be tried in vain.
+    if _OPEN_ENDED.search(last[-_END:]) and not _is_rule(last):
         return f"it ends with “{last[-30:].lstrip()}”"
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,8 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.cli.several import all_option, runs_argument, runs_meant
-from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.cli.several import EVERY, all_option, runs_argument, runs_meant
+from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +44,8 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
 
     Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
     coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
+    What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
+    p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
     Several records are audited together. RUN is a run in the journal; without one, the newest. FILE
     is a transcript or a file of recorded passes, or a folder of them.
 
@@ -57,15 +60,19 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
-    with stderr_console().status("reading"):
-        found = examine(_read(records, every, journal))
+    with stderr_console().status("reading") as status:
+        runs = _read(records, every, journal, status.update)
+        status.update(f"examining {words.count(len(runs), 'run')}")
+        found = examine(runs)
     if as_json:
         print_json(found)
     else:
         _print(found, stdout_console())
 
 
-def _read(records: tuple[str, ...], every: bool, journal: str | None) -> list[AuditedRun]:
+def _read(
+    records: tuple[str, ...], every: bool, journal: str | None, note: Callable[[str], None]
+) -> list[AuditedRun]:
     from autoreason.audit.files import once_each, read_records
     from autoreason.audit.ours import read_run
 
@@ -77,10 +84,28 @@ def _read(records: tuple[str, ...], every: bool, journal: str | None) -> list[Au
             files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
             runs += [run for name in files for run in read_records(Path(name))]
             named = tuple(name for name in others if name not in files)
-            if named or not records:
-                for run in runs_meant(book, named, every):
-                    runs += read_run(run, book)
+            if every:
+                runs += _read_every(book, note)
+            elif named or not records:
+                runs += [
+                    each for run in runs_meant(book, named, every) for each in read_run(run, book)
+                ]
     return once_each(runs)
+
+
+def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
+    """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
+    from autoreason.audit.ours import NotAudited, read_run
+
+    rows = book.runs(EVERY)
+    for number, row in enumerate(reversed(rows), 1):
+        note(f"reading run {number:,} of {len(rows):,}")
+        try:
+            yield from read_run(row.id, book)
+        except JournalUnusable:
+            click.echo(f"autoreason: {row.id} is left out: its record is damaged", err=True)
+        except NotAudited as left_out:
+            click.echo(f"autoreason: {row.id} is left out: it {left_out.why}", err=True)
 
 
 def _is_run(name: str, book: Journal) -> bool:
@@ -105,6 +130,10 @@ def _print(found: Audit, console: Console) -> None:
         for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
             _print_finding(finding, console, width)
     console.print()
+    if found.tested:
+        tested = words.count(found.tested, "question")
+        note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
+        console.print(Text(note, style="dim"), soft_wrap=True)
     for line in words.wrapped(found.conclusion, max(_NARROWEST, width)):
         console.print(Text(line, style="bold"), soft_wrap=True)
 

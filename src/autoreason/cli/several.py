@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.story import Story
 
-_EVERY = 1_000_000
+EVERY = 1_000_000
 
 
 def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
@@ -33,7 +33,7 @@ def runs_meant(book: Journal, named: tuple[str, ...], every: bool) -> list[str]:
     if every and named:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
     if every:
-        return [row.id for row in reversed(book.runs(_EVERY)) if _of_use(book, row.id)]
+        return [row.id for row in reversed(book.runs(EVERY)) if _of_use(book, row.id)]
     if not named:
         return [_of_texts(book, pick(book, None, lambda _: True, "run in the journal").id)]
     return list(dict.fromkeys(_of_texts(book, book.find(name).id) for name in named))

@@ -3,6 +3,7 @@
 from autoreason.journal.journal import Journal
 from autoreason.journal.locks import Holder
 from autoreason.journal.records import (
+    Answer,
     Asked,
     Call,
     Command,
@@ -13,6 +14,7 @@ from autoreason.journal.records import (
 )
 
 __all__ = [
+    "Answer",
     "Asked",
     "Call",
     "Command",

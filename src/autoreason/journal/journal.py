@@ -15,10 +15,11 @@ from typing import Any, Self, TypeVar
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
-from autoreason.exchange import Outcome, Reply, Request, Spent
+from autoreason.exchange import Outcome, Reply, Request, Role, Spent
 from autoreason.journal import changes, codec, file, locks, names, pieces, place, sql
 from autoreason.journal.reading import Reader
 from autoreason.journal.records import (
+    Answer,
     Asked,
     Call,
     Command,
@@ -238,6 +239,15 @@ class Journal:
                 for key, request, reply in rows
             }
 
+    def answers(self, run: str, role: Role) -> list[Answer]:
+        """Every reply of a run in order, with its words where this role said them: far quicker than `replies`."""
+        rows = self._read_whole(sql.ANSWERS, run, role)
+        with plainly(self.path, run):
+            return [
+                Answer(key, who, Outcome(outcome), reply and codec.read_reply(reply).text)
+                for key, who, outcome, reply in rows
+            ]
+
     def calls(self, run: str, after: int = 0) -> list[Call]:
         """Requests with their replies in the order they were recorded, those after a row."""
         rows = self._read_whole(sql.CALLS, run, after)
@@ -301,7 +311,7 @@ class Journal:
     def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return self._reading_with(lambda c: c.execute(statement, values).fetchall())
 
-    def _read_whole(self, statement: str, run: str, *values: int) -> list[tuple[Any, ...]]:
+    def _read_whole(self, statement: str, run: str, *values: int | str) -> list[tuple[Any, ...]]:
         """Rows of a run with the pieces of their texts back in place."""
 
         def look(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct
 
 from autoreason.events import AnyEvent, Status
-from autoreason.exchange import Reply, Request, Role, Spent
+from autoreason.exchange import Outcome, Reply, Request, Role, Spent
 
 CommandKind = Literal["stop", "accept", "guide"]
 
@@ -44,6 +44,16 @@ class RecordedReply(NamedTuple):
 
     request: Request
     reply: Reply
+
+
+class Answer(NamedTuple):
+    """A reply without its request."""
+
+    key: str
+    role: Role
+    outcome: Outcome
+    text: str | None
+    """What was said; None where only the words of another role were asked for."""
 
 
 class Asked(NamedTuple):

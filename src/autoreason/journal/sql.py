@@ -189,6 +189,9 @@ INSERT_REPLY = """
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 REPLIES = "SELECT key, request, reply FROM replies WHERE run = ? ORDER BY id"
+ANSWERS = """
+    SELECT key, role, outcome, CASE role WHEN ?2 THEN reply END FROM replies WHERE run = ?1 ORDER BY id
+"""
 REPLY_TIMES = "SELECT at FROM replies WHERE run = ? ORDER BY id"
 CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
 

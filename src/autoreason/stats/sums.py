@@ -1,0 +1,160 @@
+"""How likely chance alone is to bring a sum as large. Standard library only: records are audited without SciPy."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, fsum, pi, sqrt
+from random import Random
+from statistics import NormalDist, fmean
+from typing import NamedTuple
+
+from autoreason.stats.results import Estimate, counted
+
+Part = tuple[tuple[complex, float], ...]
+"""What one independent part may come to, and how likely each of it is; two numbers are one complex number."""
+
+_WORK = 50_000
+"""Steps up to which a distribution is worked out exactly."""
+_RESAMPLES = 600
+_DIGITS, _CLOSE = 9, 1e-9
+_NORMAL = NormalDist()
+
+
+class Moments(NamedTuple):
+    """Mean, variance and third central moment of a sum."""
+
+    mean: float
+    variance: float
+    third: float
+
+
+def part(chances: Mapping[complex, float]) -> Part:
+    """A part by its values; the order in which they were found makes no difference."""
+    return tuple(sorted(chances.items(), key=lambda item: (item[0].real, item[0].imag)))
+
+
+def coin(chance: float) -> Part:
+    """1 with this chance, else 0."""
+    return ((0.0, 1 - chance), (1.0, chance))
+
+
+def flips(scores: Iterable[float]) -> list[Part]:
+    """Every score with either sign, as likely one as the other (Fisher 1935)."""
+    return [((-abs(score), 0.5), (abs(score), 0.5)) for score in scores if score]
+
+
+def more_than_chance(parts: Sequence[Part], observed: float) -> float:
+    """How likely parts are to come to `observed` or more together; without a part nothing is unlikely."""
+    if not parts:
+        return 1.0
+    exact = distribution(parts)
+    if exact is None:
+        return _approximate(moments(parts), observed)
+    return min(1.0, fsum(p for value, p in exact.items() if value.real >= observed - _CLOSE))
+
+
+def unlike_chance(parts: Sequence[Part], observed: float) -> float:
+    """Two-sided: twice the chance of as much or more, or of as little or less, whichever is smaller."""
+    mirrored = [part({-value: p for value, p in each}) for each in parts]
+    more, less = more_than_chance(parts, observed), more_than_chance(mirrored, -observed)
+    return min(1.0, 2 * min(more, less))
+
+
+def distribution(parts: Sequence[Part]) -> Mapping[complex, float] | None:
+    """What the sum may come to, exactly; None where that takes too long."""
+    if len(parts) ** 2 > _WORK:
+        return None
+    so_far: dict[complex, float] = {0.0: 1.0}
+    work = 0
+    whole = all(_is_whole(value) for each in set(parts) for value, _ in each)
+    # Small parts first, which is quickest; sorted, so that rounding does not depend on the order of the parts.
+    for each in sorted(parts, key=_order):
+        work += len(so_far) * len(each)
+        if work > _WORK:
+            return None
+        further: defaultdict[complex, float] = defaultdict(float)
+        for more, q in each:
+            for value, p in so_far.items():
+                further[value + more] += p * q
+        so_far = further if whole else _merged(further)
+    return so_far
+
+
+def moments(parts: Iterable[Part]) -> Moments:
+    """Mean, variance and third central moment of the sum of real parts."""
+    found = []
+    for each, times in Counter(parts).items():
+        mean = fsum(value.real * p for value, p in each)
+        central = [(value.real - mean, p) for value, p in each]
+        found.append(
+            (
+                times * mean,
+                times * fsum(c**2 * p for c, p in central),
+                times * fsum(c**3 * p for c, p in central),
+            )
+        )
+    return Moments(*(fsum(column) for column in zip(*found, strict=True)))
+
+
+def resampled_mean(
+    clusters: Sequence[Sequence[float]], confidence: float = 0.95, seed: int = 0
+) -> Estimate:
+    """The mean over all values with its percentile interval, whole clusters drawn again (Efron 1979)."""
+    kept = sorted((fsum(cluster), len(cluster)) for cluster in clusters if cluster)
+    if not kept:
+        return Estimate(None, reason="needs one value or more, there is none")
+    n = len(kept)
+    value = fsum(total for total, _ in kept) / sum(size for _, size in kept)
+    if n < 2:
+        return Estimate(value, n=n, reason=f"an interval needs two, {counted(n, 'value')}")
+    rng, means = Random(seed), []
+    for _ in range(_RESAMPLES):
+        totals, sizes = zip(*rng.choices(kept, k=n), strict=True)
+        means.append(sum(totals) / sum(sizes))
+    means.sort()
+    low = means[int((1 - confidence) / 2 * len(means))]
+    high = means[-1 - int((1 - confidence) / 2 * len(means))]
+    return Estimate(value, low, high, n=n)
+
+
+def centred(values: Sequence[float], mean: float, variance: float) -> Part:
+    """A sample as a part with the mean and the variance it is known to have."""
+    middle = fmean(values)
+    scale = sqrt(variance / fmean((value - middle) ** 2 for value in values))
+    counts = Counter(_rounded(mean + (value - middle) * scale) for value in values)
+    return part({value: times / len(values) for value, times in counts.items()})
+
+
+def _approximate(of: Moments, observed: float) -> float:
+    """The normal tail with one term for skewness (Edgeworth 1905)."""
+    if not of.variance:
+        return float(observed <= of.mean + _CLOSE)
+    deviation = sqrt(of.variance)
+    z, skewness = (observed - of.mean) / deviation, of.third / deviation**3
+    density = exp(-z * z / 2) / sqrt(2 * pi)
+    tail = _NORMAL.cdf(-z) + skewness / 6 * (z * z - 1) * density
+    # Far out the correction can exceed the tail itself.
+    return min(1.0, max(tail, _NORMAL.cdf(-z) / 10))
+
+
+def _order(each: Part) -> tuple[int, tuple[tuple[float, float, float], ...]]:
+    return len(each), tuple((value.real, value.imag, p) for value, p in each)
+
+
+def _is_whole(value: complex) -> bool:
+    return float(value.real).is_integer() and float(value.imag).is_integer()
+
+
+def _merged(chances: Mapping[complex, float]) -> dict[complex, float]:
+    """Sums that differ by rounding alone are one."""
+    merged: defaultdict[complex, float] = defaultdict(float)
+    for value, p in chances.items():
+        merged[_rounded(value)] += p
+    return merged
+
+
+def _rounded(value: complex) -> complex:
+    if value.imag:
+        return complex(round(value.real, _DIGITS), round(value.imag, _DIGITS))
+    return round(value.real, _DIGITS)

@@ -1,0 +1,58 @@
+"""Whole runs in memory whose judges rank at random."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from typing import Any
+
+from autoreason.audit.ours import audited
+from autoreason.audit.record import AuditedRun
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.settings import Models, make_settings
+from autoreason.simulate.cast import PROMPTS
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.venue import Venue
+
+TASK = Task(brief="Write.")
+_LABEL = re.compile(r"\b[A-Z]{2}\b")
+
+
+class RandomCast:
+    """Authors who write any number of words and judges who rank them in any order."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.written = 0
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer without a look at the texts."""
+        shown = request.messages[-1].text if request.messages else ""
+        match request.role:
+            case "person":
+                return Reply(outcome=Outcome.EMPTY, text="", model="person")
+            case "critic":
+                quote = shown.split()[0]
+                text = (
+                    '{"problems": [{"severity": "major", "kind": "quote", '
+                    f'"quote": "{quote}", "problem": "It is weak."}}]}}'
+                )
+            case "judge":
+                labels = _LABEL.findall(shown)
+                self.rng.shuffle(labels)
+                text = f'{{"reasoning": "", "ranking": "{" > ".join(labels)}"}}'
+            case _:
+                self.written += 1
+                text = f"text{self.written}" + " more" * self.rng.randrange(1, 40) + "."
+        return Reply(outcome=Outcome.OK, text=text, model=request.model)
+
+
+def random_run(seed: int, **changes: Any) -> AuditedRun:
+    """One run as the audit reads it."""
+    settings = make_settings(Models.everywhere("random/judge"), seed, **changes)
+    cast = RandomCast(random.Random(f"cast {seed}"))
+    tournament = Tournament(Venue(TASK, settings, PROMPTS, cast.ask, lambda _: None))
+    asyncio.run(tournament.run())
+    return audited(f"run {seed}", tournament.story, TASK, settings, {})

@@ -1,0 +1,115 @@
+"""Judges who rank at random: the audit finds nothing more in their records, and says so where they are large."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest
+from tests.audit.made_up import held, panel, run, vote
+from tests.under_chance.random_runs import random_run
+
+from autoreason.audit.examine import CHECKS
+from autoreason.audit.findings import LEVEL, Finding, Found, OpenFinding, settle
+from autoreason.audit.record import SLOTS, AuditedRun, Vote
+
+SINGLE, LARGE = 200, 40
+PROTOCOLS: tuple[dict[str, Any], ...] = (
+    {},
+    {"balanced": False},
+    {"spare_judges": False},
+    {"judges": 5, "voting": "majority"},
+)
+pytestmark = pytest.mark.timeout(600)
+ABOUT_CHANCE = [check for check in CHECKS if check.__module__.endswith(("_judges", "_stopping"))]
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[AuditedRun]:
+    """Short runs under several protocols."""
+    return [random_run(seed, passes=5, **PROTOCOLS[seed % 4]) for seed in range(SINGLE)]
+
+
+@pytest.fixture(scope="module")
+def uncorrected(runs: list[AuditedRun]) -> list[list[Found]]:
+    """What is found in each run by itself, question by question."""
+    return [[check([one]) for check in ABOUT_CHANCE] for one in runs]
+
+
+@pytest.fixture(scope="module")
+def alone(uncorrected: list[list[Found]]) -> list[tuple[Finding, ...]]:
+    """What is found in each run by itself."""
+    return [settle(found) for found in uncorrected]
+
+
+def findings(record: list[AuditedRun]) -> tuple[Finding, ...]:
+    return settle(check(record) for check in ABOUT_CHANCE)
+
+
+def beyond_chance(found: tuple[Finding, ...]) -> list[str]:
+    """Everything said to be more, or less, than chance explains."""
+    return [each.name for each in found if each.p is not None and each.p <= LEVEL]
+
+
+def named(found: tuple[Finding, ...], name: str) -> Finding:
+    (one,) = [each for each in found if each.name == name]
+    return one
+
+
+def no_more_than_the_level(claims: int, records: int, level: float = LEVEL) -> bool:
+    return bool(binomtest(claims, records, level, alternative="greater").pvalue > 0.01)
+
+
+def test_hardly_a_record_is_said_to_be_more_than_chance(alone: list[tuple[Finding, ...]]) -> None:
+    tested = Counter(f.name for found in alone for f in found if f.p is not None)
+    for name in ("position", "shared order", "agreement", "concordance", "length preferred"):
+        assert tested[name] > 0.9 * SINGLE, name
+    for name in ("survival", "streaks", "novelty", "confirmation"):
+        assert tested[name] > 0.5 * SINGLE, name
+    claims = Counter(name for found in alone for name in beyond_chance(found))
+    false = sum(bool(beyond_chance(found)) for found in alone)
+    assert no_more_than_the_level(false, SINGLE), claims
+
+
+def test_no_sentence_claims_more_without_its_test(alone: list[tuple[Finding, ...]]) -> None:
+    for found in alone:
+        sound = {name: named(found, name) for name in ("agreement", "concordance", "survival")}
+        for each in (*sound.values(), named(found, "confirmation")):
+            assert each.level != "fine" or (each.p or 0) <= LEVEL, each
+        assert named(found, "playoff").level == "unknown"
+
+
+@pytest.mark.parametrize("level", [LEVEL, 0.005])
+def test_single_questions_keep_their_level_as_well(
+    uncorrected: list[list[Found]], level: float
+) -> None:
+    for check, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
+        p_values = [each.p for each in found if isinstance(each, OpenFinding)]
+        false = sum(p <= level for p in p_values)
+        assert not p_values or no_more_than_the_level(false, len(p_values), level), check.__name__
+
+
+def test_in_a_large_record_the_alarm_says_that_judges_do_not_agree(runs: list[AuditedRun]) -> None:
+    large = [findings(runs[start : start + LARGE]) for start in range(0, SINGLE, LARGE)]
+    for found in large:
+        for name in ("agreement", "concordance"):
+            assert named(found, name).level == "alarm"
+            assert "not shown to be more than chance" in named(found, name).said
+    assert no_more_than_the_level(sum(map(bool, map(beyond_chance, large))), len(large))
+
+
+def test_fifteen_thousand_panels_raise_it_and_nothing_else() -> None:
+    rng = random.Random(2)
+
+    def ballot() -> Vote:
+        return vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3))
+
+    passes = [held(panel(ballot(), ballot(), ballot()), n) for n in range(15_093)]
+    record = [
+        run(*passes[at : at + 100], name=str(at), k=None) for at in range(0, len(passes), 100)
+    ]
+    found = findings(record)
+    assert named(found, "agreement").level == "alarm"
+    assert not beyond_chance(found)
