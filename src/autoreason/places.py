@@ -23,8 +23,13 @@ def cache_folder() -> Path:
 
 
 def config_folder() -> Path:
-    """What the user wrote: the key file."""
+    """What the user wrote: keys and defaults."""
     return _folder("XDG_CONFIG_HOME", ".config", "Library/Preferences")
+
+
+def config_file() -> Path:
+    """The user's own defaults."""
+    return config_folder() / "config.toml"
 
 
 def _folder(variable: str, usual: str, on_a_mac: str) -> Path:

@@ -81,7 +81,7 @@ def test_providers_without_a_server_do_not_count(shell: Shell, open_server: Serv
         (("opnai=http://127.0.0.1:9/v1",), "is given for opnai, which no model here uses"),
         (("http://127.0.0.1:9", "test=http://127.0.0.1:9"), "write provider=http://127.0.0.1:9"),
         (("test=http://127.0.0.1:9", "test=http://127.0.0.1:8"), "test is given twice"),
-        (("",), "it is empty"),
+        (("",), "--base-url is empty"),
     ],
 )
 def test_a_base_url_that_leaves_doubt_is_refused(

@@ -121,7 +121,7 @@ def test_runs_says_what_was_solved_of_what_there_is(inside: Inside, writes: Scri
         lambda request: program(3, "", "wrong_answer" if "2/" in request.key[:2] else "accepted")
     )
     inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
-    (line,) = inside("runs").out.splitlines()[1:]
+    _, line, _ = inside("runs").out.splitlines()
     assert "  -  solved 4 of 6  " in line
     assert "solve: " not in line
     (found,) = inside("runs", "--json").json

@@ -32,7 +32,8 @@ class Mine(Strategy):
 @pytest.mark.parametrize("strategy", RIVALS)
 def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy: str) -> None:
     # With nothing to set aside for its end, a run can be paused at any call.
-    asked = ("run", BRIEF, *FAST, "--strategy", strategy, "--confirmation", "0")
+    asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
+    asked += ("--confirmation", "0")
     asked += ("--no-playoff",) if strategy == "autoreason" else ()
     whole = inside(*asked)
     assert whole.status == 0

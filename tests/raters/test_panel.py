@@ -33,7 +33,7 @@ def test_rankings_of_several_tasks_stand_in_their_order(tmp_path: Path) -> None:
     ("contents", "said"),
     [
         ("{", "is not valid JSON; mend it"),
-        ('{"rankings": [[1]]}', "panel .*: .*expected `str`"),
+        ('{"rankings": [[1]]}', "panel .*: .*must be text, not a whole number"),
         ('{"ranks": []}', "panel .*: "),
         ('{"rankings": []}', 'needs "rankings"'),
         ('{"rankings": [["a"]], "tasks": [{"rankings": [["a"]]}]}', 'needs "rankings"'),

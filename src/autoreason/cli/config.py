@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.places import config_folder
+from autoreason.places import config_file
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,11 +30,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         limits = {f"max_{name}": getattr(self.limits, name) for name in Limits.__struct_fields__}
         found = {"model": self.model, **limits}
         return {name: value for name, value in found.items() if value is not None}
-
-
-def config_file() -> Path:
-    """Where the user writes them down."""
-    return config_folder() / "config.toml"
 
 
 def read_config() -> Config:

@@ -84,11 +84,12 @@ def pull() -> None:
 
 
 def _list(as_json: bool) -> None:
-    from autoreason.cli.config import config_file, read_config
+    from autoreason.cli.config import read_config
     from autoreason.cli.ending import print_json
     from autoreason.cli.small import weights_state
     from autoreason.models.keys import key_file
     from autoreason.models.providers import PROVIDERS
+    from autoreason.places import config_file
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from autoreason.errors import InvalidInput
+from autoreason.places import config_file
 
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
@@ -56,7 +57,9 @@ class Taught(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; those not given come from the user's `config.toml`."""
         named = {param.name for param in self.params if isinstance(param, click.Option)}
-        if "model" in named and not self.inherits and not ctx.resilient_parsing:
+        wanted = "model" in named and not self.inherits and not ctx.resilient_parsing
+        # Without such a file, help is shown without loading what would read it.
+        if wanted and config_file().exists():
             from autoreason.cli.config import read_config
 
             found = read_config().defaults()
@@ -151,8 +154,6 @@ def _servers(
     """A URL alone, or URLs by provider."""
     if not given:
         return None
-    if "" in given:
-        raise click.BadParameter("it is empty; give an address or leave it out")
     if len(given) == 1 and not _NAMED.match(given[0]):
         return given[0]
     named: dict[str, str] = {}

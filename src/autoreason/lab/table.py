@@ -92,7 +92,7 @@ def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
 def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
     """Words of what each strategy delivered, repeat by repeat."""
     return {
-        number: {name: count_words(text) for name, text in each.items() if text is not None}
+        number: {called(name): count_words(text) for name, text in each.items() if text is not None}
         for number, each in texts.items()
     }
 
