@@ -141,7 +141,7 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
     assert doctor.status == 1
     (found,) = [each for each in json.loads(doctor.out) if each["about"] == "records"]
     assert (found["level"], run in found["said"]) == ("fail", True)
-    for command in (("replay", run), ("export", run, "out"), ("audit", run)):
+    for command in (("replay", run), ("export", run, "out")):
         said = several(*command)
         assert said.status == 2, command
         assert f"the record of {run} in" in said.err
