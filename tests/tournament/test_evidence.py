@@ -17,7 +17,6 @@ from autoreason.tournament.evidence import (
     chance_of_margin,
     chance_of_streak,
     chance_of_survival,
-    survival_tail,
 )
 from autoreason.tournament.size import Size
 from autoreason.tournament.voting import RULES, Tally, borda
@@ -174,34 +173,6 @@ def test_the_chance_of_a_streak_is_that_of_counting_every_course_of_events(
             each = (c if won == "A" else 1 - c for won, c in zip(course, chances, strict=True))
             total += prod(each)
     assert chance_of_streak(k, chances) == pytest.approx(total, abs=1e-9)
-
-
-# ---- tails --------------------------------------------------------------------------------------
-
-
-def test_with_one_and_the_same_chance_the_tail_is_binomial() -> None:
-    for survived in range(8):
-        binomial = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(survived, 8))
-        assert isclose(survival_tail(survived, [0.4] * 7), binomial)
-
-
-@given(st.lists(st.floats(0, 1), max_size=8), st.integers(-1, 9))
-@steady
-def test_the_tail_is_that_of_counting_every_course_of_events(
-    chances: list[float], survived: int
-) -> None:
-    total = 0.0
-    for course in product((0, 1), repeat=len(chances)):
-        if sum(course) >= survived:
-            likelihood = 1.0
-            for happened, chance in zip(course, chances, strict=True):
-                likelihood *= chance if happened else 1 - chance
-            total += likelihood
-    assert survival_tail(survived, chances) == pytest.approx(total, abs=1e-9)
-
-
-def test_two_survivals_in_two_passes_of_a_three_judge_panel_are_chance_in_one_case_of_six() -> None:
-    assert survival_tail(2, [chance_of_survival(3)] * 2) == pytest.approx(0.1585, abs=1e-4)
 
 
 def test_the_margins_of_the_usual_playoff_are_those_of_counting_them() -> None:

@@ -161,16 +161,6 @@ def chance_of_streak(k: int, chances: Sequence[float]) -> float:
     return max(0.0, 1 - sum(so_far))
 
 
-def survival_tail(survived: int, chances: Sequence[float]) -> float:
-    """How likely `survived` or more survivals are in independent passes with these chances."""
-    exactly = [1.0]
-    for chance in chances:
-        stays = [*(p * (1 - chance) for p in exactly), 0.0]
-        rises = [0.0, *(p * chance for p in exactly)]
-        exactly = [a + b for a, b in zip(stays, rises, strict=True)]
-    return min(1.0, sum(exactly[max(survived, 0) :]))
-
-
 _USUAL_PLAYOFF = (5, 5, "borda")
 _USUAL_MARGINS = (
     *(3759880080, 6528393600, 4989548400, 3637665600, 2494664400, 1586824320),
