@@ -135,13 +135,13 @@ def early_panels(
 def test_the_chances_of_panels_that_stop_early_are_those_of_playing_them_out(
     size: Size, lost: tuple[int, ...], rule: str, names: str
 ) -> None:
-    tallies = list(early_panels(size, names, rule, lost, panels=2500))
+    tallies = list(early_panels(size, names, rule, lost, panels=1000))
     for margin in (1, 2, 3, 5):
         share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
         chance = chance_of_margin(size, margin, len(names), rule, lost)
-        assert abs(chance - share) < 0.045, margin
+        assert abs(chance - share) < 0.064, margin
     survived = sum(tally.winner == "A" for tally in tallies) / len(tallies)
-    assert abs(chance_of_survival(size, len(names), rule, lost) - survived) < 0.045
+    assert abs(chance_of_survival(size, len(names), rule, lost) - survived) < 0.064
 
 
 def test_a_panel_that_stops_where_the_vote_is_clear_is_not_one_of_as_many_judges() -> None:
