@@ -57,6 +57,7 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
     from autoreason.audit.examine import examine
     from autoreason.cli.consoles import stderr_console, stdout_console
     from autoreason.cli.ending import print_json
+    from autoreason.cli.pager import paged
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
@@ -67,7 +68,8 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
     if as_json:
         print_json(found)
     else:
-        _print(found, stdout_console())
+        with paged():
+            _print(found, stdout_console())
 
 
 def _read(
