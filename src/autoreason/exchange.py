@@ -17,12 +17,12 @@ Role = Literal[
 tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
-_NO_MODELS = frozenset({"person", "examiner", "budget"})
+NO_MODELS = ("person", "examiner", "budget")
 
 
 def is_model(role: str) -> bool:
     """Whether a model plays this role, so that asking it is a call that counts."""
-    return role not in _NO_MODELS
+    return role not in NO_MODELS
 
 
 class Outcome(StrEnum):

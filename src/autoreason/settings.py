@@ -134,6 +134,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not low <= value <= high:
                 raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
+        if self.confirmation == 1:
+            raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
         if self.most_judges < self.judges:
             raise InvalidInput(
                 f"`most_judges` ({self.most_judges}) is under `judges` ({self.judges}); raise it or lower `judges`"

@@ -119,11 +119,18 @@ class Story:
         return self.reigns[-1] if self.reigns else None
 
     @property
+    def chosen(self) -> Reigning | None:
+        """The text that the playoff chose; before that the one that stands now."""
+        if self.playoff and self.playoff.winner:
+            return next(each for each in self.playoff.texts if each.name == self.playoff.winner)
+        return self.incumbent
+
+    @property
     def text(self) -> str | None:
         """The text delivered, or the one that stands now."""
         if self.delivered:
             return self.delivered.text
-        return self.incumbent.text if self.incumbent else None
+        return self.chosen.text if self.chosen else None
 
     @property
     def confirmation(self) -> Confirmation | None:

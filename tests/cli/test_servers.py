@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import BRIEF, Shell
 from tests.cli.server import Server, serving
 
+ROLES = ("--author-model", "--critic-model", "--synthesizer-model")
 KEYS = {"OPENAI_API_KEY": "sk-oai", "ANTHROPIC_API_KEY": "sk-ant", "TEST_API_KEY": "sk-test"}
 MIXED = ("-m", "test/slow", "--judge-model", "openai/slow", "--judge-model", "anthropic/claude")
 FAR = "http://far.example/v1"
@@ -73,6 +74,43 @@ def test_providers_without_a_server_do_not_count(shell: Shell, open_server: Serv
     done = shell("run", BRIEF, *models, "--base-url", open_server.url, "--passes", "1", "-q")
     assert done.returncode == 0
     assert open_server.asked > 0
+
+
+@pytest.mark.parametrize("command", [("run", BRIEF), ("judge", BRIEF, "a.md", "b.md")])
+def test_a_model_that_another_stands_in_for_counts_too(
+    shell: Shell, open_server: Server, command: tuple[str, ...]
+) -> None:
+    for name in "ab":
+        (shell.home / f"{name}.md").write_text(f"Text {name}.")
+    roles = ["--judge-model"] if command[0] == "judge" else [*ROLES, "--judge-model"]
+    others = [word for role in roles for word in (role, "openai/slow")]
+    asked = (*command, "-m", "test/slow", *others, "--base-url", open_server.url, "-q")
+    done = shell(*asked, **KEYS)
+    assert done.returncode == 2
+    assert "write --base-url test=URL" in done.stderr
+    assert open_server.visits == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["opena\u0131", "m\u0131stral", "deep\u017feek", "google", "Azure", "OPENAI_API_KEY", "Echo"],
+)
+def test_no_name_of_a_server_leads_to_another_providers_key(
+    shell: Shell, open_server: Server, name: str
+) -> None:
+    keys = dict.fromkeys(
+        (
+            "OPENAI_API_KEY",
+            "MISTRAL_API_KEY",
+            "DEEPSEEK_API_KEY",
+            "GOOGLE_API_KEY",
+            "AZURE_API_KEY",
+        ),
+        "sk-home",
+    )
+    done = shell("run", BRIEF, "-m", f"{name}/x", "--base-url", open_server.url, "-q", **keys)
+    assert done.returncode == 2
+    assert (open_server.visits, open_server.keys) == (0, set())
 
 
 @pytest.mark.parametrize(
@@ -195,10 +233,10 @@ def test_a_server_that_points_elsewhere_is_refused_with_the_address(
     assert (second.visits, shell.journal.exists()) == (0, False)
 
 
-def test_a_dry_run_says_that_a_key_has_no_server_of_its_own(
+def test_a_dry_run_is_refused_a_server_without_a_name_too(
     shell: Shell, open_server: Server
 ) -> None:
     done = shell("run", BRIEF, *MIXED, "--base-url", open_server.url, "--dry-run", **KEYS)
-    assert done.returncode == 0
-    assert "a real run would be refused: --base-url does not say whose" in done.stderr
+    assert done.returncode == 2
+    assert "--base-url does not say whose" in done.stderr
     assert open_server.visits == 0

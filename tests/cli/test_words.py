@@ -161,7 +161,7 @@ def test_tau_is_told_as_agreement_on_pairs() -> None:
 @pytest.mark.parametrize(
     ("prefer", "low", "high", "doubt"),
     [
-        (7, 0.65, 1.0, ""),
+        (7, 0.65, 1.0, "an even split is ruled out"),
         (5, 0.36, 0.92, "an even split is not ruled out"),
         (0, 0.0, 0.35, "they prefer the draft"),
     ],
@@ -175,7 +175,7 @@ def test_a_preference_never_claims_more_than_its_interval(
 
 
 def test_no_playoff_is_unknown_not_zero() -> None:
-    assert words.preference(None).startswith("none: no fresh judges")
+    assert words.preference(None).startswith("no fresh judges")
 
 
 def test_the_contract_is_kept_broken_or_absent() -> None:
@@ -187,7 +187,7 @@ def test_the_contract_is_kept_broken_or_absent() -> None:
 
 def test_evidence_prints_what_it_left_out() -> None:
     rows = dict(words.evidence(made_up.EVIDENCE, tell_all(made_up.whole_run()), ()))
-    names = ["Survival", "Agreement", "Playoff", "Confirmed", "Contract", "Leaks", "Left out"]
+    names = ["Survival", "Agreement", "Playoff", "Confirmation", "Contract", "Leaks", "Left out"]
     assert list(rows) == names
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
 
@@ -200,9 +200,9 @@ def test_position_effects_are_told_against_even_shares() -> None:
 def test_a_first_draft_that_was_delivered_is_said_to_be_the_one_preferred() -> None:
     found = replace(made_up.EVIDENCE, preference=None)
     rows = dict(words.evidence(found, Story(), (), origin="draft"))
-    assert rows["Confirmed"] == "the first draft itself is what was delivered"
+    assert rows["Confirmation"] == "the first draft itself is what was delivered"
     rows = dict(words.evidence(found, Story(), (), origin="pass 1 AB"))
-    assert rows["Confirmed"].endswith("so nothing can be claimed")
+    assert rows["Confirmation"].endswith("so nothing can be claimed")
 
 
 def test_the_ballots_that_chose_a_text_are_said_to_prove_nothing() -> None:

@@ -10,6 +10,8 @@ from tests.run.runs import TASK, go_on, hold, scripted, settings
 from tests.strategies.test_rivals import VARIED
 from tests.tournament.stage import USUAL, vote
 
+from autoreason.errors import ProviderFailed
+from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import Switch, replay
@@ -73,7 +75,7 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
         else:
             passes = min(6, (calls - 1 - after) // a_pass)
             assert (ended.status, ended.passes) == ("capped", passes)
-            assert ("would not fit the budget" in ended.reason) == (passes < 6)
+            assert ("did not fit the budget" in ended.reason) == (passes < 6)
             assert ended.evidence is not None
             assert ended.evidence.preference is not None
             assert (await replay(ended.run, journal=journal)).same
@@ -97,6 +99,41 @@ async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lo
     result = await go_on(journal, paused.run, scripted({"judge": NEWEST}), changes=higher)
     assert (result.status, result.passes) == ("capped", 2)
     assert (await replay(result.run, journal=journal)).same
+
+
+@pytest.mark.parametrize("unit", ["calls", "tokens"])
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
+    journal: Journal, seed: int, unit: str
+) -> None:
+    for limit in (24, 31, 47) if unit == "calls" else (20_000, 30_000, 45_000):
+        budget = Budget(calls=limit) if unit == "calls" else Budget(tokens=limit)
+        chosen = settings("echo/echo", seed=seed, k=3, budget=budget, output_limit=600)
+        ended = await hold(journal, settings=chosen)
+        assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
+
+
+async def test_what_a_limited_run_is_asked_about_its_budget_is_no_call(journal: Journal) -> None:
+    ended = await hold(journal, changes={"budget": Budget(calls=60)})
+    row = journal.find(ended.run)
+    assert row.spent.calls == ended.calls
+    assert (row.spent.unpriced, row.spent.unmetered) == (0, 0)
+
+
+async def test_a_run_that_pauses_after_its_playoff_shows_what_that_chose(journal: Journal) -> None:
+    most = {**SHORT, "passes": 4, "k": 4, "playoff": 3}
+
+    def judge(request: Request) -> str:
+        if request.key.startswith("confirmation/"):
+            raise ProviderFailed("out of reach")
+        return (vote("made in 2") if request.key.startswith("playoff/") else NEWEST)(request)
+
+    paused = await hold(journal, scripted({"judge": judge}), changes=most)
+    assert paused.status == "provider_failed"
+    assert paused.origin.startswith("pass 2")
+    assert "made in 2" in (paused.text or "")
+    result = await go_on(journal, paused.run, scripted({"judge": NEWEST}))
+    assert result.text == paused.text
 
 
 @pytest.mark.parametrize("strategy", RIVALS)

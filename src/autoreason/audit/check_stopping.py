@@ -41,7 +41,7 @@ _SURVIVAL = Topic(
     "survival",
     "stopping",
     "A survives more often than judges ranking at random would let it",
-    "do not take convergence for quality: compare the last text with the first in a playoff",
+    "do not take convergence for quality: let fresh judges compare the last text with the first",
 )
 _STREAKS = Topic(
     "streaks",
@@ -158,9 +158,7 @@ def streaks(runs: Runs) -> Found:
     if not by_chance.variance:
         reason = "the passes of these runs could have come in no other order"
         return _STREAKS.found("look", f"{said}; that says nothing, as {reason}", number)
-    said += (
-        f"; the passes of the same runs in any other order give {by_chance.mean:.1f} of the {yes}"
-    )
+    said += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
     # Too little data to see an effect is no sign that there is none.
     most = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
     seen = len(steps) >= _FEW and most < _WORTH_SEEING
@@ -195,7 +193,8 @@ def convergence(runs: Runs) -> Finding:
     if not resting:
         said = f"none of {many(len(converged), 'convergence')} rests on a tie or an empty panel"
         return _CONVERGENCE.found("fine", said, number)
-    said = f"{part(len(resting), len(converged), 'convergence')} rest on a tie or an empty panel"
+    verb = "rests" if len(resting) == 1 else "rest"
+    said = f"{part(len(resting), len(converged), 'convergence')} {verb} on a tie or an empty panel"
     if empty:
         said += f", {len(empty)} of them on an empty one"
     names = listed(run.name for run in resting)

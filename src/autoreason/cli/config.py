@@ -45,6 +45,8 @@ def read_config() -> Config:
         ) from None
     try:
         found = msgspec.toml.decode(content, type=Config, strict=False)
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(
             f"{path}: {plainly(error)}; it may hold `model` and, under [limits], `cost`, `tokens` "

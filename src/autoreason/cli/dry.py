@@ -17,6 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.reasoning import reasoning_room
 from autoreason.run import Estimate, estimate
 from autoreason.run.estimate import Span
 from autoreason.settings import make_settings
@@ -98,6 +99,7 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | N
             ("calls", _numbers(found.calls)),
             ("tokens", _numbers(found.tokens)),
             ("cost", _cost(found, settings)),
+            *_reasoning(found, settings),
         ],
         console,
     )
@@ -112,6 +114,18 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | N
         _prompt(console, found.request)
     more = " --verbose shows every setting." if verbose is False else ""
     console.print(Text(f"\nNothing was called and nothing was written.{more}", style="dim"))
+
+
+def _reasoning(found: Estimate, settings: Settings) -> list[tuple[str, str]]:
+    """That what models reason is not in the estimate, where they do."""
+    models = settings.models
+    asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
+    asked += [(address, settings.judge_effort) for address in models.judges]
+    room = max(reasoning_room(address, effort) for address, effort in asked)
+    if not room or not found.tokens:
+        return []
+    most = f"up to {room:,} tokens a call come on top and are charged as output"
+    return [("reasoning", f"not counted: {most}")]
 
 
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
-_LABEL = 11
+_LABEL = 14
 _WINNERS = 15
 _WIDEST = 100
 

@@ -120,7 +120,7 @@ def cli() -> None:
 
     In each pass the text as it stands (A) meets a revision made against a critique (B) and a
     synthesis of both (AB); fresh judges rank the three blind. A run ends when A survives three times
-    in a row; then a larger panel picks the text to deliver, and says how sure it is.
+    in a row; then a panel picks the text to deliver, and fresh judges compare it with the first draft.
 
     \b
       autoreason run "Write a toast for my sister's wedding"

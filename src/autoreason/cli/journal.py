@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.errors import JournalUnusable
+from autoreason.errors import InvalidInput, JournalUnusable
 
 if TYPE_CHECKING:
     from autoreason.journal.upkeep import Damage
@@ -55,8 +55,13 @@ def check(journal: str | None, as_json: bool) -> int:
 
 def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
     """Where a journal is, how many runs it has, and what is damaged in it."""
-    from autoreason.journal import upkeep
+    from autoreason.journal import place, upkeep
 
+    path = place.locate(url)
+    if not path.exists():
+        raise InvalidInput(
+            f"no journal at {path}; correct its name, or begin with `autoreason run`"
+        )
     with opened(url) as book, Progress() as progress:
         damages = upkeep.check(book, progress)
         try:
@@ -95,7 +100,7 @@ def compact(journal: str | None, as_json: bool) -> None:
     """Make the file as small as it can be.
 
     Space of deleted runs is given back, texts that no run needs are dropped, and long texts of runs
-    made before version 0.2 are stored once. No run may be live; as much free space as the journal
+    that were stored with every request are stored once. No run may be live; as much free space as the journal
     takes is needed meanwhile.
     """
     from autoreason.cli.ending import print_json

@@ -69,6 +69,7 @@ class Taught(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; what is wrong with a setting is said of the option that gave it."""
         try:
+            _check_server(ctx.params)
             return super().invoke(ctx)
         except InvalidInput as error:
             error.args = (self._with_flags(str(error)),)
@@ -145,6 +146,23 @@ output_limit_option = option(
     type=int,
     metavar="TOKENS",
     help="Most tokens of one reply, reasoning aside. [default: 4096]",
+)
+
+
+def _check_server(given: dict[str, Any]) -> None:
+    """Refuse a server without a name beside models of several providers, also where one stands in for another."""
+    if not isinstance(given.get("base_url"), str):
+        return
+    from autoreason.settings import providers_of, servers
+
+    named = [given.get(name) for name in _ADDRESSES]
+    flat = [each for one in named for each in (one if isinstance(one, tuple) else (one,)) if each]
+    if len(providers_of(flat)) > 1:
+        servers(given["base_url"], flat)
+
+
+_ADDRESSES = (
+    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
 )
 
 

@@ -37,7 +37,7 @@ SLOTS = ("A", "AB", "B")
 ENDINGS = {
     "running": "Not finished",
     "converged": "Converged",
-    "capped": "Ended at the last pass allowed",
+    "capped": "Ended",
     "done": "Done",
     "accepted": "Accepted by a person",
     "budget": "Paused at the budget",
@@ -287,16 +287,19 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
     if origin == "draft":
         return "the first draft itself is what was delivered"
     if found is None and draft and draft.violations:
-        return "none: the first draft breaks the contract, so no judge compared the two"
+        return "the first draft breaks the contract, so no judge compared the two"
     if found is None or not found.judges:
-        return "none: no fresh judges compared the delivered text with the first draft, so nothing can be claimed"
+        return (
+            "no fresh judges compared the delivered text with the first draft, or too few of their ballots were "
+            "valid, so nothing can be claimed"
+        )
     interval = f"{found.low * 100:.0f} to {percent(found.high)}"
     said = (
         f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to the first "
         f"draft (95 % interval {interval})"
     )
     if found.low > 0.5:
-        return said
+        return f"{said}; an even split is ruled out"
     doubt = "an even split is not ruled out" if found.high >= 0.5 else "they prefer the draft"
     return f"{said}; {doubt}"
 
@@ -319,7 +322,7 @@ def evidence(
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff)))
-        judged.append(("Confirmed", preference(found.preference, origin, story.draft)))
+        judged.append(("Confirmation", preference(found.preference, origin, story.draft)))
     else:
         judged = [("Evidence", UNJUDGED)]
     rules = [("Contract", contract(story.task.contract, broken))] if story.task else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from autoreason.exchange import NO_MODELS
+
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """Stands in the header of every journal, so that no other database is mistaken for one."""
 
@@ -137,7 +139,7 @@ _SPENT = """
 _RUN_ROWS = f"""
     SELECT run.*, {_SPENT}
     FROM (SELECT runs.*, rowid AS place FROM runs {{which}}) AS run
-    LEFT JOIN replies AS r ON r.run = run.id AND r.role NOT IN ('person', 'examiner')
+    LEFT JOIN replies AS r ON r.run = run.id AND r.role NOT IN {NO_MODELS}
     GROUP BY run.id
     ORDER BY run.created DESC, run.place DESC
 """
@@ -158,9 +160,7 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
-SPENT = (
-    f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role NOT IN ('person', 'examiner')"
-)
+SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role NOT IN {NO_MODELS}"
 
 # Events.
 

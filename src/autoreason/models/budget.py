@@ -87,6 +87,8 @@ class Purse:
         self._spent = Spent()
         # Stands in for what providers did not say: the limits count it, nobody is shown it.
         self._assumed = Upper(0, 0, Decimal(0))
+        self._largest = Upper(0, 0, Decimal(0))
+        """The most that any single call could have taken."""
         self._out: set[Reservation] = set()
         self._held = Upper(0, 0, Decimal(0))
         self._queue: deque[tuple[asyncio.Future[Reservation], Upper]] = deque()
@@ -129,6 +131,8 @@ class Purse:
         self._spent = self._spent.plus(reply)
         if not self._limited:
             return
+        costs = [each.cost for each in (self._largest, upper) if each.cost is not None]
+        self._largest = Upper(1, max(self._largest.tokens, upper.tokens), max(costs, default=None))
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
         self._assumed = _sum(self._assumed, Upper(0, tokens, cost))
@@ -151,13 +155,15 @@ class Purse:
         """What is left of a limit that so many calls more, like those so far, would overstep; empty where none."""
         budget, taken = self._budget, self.taken
         if budget.calls is not None and taken.calls + calls > budget.calls:
-            return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls are left"
+            return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls were left"
         growth = 1 + Decimal(calls) / taken.calls if taken.calls else Decimal(1)
-        if budget.tokens is not None and taken.tokens * growth > budget.tokens:
-            return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens are left"
+        # A call is sent only if all that it could take is left, and judges of the last panels read the most.
+        spare = self._largest
+        if budget.tokens is not None and taken.tokens * growth + 2 * spare.tokens > budget.tokens:
+            return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens were left"
         cost = taken.cost or Decimal(0)
-        if budget.cost is not None and cost * growth > budget.cost:
-            return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} are left"
+        if budget.cost is not None and cost * growth + 2 * (spare.cost or 0) > budget.cost:
+            return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} were left"
         return ""
 
     def _set_aside(self, upper: Upper) -> Reservation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,6 +20,8 @@ from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import Call, Transport
 from autoreason.models.wire import WireModel
 from autoreason.settings import INSIDE, THROUGH_LITELLM, providers_of
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -170,10 +173,10 @@ def _parts(address: str) -> tuple[str, str]:
 def _provider(name: str, address: str, base_url: str | None) -> Provider:
     if name in PROVIDERS:
         return PROVIDERS[name]
-    # Another spelling of a name we know would be given its key.
-    if base_url and name.lower() not in PROVIDERS:
-        return custom(name)
     known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
+    # Another spelling of a name we know would be given its key.
+    if base_url and name.lower() not in known:
+        return _own_server(name)
     meant = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
     hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
@@ -181,6 +184,23 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
         f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
         "with OpenAI's interface by its base URL"
     )
+
+
+def _own_server(name: str) -> Provider:
+    """A server of the user's own; its name must lead to no other provider's key."""
+    if not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} is no name for a server of your own; use plain letters, digits, `.`, `_` and `-`"
+        )
+    found = custom(name)
+    taken = {variable: each.name for each in PROVIDERS.values() for variable in each.key_variables}
+    for variable in (*found.key_variables, name.upper()):
+        if variable in taken:
+            raise InvalidInput(
+                f"a server called {name} would be given {variable}, which is the key of "
+                f"{taken[variable]}; choose another name"
+            )
+    return found
 
 
 def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:

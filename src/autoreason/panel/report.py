@@ -100,8 +100,8 @@ class PanelReport(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         rows = [
-            f"{at}. {each.name}: {_number(each.points)} points, {_number(each.first)} first places, "
-            f"{each.words:,} words"
+            f"{at}. {each.name}: {_number(each.points)} points, {_number(each.first)} first "
+            f"place{'' if each.first == 1 else 's'}, {each.words:,} words"
             for at, each in enumerate(self.standings, 1)
         ]
         left_out = f", {self.invalid} not valid" if self.invalid else ""

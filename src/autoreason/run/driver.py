@@ -124,7 +124,8 @@ async def resume(
             )
         if retold.difference:
             raise RecordDiverged(
-                f"run {run} cannot go on: {retold.difference}; put it back as it was, or start a new run"
+                f"run {run} cannot go on: {retold.difference}; put it back as it was, or go on "
+                f"from its text with `autoreason fork {run}`"
             )
         # A stop that came too late was meant for whoever held the run before.
         journal.take_command(run, kinds=_LATE)
@@ -252,26 +253,22 @@ class _Drive:
         self._journal.set_status(self._run, paused.status)
 
     def _accept(self, strategy: Strategy) -> Delivered | RunPaused:
-        incumbent = strategy.story.incumbent
-        if incumbent is None:
+        chosen = strategy.story.chosen
+        if chosen is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        delivered = deliver(strategy.story, "accepted", ACCEPTED, incumbent)
+        delivered = deliver(strategy.story, "accepted", ACCEPTED, chosen)
         strategy.tell(delivered)
         return delivered
 
     def _result(self, story: Story, ended: Delivered | RunPaused, purse: Purse) -> Result:
-        incumbent = story.incumbent
+        chosen = story.chosen
         spent = purse.spent
         return Result(
             run=self._run,
             status=ended.status,
             reason=ended.reason,
             text=story.text,
-            origin=ended.origin
-            if isinstance(ended, Delivered)
-            else incumbent.name
-            if incumbent
-            else "",
+            origin=ended.origin if isinstance(ended, Delivered) else chosen.name if chosen else "",
             passes=sum(p.decided is not None for p in story.passes),
             calls=spent.calls,
             tokens=spent.tokens,

@@ -149,8 +149,9 @@ def _cause(settings: Settings) -> str:
 def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller: Teller) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
-    if isinstance(last, Delivered) and last.status == "accepted" and strategy.story.incumbent:
-        teller(deliver(strategy.story, "accepted", last.reason, strategy.story.incumbent))
+    chosen = strategy.story.chosen
+    if isinstance(last, Delivered) and last.status == "accepted" and chosen:
+        teller(deliver(strategy.story, "accepted", last.reason, chosen))
 
 
 def _difference(

@@ -31,6 +31,7 @@ from autoreason.tournament.admission import admit
 from autoreason.tournament.drafting import draft
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.report import deliver
+from autoreason.tournament.size import pass_size
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
 
@@ -126,7 +127,7 @@ class Strategy:
         """
         if not calls_after or self.venue.allowance or self.settings.budget == Budget():
             return True
-        need = msgspec.json.encode(Need(self._calls_a_pass(), calls_after)).decode()
+        need = msgspec.json.encode(Need(self._most_calls_a_pass(), calls_after)).decode()
         request = Request(
             role="budget",
             key=f"pass/{number}/budget",
@@ -204,7 +205,7 @@ class Strategy:
     def why_capped(self, done: int) -> str:
         """What kept another pass from being run."""
         if self._short:
-            return f"{_passes(done)} run; another would not fit the budget, {self._short}"
+            return f"{_passes(done)} run; another did not fit the budget, of which {self._short}"
         if done < self.settings.passes:
             return f"{_passes(done)} run; another would not fit the allowance"
         return f"{_passes(done)} run, the most allowed"
@@ -224,6 +225,11 @@ class Strategy:
         one = changed(self.settings, passes=1, playoff=0, confirmation=0)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
+
+    def _most_calls_a_pass(self) -> int:
+        """What a pass takes if its panel grows as large as it may."""
+        settings = self.settings
+        return self._calls_a_pass() + pass_size(settings).limit - settings.judges
 
     def _give_up_on_dead_passes(self) -> None:
         recent = self.story.passes[-self.settings.inconclusive :]
