@@ -39,7 +39,7 @@ _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
-_LABEL = 14
+_LABEL = 11
 _WINNERS = 15
 _WIDEST = 100
 
@@ -272,8 +272,9 @@ def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:
 def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
     """Labels and sentences as lines of at most `width` columns, sentences aligned."""
     lines = []
+    column = max([_LABEL, *(len(label) + 2 for label, _ in labelled)])
     for label, sentence in labelled:
-        indent = _LABEL if label else 0
+        indent = column if label else 0
         # Narrow terminals get whole words, however few fit on a line.
         wrapped = words.wrapped(sentence, max(20, min(width, _WIDEST) - indent))
         lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
