@@ -46,6 +46,8 @@ class Answer:
     """Seconds before anything is sent."""
     whole: bool = False
     """Do not stream, even if asked to."""
+    unasked: bool = False
+    """Stream, even if not asked to."""
     pieces: int = 4
     """Into how many events a stream cuts the text."""
     pace: float = 0.0
@@ -124,7 +126,7 @@ class FakeProvider:
         if request.method == "GET":
             return _whole(answer, _listed(request.path, self.models))
         streamed = "stream" in request.path_qs or (body or {}).get("stream") is True
-        if streamed and not answer.whole:
+        if (streamed and not answer.whole) or answer.unasked:
             return await self._stream(request, answer)
         if answer.cut_after is not None:
             return await self._half(request, _reply(request.path, answer))

@@ -108,6 +108,16 @@ async def test_a_server_that_does_not_stream_is_read_all_the_same(
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_server_that_streams_unasked_is_read_all_the_same(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(text="A text.", reasoning="Hmm.", unasked=True))
+    reply = await opened(address).ask(request(address, "judge"))
+    assert (reply.outcome, reply.text, reply.reasoning) == (Outcome.OK, "A text.", "Hmm.")
+    assert (reply.usage.input, reply.usage.output) == (10, 5)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
 async def test_half_a_reply_of_a_server_that_does_not_stream_is_a_broken_reply(
     provider: FakeProvider, opened: Opened, address: str
 ) -> None:

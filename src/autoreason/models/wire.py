@@ -17,7 +17,7 @@ from autoreason.models.failures import ErrorTold, Refused, read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
-from autoreason.models.sse import Failed, Whole
+from autoreason.models.sse import Events, Failed, Whole
 from autoreason.models.transport import Call, Transport
 
 
@@ -85,7 +85,7 @@ class WireModel:
         try:
             if on_signal is not None and streamed:
                 return await self._stream(call, dialect, request.key, on_signal)
-            reply = dialect.read(await self._transport.fetch(call), self._address)
+            reply = self._read(dialect, await self._transport.fetch(call))
         except ErrorTold as error:
             raise refusal(call.who, 200, {}, error.told, call.hide) from None
         except (Unreadable, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -96,6 +96,21 @@ class WireModel:
         if on_signal is not None:
             on_signal(TextArrived(request.key, reply.text))
         return reply
+
+    def _read(self, dialect: Dialect, body: bytes) -> Reply:
+        """A whole reply; some servers stream it although nobody asked for that."""
+        events = Events()
+        payloads = [*events.feed(body), *events.end()]
+        if not payloads or isinstance(payloads[0], Whole):
+            return dialect.read(body, self._address)
+        reducer = dialect.reducer()
+        for payload in payloads:
+            if isinstance(payload, Failed):
+                raise ErrorTold(read_error(payload))
+            reducer.feed(payload)
+            if reducer.ended:
+                break
+        return reducer.finish(self._address)
 
     async def _stream(self, call: Call, dialect: Dialect, key: str, on_signal: OnSignal) -> Reply:
         reducer = dialect.reducer()
