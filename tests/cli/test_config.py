@@ -52,3 +52,13 @@ def test_a_config_that_cannot_be_used_is_one_sentence(shell: Shell, text: str, s
     assert "config.toml" in done.stderr
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_read_is_named_also_by_doctor(shell: Shell) -> None:
+    configure(shell, "")
+    (shell.home / "config" / "autoreason" / "config.toml").write_bytes(b"\xff")
+    refused = shell("run", BRIEF, *FAST)
+    assert refused.returncode == 2
+    assert "is not UTF-8" in refused.stderr
+    found = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
+    assert found["defaults"]["level"] == "fail"

@@ -49,6 +49,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
         _sandbox,
         lambda: _journal(journal),
         _keys,
+        _config,
         _local,
         _terminal,
     )
@@ -213,6 +214,19 @@ def _keys() -> Iterator[Finding]:
         yield Finding(
             "keys", "warn", "none", "set one to use a hosted model, see `autoreason models`"
         )
+
+
+def _config() -> Iterator[Finding]:
+    from autoreason.cli.config import read_config
+    from autoreason.places import config_file
+
+    try:
+        read_config()
+    except AutoreasonError as problem:
+        yield Finding("defaults", "fail", str(problem))
+    else:
+        if config_file().exists():
+            yield Finding("defaults", "ok", str(config_file()))
 
 
 def _local() -> Iterator[Finding]:

@@ -148,7 +148,7 @@ def print_splits(found: Sequence[Split], *, as_json: bool) -> None:
     best = found[0]
     worlds = [("", "quality", "claims")]
     worlds += [
-        (world, f"{quality:.2f}", f"{best.claimed[world]:.0%}")
+        (world, f"{quality:.2f}", f"{best.claimed[world] * 100:.0f} %")
         for world, quality in best.quality.items()
     ]
     for table in (rows, worlds):
@@ -171,7 +171,7 @@ def _numbers(cell: Cell) -> tuple[str, ...]:
         f"{summary.calls.value:.1f}",
         f"{summary.passes.value:.1f}",
         *(
-            f"{each.value:.0%}" if each else "-"
+            f"{each.value * 100:.0f} %" if each else "-"
             for each in (summary.worse, summary.claimed, summary.claimed_wrongly)
         ),
     )

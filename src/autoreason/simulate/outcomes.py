@@ -67,8 +67,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Share of runs without a better text that say they have one; None where there is none."""
 
 
-def summarise(outcomes: Outcomes) -> Summary:
-    """Means, shares and their intervals."""
+def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
+    """Means, shares and their intervals; `confirmed` says whether anybody was asked to confirm."""
     better = outcomes.quality > 0
     return Summary(
         runs=len(outcomes.quality),
@@ -76,8 +76,8 @@ def summarise(outcomes: Outcomes) -> Summary:
         passes=mean(outcomes.passes),
         calls=mean(outcomes.calls),
         worse=ratio(outcomes.worse, outcomes.displaced),
-        claimed=ratio(outcomes.claimed, better),
-        claimed_wrongly=ratio(outcomes.claimed, ~better),
+        claimed=ratio(outcomes.claimed, better) if confirmed else None,
+        claimed_wrongly=ratio(outcomes.claimed, ~better) if confirmed else None,
     )
 
 

@@ -49,8 +49,9 @@ class _Job(NamedTuple):
 
 
 def splits_of(calls: int) -> list[tuple[int, int]]:
-    """Every way to give so many calls to a playoff and a confirmation."""
-    return [(first, calls - first) for first in (0, *range(_FEWEST, calls + 1))]
+    """Every way to give so many calls to a playoff and a confirmation; one judge alone confirms nothing."""
+    playoffs = (0, *range(_FEWEST, calls + 1))
+    return [(first, calls - first) for first in playoffs if calls - first != 1]
 
 
 def compare_splits(

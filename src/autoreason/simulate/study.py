@@ -76,10 +76,11 @@ def fill_cell(job: Job) -> Cell:
     (world, (name, settings), plan) = job
     play = play_fast if plan.fast else play_all
     outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
+    summary = summarise(outcomes, confirmed=settings.confirmation > 0)
     drawn = None
     if plan.curves:
         drawn = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
-    return Cell(world=world.name, protocol=name, summary=summarise(outcomes), curve=drawn)
+    return Cell(world=world.name, protocol=name, summary=summary, curve=drawn)
 
 
 def in_processes(
