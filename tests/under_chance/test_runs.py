@@ -20,6 +20,9 @@ from autoreason.simulate.protocols import entrant
 from autoreason.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.story import Story
 
+# Hundreds of whole runs take their time on a busy machine.
+pytestmark = pytest.mark.timeout(600)
+
 RUNS = 180
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
