@@ -25,9 +25,6 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
 pytestmark = pytest.mark.timeout(600)
 ABOUT_CHANCE = [check for check in CHECKS if check.__module__.endswith(("_judges", "_stopping"))]
 
-# Hundreds of whole runs take their time on a busy machine.
-pytestmark = pytest.mark.timeout(600)
-
 
 @pytest.fixture(scope="module")
 def runs() -> list[AuditedRun]:
