@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Started in the background, the suite inherits an ignored Ctrl-C, and so would every process that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ("tests.limits",)
 
