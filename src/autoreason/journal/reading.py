@@ -50,7 +50,7 @@ class Reader:
             return connection
         if file.is_writable(path):
             return file.connect_checked(path)
-        # Whoever writes now keeps these files, and SQLite needs them to read beside it.
+        # A process that writes now keeps these files, and SQLite needs them to read beside it.
         log = file.log_of(path)
         if log.exists():
             try:

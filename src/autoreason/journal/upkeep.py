@@ -186,7 +186,7 @@ def _packed(json: str) -> pieces.Packed | str:
     try:
         return pieces.pack(json, pieces.long_texts(msgspec.json.decode(json)))
     except msgspec.DecodeError:
-        # Damaged: it stays as it is, for whoever may repair it.
+        # Damaged: it stays as it is, so that it can still be repaired.
         return json
 
 

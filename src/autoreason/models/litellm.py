@@ -140,7 +140,7 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
 
 
 def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, Any]]:
-    """The conversation; Claude caches only what is marked, wherever it is hosted."""
+    """The conversation; Claude caches only what is marked, on any host."""
     said = messages_of(request, Quirks(no_schema=not shaped))
     last = last_stable(said) if "claude" in name.lower() else None
     return [

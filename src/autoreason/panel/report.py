@@ -198,7 +198,7 @@ def _standings(
     from autoreason.stats.ratings import plackett_luce
 
     firsts = elections.first_places(rankings)
-    # Whoever reads the first line reads the best of them all, so the intervals must hold together (Bonferroni).
+    # A reader looks at the first line, the best of them all, so the intervals must hold together (Bonferroni).
     confidence = 1 - BEYOND_CHANCE / len(words)
     strengths = plackett_luce(rankings, confidence=confidence).strengths if rankings else {}
     unknown = Estimate(None, reason="no valid ballot ranks it")

@@ -1,4 +1,4 @@
-"""The end of a child process, whatever becomes of whoever waits for it."""
+"""The end of a child process, whatever becomes of the task that waits for it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ CHECKED: dict[str, Rule] = {
             ),
         ),
     ),
-    # What Python asks of a socket, and nothing about whoever is at its other end.
+    # What Python asks of a socket, and nothing about its other end.
     "getsockopt": (
         Check(1, (_SOL_SOCKET,)),
         Check(2, (_SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN)),
