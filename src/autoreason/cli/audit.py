@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.cli.several import EVERY, all_option, runs_argument, runs_meant
+from autoreason.cli.several import all_option, runs_argument, runs_meant
 from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
     coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
     What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
     p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
-    Several records are audited together. RUN is a run in the journal; without one, the newest. FILE
+    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is a run in the journal; without one, the newest. FILE
     is a transcript or a file of recorded passes, or a folder of them.
 
     \b
@@ -97,17 +97,18 @@ def _read(
 
 def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
     """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
-    from autoreason.audit.ours import NotAudited, read_run
+    from autoreason.audit.ours import NotAudited
+    from autoreason.audit.readings import readings_of
 
-    rows = book.runs(EVERY)
-    for number, row in enumerate(reversed(rows), 1):
-        note(f"reading run {number:,} of {len(rows):,}")
-        try:
-            yield from read_run(row.id, book)
-        except JournalUnusable:
-            click.echo(f"autoreason: {row.id} is left out: its record is damaged", err=True)
-        except NotAudited as left_out:
-            click.echo(f"autoreason: {row.id} is left out: it {left_out.why}", err=True)
+    with readings_of(book) as readings:
+        for number, run in enumerate(readings, 1):
+            note(f"reading run {number:,} of {len(readings):,}")
+            try:
+                yield from readings.read(run)
+            except JournalUnusable:
+                click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
+            except NotAudited as left_out:
+                click.echo(f"autoreason: {run} is left out: it {left_out.why}", err=True)
 
 
 def _is_run(name: str, book: Journal) -> bool:

@@ -157,9 +157,19 @@ class Journal:
         return next((each.settings for each in events if isinstance(each, _SETTLED)), None)
 
     def delete_run(self, run: str) -> None:
-        """Take a run out of the journal, unless somebody holds it."""
+        """Take a run out of the journal and out of what was read of it, unless somebody holds it."""
         with self.hold(run):
             self._write().commit_now("", changes.delete_run(run))
+            self.readings.unlink(missing_ok=True)
+
+    @property
+    def readings(self) -> Path:
+        """Where an audit keeps what it has read of these runs."""
+        return place.readings_file(self.path)
+
+    def stamps(self) -> dict[str, str]:
+        """What changes of each run with everything that is recorded of it, oldest run first."""
+        return {run: ", ".join(map(str, last)) for run, *last in self._read(sql.STAMPS)}
 
     def runs(self, limit: int = 20, status: Status | None = None) -> list[RunRow]:
         """The newest runs first."""

@@ -153,11 +153,19 @@ def numbers_in(stored: str) -> list[int]:
 
 def fill_rows(connection: sqlite3.Connection, rows: list[Row]) -> list[Row]:
     """Rows as they were before their pieces were taken out."""
-    texts = [value for row in rows for value in row if isinstance(value, str)]
+    # Most hold none, and to look for the mark is quicker than to take a row apart.
+    holding = {
+        place
+        for place, row in enumerate(rows)
+        if any(isinstance(value, str) and _MARK in value for value in row)
+    }
+    texts = [value for place in holding for value in rows[place] if isinstance(value, str)]
     found = _fetch(connection, {number for text in texts for number in numbers_in(text)})
     return [
         tuple(_fill(value, found) if isinstance(value, str) else value for value in row)
-        for row in rows
+        if place in holding
+        else row
+        for place, row in enumerate(rows)
     ]
 
 

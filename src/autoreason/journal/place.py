@@ -35,3 +35,8 @@ def locate(url: str | None) -> Path:
 def locks_folder(path: Path) -> Path:
     """Where the locks of a journal's runs are."""
     return path.with_name(path.name + ".locks")
+
+
+def readings_file(path: Path) -> Path:
+    """Where an audit keeps what it has read of a journal's runs."""
+    return path.with_name(path.name + ".readings")

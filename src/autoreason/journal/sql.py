@@ -160,6 +160,11 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
+STAMPS = """
+    SELECT id, (SELECT max(seq) FROM events WHERE run = runs.id),
+        (SELECT max(id) FROM replies WHERE run = runs.id), (SELECT max(id) FROM asked WHERE run = runs.id)
+    FROM runs ORDER BY created, rowid
+"""
 SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role NOT IN {NO_MODELS}"
 
 # Events.
