@@ -106,7 +106,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     """One problem a critic found."""
 
     severity: Literal["critical", "major", "minor"]
-    kind: Literal["quote", "missing"]
+    kind: Literal["quote", "missing", "contract"]
     problem: str
     quote: str = ""
 
@@ -123,6 +123,8 @@ class CritiqueMade(Event, frozen=True, kw_only=True):
     prose: str = ""
     """The whole critique where no quotes are asked for."""
     readable: bool = True
+    by_code: bool = False
+    """Not a critic's: the limits that code knows the text breaks."""
 
 
 class CandidateReady(Event, frozen=True, kw_only=True):
@@ -140,6 +142,8 @@ class CandidateReady(Event, frozen=True, kw_only=True):
     """A leak of its own making was sent back once."""
     leaks: tuple[str, ...] = ()
     """What still gives it away."""
+    violations: tuple[Violation, ...] = ()
+    """What it breaks; it stands only against texts that break as much."""
 
 
 class CandidateDropped(Event, frozen=True, kw_only=True):

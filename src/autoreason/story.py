@@ -242,13 +242,12 @@ class Story:
     def _crown(self, held: Pass, winner: Slot) -> None:
         if winner not in held.candidates:
             raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
-        # A challenger that breaks the contract never reaches a ballot.
         taken = held.decided is not None and held.decided.outcome == "taken"
         won = Reigning(
             name=f"pass {held.number}" if taken else f"pass {held.number} {winner}",
             since=held.number,
             text=held.text(winner),
-            keeps_contract=True,
+            keeps_contract=not held.candidates[winner].violations,
         )
         self.reigns.append(won)
 

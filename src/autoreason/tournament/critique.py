@@ -86,9 +86,11 @@ def describe(problems: tuple[Problem, ...]) -> str:
     """The problems as the reviser reads them, worst first."""
     worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
     return "\n".join(
-        f"- ({p.severity}) " + (f"“{p.quote}”: " if p.kind == "quote" else "Missing: ") + p.problem
-        for p in worst_first
+        f"- ({p.severity}) " + _WHERE[p.kind].format(p.quote) + p.problem for p in worst_first
     )
+
+
+_WHERE = {"quote": "“{}”: ", "missing": "Missing: ", "contract": ""}
 
 
 def _plain(text: str) -> str:

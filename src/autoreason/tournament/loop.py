@@ -76,34 +76,39 @@ class Tournament(Strategy):
             )
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self._decide(number, "unopposed", winner, reason=_alone(winner))
+            return self._decide(number, "unopposed", winner, reason=_ALONE[winner == "A"])
         panel = Panel(self.venue, f"pass/{number}", dict(ballot.items()), pass_size(self.settings))
         verdict = await panel.hold()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
             reason = f"{valid} of {seats} ballots were valid, too few to decide"
             return self.end_pass(number, "inconclusive", None, reason=reason)
-        chance = panel.survival_chance if "A" in ballot else None
+        # Without its contract A cannot survive, whatever judges say.
+        chance = panel.survival_chance if incumbent.keeps_contract else None
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 
     def _ballot(
         self, number: int, incumbent: Reigning, challengers: dict[Slot, str]
     ) -> dict[Slot, str]:
-        """Who stands, in the order in which ties are decided; a breach of contract yields to a text without."""
-        standing: dict[Slot, str] = {"A": incumbent.text, **challengers}
-        if challengers and not incumbent.keeps_contract:
-            del standing["A"]
-            violations = self.venue.task.contract.violations(incumbent.text)
-            detail = "; ".join(v.message for v in violations)
-            self.tell(
-                CandidateDropped(
-                    number=number, slot="A", reason="contract", detail=detail, violations=violations
+        """Who stands, in the order in which ties are decided: the texts that break the fewest limits."""
+        texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
+        broken = {slot: self.venue.task.contract.violations(text) for slot, text in texts.items()}
+        fewest = min(map(len, broken.values()))
+        for slot, violations in broken.items():
+            if len(violations) > fewest:
+                detail = "; ".join(v.message for v in violations)
+                self.tell(
+                    CandidateDropped(
+                        number=number,
+                        slot=slot,
+                        reason="contract",
+                        detail=detail,
+                        violations=violations,
+                    )
                 )
-            )
-        order: list[Slot] = [slot for slot in ("A", "B", "AB") if slot in standing]
-        order.sort(key=self.settings.tie_order.index)
-        return {slot: standing[slot] for slot in order}
+        order = sorted(texts, key=self.settings.tie_order.index)
+        return {slot: texts[slot] for slot in order if len(broken[slot]) == fewest}
 
     def _unanswered(self) -> bool:
         """Whether an author refused or sent nothing: that says nothing about A."""
@@ -135,9 +140,7 @@ class Tournament(Strategy):
         )
 
 
-def _alone(winner: Slot) -> str:
-    return (
-        "no challenger was left"
-        if winner == "A"
-        else "the incumbent breaks the contract, this text keeps it"
-    )
+_ALONE = {
+    True: "no challenger was left",
+    False: "it keeps more of the contract than the others",
+}
