@@ -69,6 +69,16 @@ class RunPaused(Event, frozen=True, kw_only=True):
 # The tournament's own story: the same seed and the same replies give the same events.
 
 
+class DraftWritten(Event, frozen=True, kw_only=True):
+    """One of several drafts."""
+
+    number: int
+    text: str
+    words: int
+    violations: tuple[Violation, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+
 class DraftReady(Event, frozen=True, kw_only=True):
     """The first incumbent stands."""
 
@@ -78,6 +88,9 @@ class DraftReady(Event, frozen=True, kw_only=True):
     """Supplied by the user rather than written by the author."""
     violations: tuple[Violation, ...] = ()
     leaks: tuple[str, ...] = ()
+    number: int = 1
+    of: int = 1
+    """How many drafts it was chosen from."""
 
 
 class DraftFailed(Event, frozen=True, kw_only=True):
@@ -336,6 +349,7 @@ AnyEvent = (
     RunStarted
     | RunResumed
     | RunPaused
+    | DraftWritten
     | DraftReady
     | DraftFailed
     | PassStarted

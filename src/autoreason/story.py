@@ -16,6 +16,7 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    DraftWritten,
     GuidanceTaken,
     PanelHeld,
     PartTold,
@@ -36,6 +37,9 @@ from autoreason.task import Task
 
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
+
+DRAFTS = "drafts"
+"""The stage of the panel that chooses among several drafts."""
 
 WithinAPass = (
     PassStarted
@@ -97,6 +101,8 @@ class Story:
     status: Status = "running"
     reason: str = ""
     failed_drafts: int = 0
+    drafts: list[DraftWritten] = field(default_factory=list)
+    """Every draft, where there were several."""
     draft: DraftReady | None = None
     passes: list[Pass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
@@ -163,6 +169,8 @@ class Story:
                 self.reigns.append(
                     Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
                 )
+            case DraftWritten():
+                self.drafts.append(event)
             case DraftFailed():
                 self.failed_drafts += 1
             case PlayoffDecided():

@@ -20,6 +20,7 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    DraftWritten,
     GuidanceTaken,
     PanelHeld,
     PartTold,
@@ -137,10 +138,9 @@ def step(event: AnyEvent, story: Story) -> str:
             return _of_the_run(event)
         case DraftReady():
             origin = "given" if event.given else "written"
-            broken = words.violations(event.violations)
-            return f"draft: {origin}, {words.count(event.words, 'word')}" + (
-                f"; breaks the contract: {broken}" if broken else ""
-            )
+            return f"draft: {origin}, {words.draft(event, event.of)}"
+        case DraftWritten():
+            return f"draft {event.number}: {words.draft(event)}"
         case DraftFailed():
             return f"draft: none ({event.reason}: {event.detail})"
         case PlayoffDecided():
@@ -207,7 +207,7 @@ def _within_a_pass(
         case GuidanceTaken():
             return f"guidance for the critic: {event.text}"
         case CritiqueMade():
-            return f"critique: {words.critique(event)}"
+            return f"{'contract' if event.by_code else 'critique'}: {words.critique(event)}"
         case CandidateReady():
             return f"{_WRITES[event.slot]} {event.slot}: {words.candidate(event)}"
         case CandidateDropped():

@@ -90,6 +90,8 @@ class Teller:
         self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
         if story.task and not story.task.contract.empty:
             self._say("contract", " ".join(story.task.contract.rules()))
+        for each in story.drafts:
+            self._say(f"draft {each.number}", words.draft(each))
         if story.draft:
             self._say("draft", plain.step(story.draft, story).removeprefix("draft: "))
 
@@ -178,7 +180,7 @@ class Teller:
         ending.print_rows(said, self.console)
 
     def _critique(self, made: CritiqueMade) -> None:
-        label = "critique" if made.critic == 0 else "second"
+        label = "contract" if made.by_code else "critique" if made.critic == 0 else "second"
         self._say(label, words.critique(made))
         for problem in made.problems:
             self._problem(problem)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from autoreason.events import CandidateDropped, Delivered, Reigning, Slot, Status, Verdict
+from autoreason.exchange import Need
 from autoreason.settings import Settings
+from autoreason.story import DRAFTS
 from autoreason.tournament.challengers import challenge
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critic import criticise
+from autoreason.tournament.drafting import choose_draft
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.plan import Plan, fewest, likely, most
+from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.size import pass_size
 from autoreason.tournament.strategy import Strategy
@@ -24,7 +27,7 @@ class Tournament(Strategy):
 
     async def run(self) -> Delivered:
         """Hold passes until something stops them, and deliver a text."""
-        await self.write_draft()
+        await choose_draft(self.venue, self._affords_drafts)
         number = 0
         while self.story.streak < self.settings.k and await self._may_begin(number + 1):
             number += 1
@@ -44,8 +47,20 @@ class Tournament(Strategy):
         return fewest(settings), likely(settings), most(settings)
 
     async def _may_begin(self, number: int) -> bool:
-        after = self.settings.playoff + self.settings.confirmation
+        after = self._calls_after
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
+
+    async def _affords_drafts(self, numbers: range) -> bool:
+        """Whether more drafts fit: all of an allowance may go on them, a budget must also pay for a pass and the end."""
+        calls = A_TEXT * len(numbers)
+        if self.venue.allowance:
+            return self.venue.allowance.fits(calls)
+        need = Need(calls, self.most_calls_a_pass() + self._calls_after)
+        return not await self.short_of(f"{DRAFTS}/{numbers[-1]}", need)
+
+    @property
+    def _calls_after(self) -> int:
+        return self.settings.playoff + self.settings.confirmation
 
     def _by_what(self) -> str:
         """Survivals of the last streak that no vote stands behind."""

@@ -125,18 +125,24 @@ class Strategy:
 
         The answer is recorded, so that a resumed run takes the same turn whatever its limits are then.
         """
-        if not calls_after or self.venue.allowance or self.settings.budget == Budget():
+        if not calls_after:
             return True
-        need = msgspec.json.encode(Need(self._most_calls_a_pass(), calls_after)).decode()
+        need = Need(self.most_calls_a_pass(), calls_after)
+        self._short = await self.short_of(f"pass/{number}", need)
+        return not self._short
+
+    async def short_of(self, stage: str, need: Need) -> str:
+        """What is left of the run's budget, where that does not pay for what a stage needs; else nothing."""
+        if self.venue.allowance or self.settings.budget == Budget():
+            return ""
         request = Request(
             role="budget",
-            key=f"pass/{number}/budget",
+            key=f"{stage}/budget",
             model="budget",
-            messages=(Message("user", need),),
+            messages=(Message("user", msgspec.json.encode(need).decode()),),
             max_tokens=0,
         )
-        self._short = (await self.venue.ask(request)).text
-        return not self._short
+        return (await self.venue.ask(request)).text
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
@@ -222,11 +228,13 @@ class Strategy:
 
     def _calls_a_pass(self) -> int:
         """What a pass takes as it is planned; a call where nobody can say."""
-        one = changed(self.settings, passes=1, playoff=0, confirmation=0)
+        one = changed(
+            self.settings, passes=1, playoff=0, confirmation=0, drafts=1, most_drafts=1
+        )
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
 
-    def _most_calls_a_pass(self) -> int:
+    def most_calls_a_pass(self) -> int:
         """What a pass takes if its panel grows as large as it may."""
         settings = self.settings
         return self._calls_a_pass() + pass_size(settings).limit - settings.judges
