@@ -108,6 +108,13 @@ class PassStarted(Event, frozen=True, kw_only=True):
     words: int
 
 
+class PromptsShortened(Event, frozen=True, kw_only=True):
+    """From this pass on the short prompts are used, because of what the author's model showed."""
+
+    number: int
+    reason: str
+
+
 class GuidanceTaken(Event, frozen=True, kw_only=True):
     """A person's guidance reached the critic of this pass."""
 
@@ -352,6 +359,7 @@ AnyEvent = (
     | DraftWritten
     | DraftReady
     | DraftFailed
+    | PromptsShortened
     | PassStarted
     | GuidanceTaken
     | CritiqueMade

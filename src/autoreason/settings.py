@@ -142,12 +142,8 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
-        for name in ("judges", "drafts"):
-            fewest, most = getattr(self, name), getattr(self, f"most_{name}")
-            if most < fewest:
-                raise InvalidInput(
-                    f"`most_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
-                )
+        self._check_most("judges")
+        self._check_most("drafts")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
                 f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the text that stands, wins ties)"
@@ -161,6 +157,13 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
+
+    def _check_most(self, name: str) -> None:
+        fewest, most = getattr(self, name), getattr(self, f"most_{name}")
+        if most < fewest:
+            raise InvalidInput(
+                f"`most_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
+            )
 
     def server_of(self, address: str) -> str | None:
         """The server a model is asked at; None where it is the provider's own."""

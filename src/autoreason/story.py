@@ -24,6 +24,7 @@ from autoreason.events import (
     PassStarted,
     PlayoffDecided,
     ProgramExamined,
+    PromptsShortened,
     Reigning,
     RunPaused,
     RunResumed,
@@ -104,6 +105,7 @@ class Story:
     drafts: list[DraftWritten] = field(default_factory=list)
     """Every draft, where there were several."""
     draft: DraftReady | None = None
+    shortened: PromptsShortened | None = None
     passes: list[Pass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
@@ -163,16 +165,10 @@ class Story:
         match event:
             case RunStarted() | RunResumed() | RunPaused():
                 self._tell_run(event)
-            case DraftReady():
-                self.draft = event
-                keeps = not event.violations
-                self.reigns.append(
-                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
-                )
-            case DraftWritten():
-                self.drafts.append(event)
-            case DraftFailed():
-                self.failed_drafts += 1
+            case DraftWritten() | DraftReady() | DraftFailed():
+                self._tell_draft(event)
+            case PromptsShortened():
+                self.shortened = event
             case PlayoffDecided():
                 self.playoff = event
             case Delivered():
@@ -198,6 +194,19 @@ class Story:
                 self.settings, self.status, self.reason = event.settings, "running", ""
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
+
+    def _tell_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
+        match event:
+            case DraftWritten():
+                self.drafts.append(event)
+            case DraftFailed():
+                self.failed_drafts += 1
+            case DraftReady():
+                self.draft = event
+                keeps = not event.violations
+                self.reigns.append(
+                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
+                )
 
     def _tell_program(self, event: ProgramExamined | Solved) -> None:
         if isinstance(event, ProgramExamined):

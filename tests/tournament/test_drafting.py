@@ -77,7 +77,9 @@ async def test_drafts_are_independent_of_each_other() -> None:
 
 async def test_where_none_keeps_it_the_run_begins_with_what_breaks_the_least() -> None:
     def write(request: Request) -> str:
-        return document("Far too many words here." if number(request) == 2 else "Very many words are here.")
+        return document(
+            "Far too many words here." if number(request) == 2 else "Very many words are here."
+        )
 
     contract = Contract(max_words=4, must_not_include=("Very",))
     played = await drafted(write, contract=contract, most_drafts=3)
@@ -138,9 +140,7 @@ async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the
     def afford(request: Request) -> str:
         return "" if request.key != "drafts/3/budget" else "2 of 30 calls were left"
 
-    played = await drafted(
-        LONG, contract=SHORT, budget=Budget(calls=30), script={"budget": afford}
-    )
+    played = await drafted(LONG, contract=SHORT, budget=Budget(calls=30), script={"budget": afford})
     assert [each.number for each in played.of(DraftWritten)] == [1, 2]
 
 

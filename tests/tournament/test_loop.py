@@ -255,14 +255,14 @@ async def test_a_text_that_breaks_its_contract_never_converges() -> None:
 
 
 async def test_a_leak_is_sent_back_once_and_what_remains_is_flagged() -> None:
-    leaky = "Here is the revised text:\n\nSecond text."
+    leaky = "Second text, following the critique."
     mended = await play(
         {"pass/1/reviser/try/0": leaky, "pass/1/reviser/rewrite": document("Second text.")}
     )
     ready = mended.of(CandidateReady)[0]
     assert (ready.text, ready.rewritten, ready.leaks) == ("Second text.", True, ())
     stubborn = await play({"pass/1/reviser/try/0": leaky, "pass/1/reviser/rewrite": leaky})
-    assert stubborn.of(CandidateReady)[0].leaks == ("Here is the revised text:",)
+    assert stubborn.of(CandidateReady)[0].leaks == ("following the critique",)
     assert stubborn.delivered is not None
     assert stubborn.delivered.evidence.leaks == 1
 

@@ -224,7 +224,9 @@ def contract_broken(result: Result) -> str:
     if not broken:
         return ""
     passes = result.story.passes
-    left_out = [lost for each in passes for lost in each.dropped if lost.slot not in each.candidates]
+    left_out = [
+        lost for each in passes for lost in each.dropped if lost.slot not in each.candidates
+    ]
     standing = [ready for each in passes for ready in each.candidates.values()]
     kept = sum(not ready.violations for ready in standing)
     others = sum(lost.reason == "contract" for lost in left_out) + len(standing) - kept

@@ -216,7 +216,11 @@ class Live:
             return self._parts(room)
         if self.stage in ("first draft", DRAFTS):
             drafts = [
-                Step(f"draft {each.number}", "failed" if each.violations else "done", words.draft(each))
+                Step(
+                    f"draft {each.number}",
+                    "failed" if each.violations else "done",
+                    words.draft(each),
+                )
                 for each in self.story.drafts
             ]
             return [*drafts, self._step("author", ("author",), None, False)]

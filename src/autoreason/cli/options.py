@@ -371,8 +371,8 @@ model_options = group(
     option(
         "--prompts",
         type=FILE,
-        metavar="DIR",
-        help="Your own prompts in place of ours, by file name.",
+        metavar="DIR|small",
+        help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
     ),
     option(
         "--seed",

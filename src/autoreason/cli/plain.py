@@ -28,6 +28,7 @@ from autoreason.events import (
     PassStarted,
     PlayoffDecided,
     ProgramExamined,
+    PromptsShortened,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -136,13 +137,10 @@ def step(event: AnyEvent, story: Story) -> str:
     match event:
         case RunStarted() | RunResumed() | RunPaused():
             return _of_the_run(event)
-        case DraftReady():
-            origin = "given" if event.given else "written"
-            return f"draft: {origin}, {words.draft(event, event.of)}"
-        case DraftWritten():
-            return f"draft {event.number}: {words.draft(event)}"
-        case DraftFailed():
-            return f"draft: none ({event.reason}: {event.detail})"
+        case DraftWritten() | DraftReady() | DraftFailed():
+            return _of_the_draft(event)
+        case PromptsShortened():
+            return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
         case Delivered():
@@ -190,6 +188,17 @@ def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:
             return "taken up again"
         case RunPaused():
             return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
+
+
+def _of_the_draft(event: DraftWritten | DraftReady | DraftFailed) -> str:
+    match event:
+        case DraftReady():
+            origin = "given" if event.given else "written"
+            return f"draft: {origin}, {words.draft(event, event.of)}"
+        case DraftWritten():
+            return f"draft {event.number}: {words.draft(event)}"
+        case DraftFailed():
+            return f"draft: none ({event.reason}: {event.detail})"
 
 
 def _within_a_pass(

@@ -108,6 +108,8 @@ class Teller:
         self._heading(f"Pass {each.number}")
         if each.guidance:
             self._say("guidance", each.guidance)
+        if story.shortened and story.shortened.number == each.number:
+            self._say("prompts", f"in few words from here on: {story.shortened.reason}")
         if in_full:
             self._quote("A", each.incumbent)
         for critique in each.critiques:
@@ -119,8 +121,7 @@ class Teller:
                 self._quote(f"notes on {ready.slot}", ready.notes)
         for lost in each.dropped:
             self._say(lost.slot, words.dropped(lost), "yellow")
-            if in_full:
-                self._quote(lost.slot, lost.text)
+            self._quote(lost.slot, lost.text if in_full else "")
         for ballot in each.ballots:
             self._ballot(ballot, in_full)
         if each.decided:

@@ -139,8 +139,7 @@ def _critique(made: CritiqueMade) -> str:
     if not made.readable:
         return "The critic's answer could not be read."
     lines = [
-        f"- **{p.severity}** " + _WHERE[p.kind].format(p.quote) + p.problem
-        for p in made.problems
+        f"- **{p.severity}** " + _WHERE[p.kind].format(p.quote) + p.problem for p in made.problems
     ]
     if made.dropped:
         lines.append(

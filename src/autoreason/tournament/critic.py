@@ -21,7 +21,7 @@ class Findings(NamedTuple):
 
 
 async def criticise(venue: Venue, number: int, text: str, guidance: str) -> Findings:
-    """Limits the text breaks, known for nothing; else, or where a person adds guidance, ask until somebody finds a problem."""
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
     broken = _find_breaches(venue, number, text)
     if broken and not guidance:
         return Findings("problems", broken)

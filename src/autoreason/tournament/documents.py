@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Only marks around everything, or after everything, are marks: a text may be about such tags.
+# Only marks around everything, before or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
 _NOTES = re.compile(
     r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_NOTES_FIRST = re.compile(r"\A\s*<notes>(.*?)</notes>[ \t]*\n\s*(?=\S)", re.IGNORECASE | re.DOTALL)
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -30,7 +31,9 @@ def read_document(reply: str) -> Document:
 
 
 def _split(reply: str) -> Document:
-    """Text and notes, where notes follow at the end on lines of their own."""
+    """Text and notes, where notes stand before it or at the end on lines of their own."""
+    if before := _NOTES_FIRST.match(reply):
+        return Document(_split(reply[before.end() :]).text, before[1].strip())
     start = reply.lower().rfind("<notes>")
     found = _NOTES.match(reply, reply.rfind("\n", 0, start) + 1) if start >= 0 else None
     if not found:

@@ -51,7 +51,7 @@ class Tournament(Strategy):
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
-        """Whether more drafts fit: all of an allowance may go on them, a budget must also pay for a pass and the end."""
+        """Whether more drafts fit: all of an allowance may go on them, a budget must leave a pass and the end."""
         calls = A_TEXT * len(numbers)
         if self.venue.allowance:
             return self.venue.allowance.fits(calls)

@@ -21,7 +21,11 @@ TEXT_CALLS = TRIES + 2
 
 def fewest(settings: Settings) -> Plan:
     """Critics find nothing from the start."""
-    return {"author": settings.drafts, "critic": CRITICS * min(settings.k, settings.passes), "judge": 0}
+    return {
+        "author": settings.drafts,
+        "critic": CRITICS * min(settings.k, settings.passes),
+        "judge": 0,
+    }
 
 
 def likely(settings: Settings) -> Plan:
