@@ -103,7 +103,7 @@ async def test_an_author_who_is_content_with_a_broken_contract_goes_on() -> None
     script: dict[str, Answer] = {
         "critic": "DONE",
         "author": document("A text of far too many words."),
-        "reviser": lambda request: document("A text of far too many words."),
+        "reviser": document("A text of far too many words."),
         "pass/3/reviser/try/0": document("Short."),
     }
     played = await play(script, strategy="self_refine", passes=5, contract=Contract(max_words=4))
