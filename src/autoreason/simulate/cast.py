@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.prompts import PromptSet
 from autoreason.simulate.luck import Luck, PassLuck
 from autoreason.simulate.texts import (
@@ -53,8 +53,8 @@ class Cast:
 
     async def ask(self, request: Request) -> Reply:
         """Answer as the world has it."""
-        if request.role == "person":
-            return Reply(outcome=Outcome.EMPTY, text="", model="person")
+        if not is_model(request.role):
+            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
         stage, *address = request.key.split("/")
         if stage == "pass":
             self._number = int(address[0])

@@ -55,6 +55,7 @@ class Tournament(Strategy):
         calls = A_TEXT * len(numbers)
         if self.venue.allowance:
             return self.venue.allowance.fits(calls)
+        # Asked even without limits: a resumed run may have others, and must take the same turn.
         need = Need(calls, self.most_calls_a_pass() + self._calls_after)
         return not await self.short_of(f"{DRAFTS}/{numbers[-1]}", need)
 

@@ -151,7 +151,7 @@ class Strategy:
 
         The answer is recorded, so that a resumed run takes the same turn whatever its limits are then.
         """
-        if not calls_after:
+        if not calls_after or self.venue.allowance or self.settings.budget == Budget():
             return True
         need = Need(self.most_calls_a_pass(), calls_after)
         self._short = await self.short_of(f"pass/{number}", need)
@@ -159,8 +159,6 @@ class Strategy:
 
     async def short_of(self, stage: str, need: Need) -> str:
         """What is left of the run's budget, where that does not pay for what a stage needs; else nothing."""
-        if self.venue.allowance or self.settings.budget == Budget():
-            return ""
         request = Request(
             role="budget",
             key=f"{stage}/budget",
