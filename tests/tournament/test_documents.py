@@ -29,6 +29,10 @@ from autoreason.tournament.documents import Document, read_document, same_text
             "Use <document> tags </document> well.",
             "",
         ),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>>\nHello.\n<<<END TEXT 4e0c1f2a3b4d5e6f>>>", "Hello.", ""),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>\n\nHello.\n<notes>\nCut.\n</notes>", "Hello.", "Cut."),
+        ("Hello.\n<<<END TEXT FS 4e0c1f2a3b4d5e6f>>>\n", "Hello.", ""),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>>", "", ""),
         ("", "", ""),
     ],
 )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
+
 # Only marks around everything, or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
 _NOTES = re.compile(
     r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+# A boundary copied from the request; in the midst of a text it stays, and is a leak.
+_MARK = rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}"
+_MARKED = re.compile(rf"\A(?:{_MARK}[ \t]*\n)?(.*?)(?:(?:\A|\n)[ \t]*{_MARK})?\Z", re.DOTALL)
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -45,6 +50,7 @@ def same_text(one: str, other: str) -> bool:
 
 
 def _bare(body: str) -> str:
-    body = body.strip()
+    marked = _MARKED.match(body.strip())
+    body = marked[1].strip() if marked else body
     fenced = _FENCED.match(body)
     return fenced.group(1).strip() if fenced and "\n```" not in fenced.group(1) else body
