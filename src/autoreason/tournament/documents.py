@@ -13,9 +13,11 @@ _NOTES = re.compile(
     r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-# A boundary copied from the request; in the midst of a text it stays, and is a leak.
-_MARK = rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}"
-_MARKED = re.compile(rf"\A(?:{_MARK}[ \t]*\n)?(.*?)(?:(?:\A|\n)[ \t]*{_MARK})?\Z", re.DOTALL)
+# A boundary copied from the request: between its brackets, or alone on a line.
+_MARK = re.compile(
+    rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
+)
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -50,7 +52,6 @@ def same_text(one: str, other: str) -> bool:
 
 
 def _bare(body: str) -> str:
-    marked = _MARKED.match(body.strip())
-    body = marked[1].strip() if marked else body
+    body = _MARK.sub("", body).strip()
     fenced = _FENCED.match(body)
     return fenced.group(1).strip() if fenced and "\n```" not in fenced.group(1) else body

@@ -42,7 +42,8 @@ class Program:
         points += _A_NAME * min(2, len(self._names.intersection(words)))
         points += min(3, len(self._pairs & _pairs(words)))
         points -= min(4, sum(span not in self._squeezed for span in set(named)))
-        return points >= _ENOUGH
+        # The more is said, the more of it fits by chance.
+        return points >= (1 if len(set(words)) < _BRIEF else 2)
 
     @cached_property
     def _squeezed(self) -> str:
@@ -112,7 +113,8 @@ def _pairs(words: list[str]) -> set[frozenset[str]]:
 
 
 _SHORT, _LONG = 4, 8
-_A_QUOTE, _A_NAME, _ENOUGH = 3, 3, 2
+_A_QUOTE, _A_NAME = 3, 3
+_BRIEF = 30
 _STEM = 6
 _SAME = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
 _ELLIPSIS = re.compile(r"\s*(?:\[?\.\.\.\]?|\[?…\]?)\s*")
