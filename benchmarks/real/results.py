@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from autoreason.code.duels import Duel, duels
 from autoreason.contract import Contract
+from autoreason.exchange import is_model
 from autoreason.journal import Journal
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story, tell_all
-from benchmarks.real.plan import CALLS, Job
+from benchmarks.real.plan import Job
 
 POOLED = "all sets"
 
@@ -116,15 +117,14 @@ def _delivered(name: str, story: Story, calls: Mapping[str, int]) -> Iterator[Un
         if told.delivered and strategy != "panel":
             good = not contract.violations(told.delivered.text)
             yield Unit("briefs", name, strategy, good, calls.get(part, 0))
-            if told.draft:
-                first = not contract.violations(told.draft.text)
-                yield Unit("briefs", name, f"first draft of {strategy}", first, 1)
 
 
 def _calls(journal: Journal, run: str) -> dict[str, int]:
     """Calls to models by part."""
     found: dict[str, int] = {}
     for call in journal.calls(run):
+        if not is_model(call.request.role):
+            continue
         part = "/".join(call.request.key.split("/")[:3])
         found[part] = found.get(part, 0) + 1
     return found
@@ -183,8 +183,3 @@ def read_certificate(planned: Sequence[Job], out: Path) -> dict[str, Any] | None
             found: dict[str, Any] = json.loads(job.ended(out).read_bytes() or b"{}")
             return found
     return None
-
-
-def groups() -> list[str]:
-    """The pooled groups, in order."""
-    return [f"{POOLED}-{calls}" for calls in CALLS]
