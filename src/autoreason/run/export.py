@@ -139,16 +139,16 @@ def _critique(made: CritiqueMade) -> str:
     if not made.readable:
         return "The critic's answer could not be read."
     lines = [
-        f"- **{p.severity}** " + _WHERE[p.kind].format(p.quote) + p.problem for p in made.problems
+        f"- **{p.severity}** "
+        + (f"> {p.quote}\n  " if p.quote else "(missing) " * (p.kind == "missing"))
+        + p.problem
+        for p in made.problems
     ]
     if made.dropped:
         lines.append(
             f"\n{made.dropped} more quoted words that are not in the text and were dropped."
         )
     return "\n".join(lines) or "Nothing to mend."
-
-
-_WHERE = {"quote": "> {}\n  ", "missing": "(missing) ", "contract": ""}
 
 
 def _ballot(ballot: BallotCast) -> str:

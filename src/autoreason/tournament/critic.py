@@ -41,7 +41,7 @@ async def criticise(venue: Venue, number: int, text: str, guidance: str) -> Find
 def _find_breaches(venue: Venue, number: int, text: str) -> str:
     """What code has against a text, as the reviser reads it; empty where it keeps its contract."""
     fixes = venue.task.contract.fixes(text)
-    problems = tuple(Problem(severity="critical", kind="contract", problem=fix) for fix in fixes)
+    problems = tuple(Problem(severity="critical", kind="general", problem=fix) for fix in fixes)
     if problems:
         venue.tell(CritiqueMade(number=number, critic=0, problems=problems, by_code=True))
     return describe(problems)
@@ -78,7 +78,7 @@ def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) ->
         return unreadable
     if not quoted:
         return CritiqueMade(number=number, critic=critic, prose=reply.text.strip())
-    read = read_critique(reply.text, text)
+    read = read_critique(reply.text, text, program=False)
     if read is None:
         return unreadable
     return CritiqueMade(number=number, critic=critic, problems=read.problems, dropped=read.dropped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
 from autoreason.tournament.patterns import Pattern
 
 _ANNOUNCED = r"""
@@ -58,6 +59,7 @@ _SIGNS = (
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
     # Lines of our own prompts, repeated by a model that took them for part of the text.
+    _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
     _sign(
         "program ", r"\blimits,?\ (?:that\ a\ program\ checks|checked\ by\ a\ program)\b[^\n]{0,60}"
