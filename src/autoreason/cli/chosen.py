@@ -49,8 +49,6 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
 
 def settings_of(values: dict[str, Any], **more: Any) -> Settings:
     """Settings for a new run."""
-    if values.get("draft") and (values["drafts"] or values["most_drafts"]):
-        raise InvalidInput("a draft of your own stands alone; leave out --drafts or --draft")
     everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
     return make_settings(
         models_of(everywhere, values),

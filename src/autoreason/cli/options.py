@@ -290,7 +290,8 @@ draft_options = group(
         "--drafts",
         type=int,
         metavar="N",
-        help="Drafts that keep the contract before the passes begin; of several a panel chooses. [default: 1]",
+        help="Drafts that keep the contract before the passes begin; of several a panel chooses. "
+        "One of your own (--draft) stands alone. [default: 1]",
     ),
     option(
         "--most-drafts",
