@@ -7,15 +7,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
+
+from autoreason.exchange import Request
 
 Action = Literal["fresh", "repair", "merge"]
 """Another attempt of its own, a failing program with its results, or one program made of two that fail."""
 
-_WEIGHT = 8.0
+_WEIGHT = 24.0
 _EXPECTED: Mapping[Action, float] = {"fresh": 0.25, "repair": 0.10, "merge": 0.03}
 """Calls after a failure that passed every public test, over 8,900 recorded ones of a small model; worth `_WEIGHT`
-calls, so that a few dozen of the model at hand outweigh them."""
+calls, so that as many of the model at hand count as much."""
 
 
 class Option(Struct, frozen=True):
@@ -65,11 +68,19 @@ class Policy:
         arm = strategy, option
         return expected + self._passed[arm], _WEIGHT - expected + self._failed[arm]
 
-    def choose(self, turn: Turn) -> Action | None:
-        """The action whose draw is the highest; None where there is none to choose from."""
+    def choose(self, turn: Turn) -> str:
+        """The action that is likeliest by a draw each, which counts for no less than what is expected; or nothing.
+
+        A draw below what is expected would only try the others more often than they may turn out to be worth.
+        """
         chance = random.Random(turn.seed)
-        drawn = {
-            option.action: chance.betavariate(*self.posterior(turn.strategy, option))
-            for option in turn.options
-        }
-        return max(drawn, key=drawn.__getitem__, default=None)
+        drawn: dict[str, float] = {}
+        for option in turn.options:
+            passes, fails = self.posterior(turn.strategy, option)
+            drawn[option.action] = max(chance.betavariate(passes, fails), passes / (passes + fails))
+        return max(drawn, key=drawn.__getitem__, default="")
+
+
+def read_turn(request: Request) -> Turn:
+    """What a policy is asked."""
+    return msgspec.json.decode(request.messages[0].text, type=Turn)

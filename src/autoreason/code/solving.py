@@ -38,7 +38,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     set: str
     """The digest of the set, under which the examiner keeps it."""
-    strategies: tuple[str, ...] = ("tournament",)
+    strategies: tuple[str, ...]
     repeats: int = 1
     calls: int = 6
     """Calls each strategy has for a problem, second tries included."""

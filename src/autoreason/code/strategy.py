@@ -57,7 +57,7 @@ class Attempt(NamedTuple):
 class ProgramStrategy(Strategy):
     """A way from a problem to a program, within an allowance of calls that is never overstepped.
 
-    `author` writes an attempt of its own, `repair` and `merge` one from those before; `revise` and `challenge` write one
+    `author` writes an attempt of its own, `repair` and `merge` one from those before; `revise` and `challenge` one
     within a pass that `begin_pass` began and `end_pass` will end. Each is examined on the public tests, and `hand_in`
     ends the run.
     """
@@ -168,9 +168,7 @@ class ProgramStrategy(Strategy):
         self.tell(CandidateReady(number=number, slot=slot, text=written, words=words))
         return self._attempted(stage, written, await self.examine(stage, written))
 
-    def repair_prompt(
-        self, key: str, attempt: Attempt, findings: str = "", tried: str = ""
-    ) -> str:
+    def repair_prompt(self, key: str, attempt: Attempt, findings: str = "", tried: str = "") -> str:
         """What somebody is asked who corrects an attempt."""
         results = self.results(attempt)
         return self.venue.prompt(

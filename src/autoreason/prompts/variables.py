@@ -34,6 +34,9 @@ VARIABLES = {
         [],
     ),
     "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
+    "failures": Variable(
+        "what earlier programs got wrong; may be empty", ["It adds too much."], []
+    ),
     "findings": Variable("what the critic or analyst says; may be empty", "It adds too much.", ""),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),

@@ -15,7 +15,7 @@ import msgspec
 
 from autoreason.assignment import Assignment, Examined
 from autoreason.code.examining import Examiner
-from autoreason.code.finding import strategies_named
+from autoreason.code.finding import DEFAULT, strategies_named
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved, Status
 from autoreason.exchange import Model
@@ -70,7 +70,7 @@ async def solve_async(
     problem: Problems,
     model: str | Model = DEFAULT_MODEL,
     *,
-    strategy: str | Sequence[str] = "tournament",
+    strategy: str | Sequence[str] = DEFAULT,
     calls: int = 6,
     repeats: int = 1,
     unsafe: bool = False,
@@ -144,7 +144,7 @@ async def solve_with(
 
 
 def solving_terms(
-    digest: str, strategy: str | Sequence[str] = "tournament", **terms: Any
+    digest: str, strategy: str | Sequence[str] = DEFAULT, **terms: Any
 ) -> dict[str, Any]:
     """The options of a run that solves a set, by its digest."""
     names = strategies_named(strategy) if isinstance(strategy, str) else tuple(strategy)
