@@ -45,10 +45,12 @@ class Final(NamedTuple):
         return self.attempts[self.choice.index]
 
     def alike(self, attempt: Attempt) -> str:
-        """How many behave as this one does."""
+        """How many behave as this one does, in words."""
         place = self.attempts.index(attempt)
         size = next(each.size for each in self.choice.groups if place in each.members)
-        return f"{size} of {len(self.attempts)} like it behave alike"
+        passing = "that pass" if attempt.settled else "that pass as many"
+        which = passing if attempt.examined else "programs"
+        return f"{size} of {len(self.attempts)} {which} behave alike"
 
     @property
     def tied(self) -> list[Attempt]:
@@ -200,7 +202,7 @@ class Search(ProgramStrategy):
         if verdict is None:
             return self._end(final)
         winner = next(each for each in tied if each.stage == verdict.winner)
-        judged = f"{_count(verdict.ballots, 'judge')} preferred it to {len(tied) - 1} as common"
+        judged = f"{verdict.ballots} judges chose between {len(tied)} groups of that size"
         return self._end(final, winner, judged)
 
     def _end(
