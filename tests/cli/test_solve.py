@@ -196,10 +196,10 @@ def _tournament_is_best(request: object) -> str:
     return program(3, key, "accepted" if right else "wrong_answer")
 
 
-def test_the_five_strategies_are_all(inside: Inside) -> None:
+def test_the_six_strategies_are_all(inside: Inside) -> None:
     found = inside("solve", some(inside, 2), *MODEL, "--strategy", "all", "--json", "-q").json
     assert [each["strategy"] for each in found["report"]["scores"]] == [
-        *("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+        *("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
     ]
     assert found["conclusion"].startswith("nobody wins: all solved the same problems")
     assert "program" not in found

@@ -56,7 +56,7 @@ def solve_or_go_on(path: Path) -> None:
         run = rows[0].id if rows else ""
         if not rows or not journal.events(run):
             model = Careful(frozenset())
-            settings = terms(("tournament", "critique_revise", "single"), window=3)
+            settings = terms(("tournament", "critique_revise", "single"), width=3)
             asyncio.run(hold(journal, model, task=task(3), settings=settings, examiner=Leisurely()))
         elif rows[0].status == "running":
             model = Careful(frozenset(journal.replies(run)))

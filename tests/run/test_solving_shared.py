@@ -202,7 +202,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
                         journal,
                         ScriptedModel(given.script()),
                         task=solving_task(given.assignments),
-                        settings=given.settings(("tournament", "single"), window=2),
+                        settings=given.settings(("tournament", "single"), width=2),
                         on_signal=hear,
                     )
                 )

@@ -73,12 +73,14 @@ async def solve_async(
     strategy: str | Sequence[str] = DEFAULT,
     calls: int = 6,
     repeats: int = 1,
+    width: int = 32,
     unsafe: bool = False,
     **options: Any,
 ) -> Solution:
     """Write a program for a problem, or for every problem of a file.
 
-    `strategy` is a name, several, or `all`; each has `calls` for a problem. Without a sandbox on this machine
+    `strategy` is a name, several, or `all`; each has `calls` for a problem, and `width` problems are
+    worked on at once. Without a sandbox on this machine
     nothing is run unless `unsafe` says so. Everything else is an option of `refine_async`.
     """
     from autoreason.examiner.client import ExaminerClient
@@ -98,7 +100,9 @@ async def solve_async(
             # Nobody knows the file that it was put into.
             raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
         exits.push_async_callback(client.close)
-        terms = solving_terms(client.digest, strategy, calls=calls, repeats=repeats, unsafe=unsafe)
+        terms = solving_terms(
+            client.digest, strategy, calls=calls, repeats=repeats, width=width, unsafe=unsafe
+        )
         return await solve_with(client, client.assignments, model, terms, **options)
 
 
