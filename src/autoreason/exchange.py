@@ -22,7 +22,7 @@ Role = Literal[
     "policy",
 ]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
-tests, `budget` knows what may still be spent and `policy` what to try next: none is a model, and none costs anything."""
+tests, `budget` knows what may be spent and `policy` what to try next: none is a model, and none costs anything."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
 NO_MODELS = ("person", "examiner", "budget", "policy")
