@@ -16,6 +16,9 @@ from autoreason.assignment import (
     Examination,
     Examined,
     Example,
+    Observation,
+    Observed,
+    Probe,
     Trial,
 )
 from autoreason.code.examining import answer
@@ -43,6 +46,7 @@ PROBLEM = Assignment(
     private=4,
 )
 _PASSES = re.compile(r"^passes = (\d+)", re.MULTILINE)
+_BEHAVES = re.compile(r"^behaves = (\w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"^hidden = (\w+)", re.MULTILINE)
 
 
@@ -73,6 +77,12 @@ class MadeUpExaminer:
         if passes > 90:
             return _verdict(examination, CodeVerdict.SANDBOX_ERROR, PUBLIC)
         return _counted(examination, passes)
+
+    async def observe(self, probe: Probe) -> Observed:
+        """Look up in the program what it does; one that does not say is like no other."""
+        said = _BEHAVES.search(probe.program)
+        seen = Observation(value=said[1] if said else probe.program)
+        return Observed(observations=(seen,) * len(probe.inputs), level="none")
 
 
 def _verdict(examination: Examination, verdict: CodeVerdict, total: int) -> Examined:
