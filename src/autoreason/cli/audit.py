@@ -46,8 +46,9 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
     coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
     What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
     p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
-    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is a run in the journal; without one, the newest. FILE
-    is a transcript or a file of recorded passes, or a folder of them.
+    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is
+    a run in the journal; without one, the newest. FILE is a transcript or a file of recorded passes, or
+    a folder of them.
 
     \b
       autoreason audit amber-fox
