@@ -19,7 +19,7 @@ from autoreason.sandbox.observing import shortened
 
 SECONDS = 1.0
 """Processor time for one input of a program, or for all calls of a function."""
-PATIENCE = 3
+PATIENCE = 2
 """How often that may be used up, or calls end the program; then the rest of the inputs would only end it too."""
 _ENDS = frozenset(CodeVerdict)
 """Failures that are no exceptions: they end a program, or take all its time."""
