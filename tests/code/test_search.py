@@ -211,13 +211,20 @@ async def test_judges_decide_between_groups_of_the_same_size_who_see_no_comments
     assert "judges chose between 2 groups of that size" in worked.delivered.reason
 
 
-async def test_the_shorter_program_is_handed_in_where_judges_say_nothing() -> None:
-    short, long = behaving("one"), behaving("two", "a longer one")
-    script = {**scarce(long, short), "judge": "I cannot decide."}
+async def test_the_earlier_of_equals_is_handed_in_where_judges_say_nothing() -> None:
+    script = {**scarce(behaving("one"), behaving("two")), "judge": "I cannot decide."}
     worked = await work("search", script, calls=8)
     assert worked.of(PanelHeld)[0].verdict is None
     assert worked.delivered
-    assert worked.delivered.text == short
+    assert worked.delivered.text == behaving("one")
+
+
+async def test_programs_that_fail_have_a_say_in_which_of_equals_is_right() -> None:
+    wrote = [behaving("right", passes=2), behaving("wrong"), behaving("right")]
+    script = {"policy/1": "fresh", "author": in_turn(*wrote)}
+    worked = await work("search", script, calls=3)
+    assert worked.delivered
+    assert worked.delivered.text == wrote[2]
 
 
 async def test_an_answer_without_a_program_is_asked_for_again_once() -> None:

@@ -43,7 +43,9 @@ def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[Group,
     found: dict[Behaviour, list[int]] = {}
     for place, behaviour in enumerate(behaviours):
         found.setdefault(behaviour, []).append(place)
-    return tuple(sorted((Group(tuple(each)) for each in found.values()), key=lambda each: -each.size))
+    return tuple(
+        sorted((Group(tuple(each)) for each in found.values()), key=lambda each: -each.size)
+    )
 
 
 def choose(

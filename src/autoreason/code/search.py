@@ -41,7 +41,7 @@ class Final(NamedTuple):
 
     @property
     def chosen(self) -> Attempt:
-        """The program of the largest group."""
+        """The one that attempts agree with most."""
         return self.attempts[self.choice.index]
 
     def alike(self, attempt: Attempt) -> str:
@@ -54,18 +54,19 @@ class Final(NamedTuple):
 
     @property
     def tied(self) -> list[Attempt]:
-        """The shortest program of every group that is as large as the largest, the shortest first."""
-        most = self.choice.groups[0].size
-        largest = [each.members for each in self.choice.groups if each.size == most]
-        shortest = [min((self.attempts[n] for n in each), key=_length) for each in largest]
-        return sorted(shortest, key=_length)
+        """The chosen program, and one of every other group of the same size; none where another group is larger."""
+        first, *others = self.choice.groups
+        if any(each.size > first.size for each in others):
+            return []
+        same = [self.attempts[each.members[0]] for each in others if each.size == first.size]
+        return [self.chosen, *same]
 
 
 class Search(ProgramStrategy):
     """Attempts, repairs and merges by what has worked, until one passes; then attempts until a behaviour leads.
 
-    Programs that pass the public tests are run on inputs made from those tests. The largest group that behaves alike
-    wins, judges decide between groups of the same size where calls are left for them, and after them length.
+    Programs are run on inputs made from the public tests. Of those that pass, the one is handed in that attempts agree
+    with most; judges decide between groups of the same size where the last calls are worth more as ballots.
     """
 
     summary = "attempts, repairs or merges by what works; of those that pass, what most agree with"
@@ -163,13 +164,16 @@ class Search(ProgramStrategy):
         finalists = [each for each in self.attempts if best and each.passed == best.passed]
         if not finalists or not self._inputs or (len(finalists) == 1 and not self.may_ask()):
             return None
+        others = [each for each in self.attempts if each not in finalists]
         try:
             observed = [await self._observe(each) for each in finalists]
+            # Those that fail agree with what is right more often than with any one mistake.
+            voters = [await self._observe(each) for each in others]
         except NotExamined:
             # They pass their tests all the same.
             return None
         programs = [each.program for each in finalists]
-        return Final(finalists, choose(programs, observed, left=self._left))
+        return Final(finalists, choose(programs, observed, voters, left=self._left))
 
     async def _observe(self, attempt: Attempt) -> Observed:
         program = attempt.program
@@ -192,7 +196,7 @@ class Search(ProgramStrategy):
         return few and len(final.tied) > 1 and 2 * len(self._passing) < len(self.attempts)
 
     async def _judged(self, final: Final) -> Delivered:
-        """Judges between groups of the same size, who see no comments; the shorter program where they tie."""
+        """Judges between groups of the same size, who see no comments; where they tie it stays as it was."""
         tied = final.tied
         texts = {each.stage: without_comments(each.program) for each in tied}
         judges = min(self.settings.judges, self._left)
@@ -218,10 +222,6 @@ class Search(ProgramStrategy):
                 f"{final.alike(attempt)} on {_count(len(self._inputs), 'input')} made by code"
             )
         return self.hand_in(attempt, reason="; ".join(filter(None, [*said, judged])))
-
-
-def _length(attempt: Attempt) -> int:
-    return len(attempt.program)
 
 
 def _count(number: int, noun: str) -> str:
