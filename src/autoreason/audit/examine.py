@@ -50,11 +50,8 @@ CHECKS: tuple[Check, ...] = (
     check_programs.no_program,
     check_programs.repeated,
 )
-_OF_EITHER = (
-    *CHECKS[: CHECKS.index(check_judges.longer_preferred)],
-    check_stopping.outages,
-)
-"""What is asked of panels and calls, whatever was written."""
+_OF_PANELS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
+"""What is asked of panels, whatever they judged."""
 
 
 class Audit(Struct, frozen=True, kw_only=True):
@@ -92,8 +89,13 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
 
 def _asked(check: Check, runs: Sequence[AuditedRun]) -> bool:
     """Whether a question makes sense of what these runs wrote."""
-    of_programs = check.__module__ == check_programs.__name__
-    return check in _OF_EITHER or any((run.programs is not None) is of_programs for run in runs)
+    texts = any(run.programs is None for run in runs)
+    if check in _OF_PANELS:
+        # Where programs are written a panel is the exception.
+        return texts or any(panel for run in runs for panel in run.panels)
+    if check.__module__ == check_programs.__name__:
+        return any(run.programs is not None for run in runs)
+    return texts or check == check_stopping.outages
 
 
 def conclude(findings: Sequence[Finding]) -> str:
