@@ -106,7 +106,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     """One problem a critic found."""
 
     severity: Literal["critical", "major", "minor"]
-    kind: Literal["quote", "missing"]
+    kind: Literal["quote", "missing", "general"]
+    """In words of the text, in what is not there, or in the whole of it."""
     problem: str
     quote: str = ""
 

@@ -29,6 +29,17 @@ from autoreason.tournament.documents import Document, read_document, same_text
             "Use <document> tags </document> well.",
             "",
         ),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>>\nHello.\n<<<END TEXT 4e0c1f2a3b4d5e6f>>>", "Hello.", ""),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>\n\nHello.\n<notes>\nCut.\n</notes>", "Hello.", "Cut."),
+        ("Hello.\n<<<END TEXT FS 4e0c1f2a3b4d5e6f>>>\n", "Hello.", ""),
+        ("<<<TEXT 4e0c1f2a3b4d5e6f>>>", "", ""),
+        (
+            "One.\n<<<END TEXT 4e0c1f2a3b4d5e6f>>>\n\n<<<TEXT 4e0c1f2a3b4d5e6f>>>\nTwo.",
+            "One.\n\nTwo.",
+            "",
+        ),
+        ("TEXT 4e0c1f2a3b4d5e6f\nHello.\n4e0c1f2a3b4d5e6f", "Hello.", ""),
+        ("The trace is 4e0c1f2a3b4d5e6f.", "The trace is 4e0c1f2a3b4d5e6f.", ""),
         ("", "", ""),
     ],
 )

@@ -136,7 +136,9 @@ def _critique(made: CritiqueMade) -> str:
     if not made.readable:
         return "The critic's answer could not be read."
     lines = [
-        f"- **{p.severity}** " + (f"> {p.quote}\n  " if p.quote else "(missing) ") + p.problem
+        f"- **{p.severity}** "
+        + (f"> {p.quote}\n  " if p.quote else "(missing) " * (p.kind == "missing"))
+        + p.problem
         for p in made.problems
     ]
     if made.dropped:

@@ -63,7 +63,7 @@ def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) ->
         return unreadable
     if not quoted:
         return CritiqueMade(number=number, critic=critic, prose=reply.text.strip())
-    read = read_critique(reply.text, text)
+    read = read_critique(reply.text, text, program=False)
     if read is None:
         return unreadable
     return CritiqueMade(number=number, critic=critic, problems=read.problems, dropped=read.dropped)

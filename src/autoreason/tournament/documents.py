@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
+
 # Only marks around everything, or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
 _NOTES = re.compile(
     r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
     re.IGNORECASE | re.DOTALL,
+)
+# A boundary copied from the request: between its brackets, or alone on a line.
+_MARK = re.compile(
+    rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
 )
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
@@ -45,6 +52,6 @@ def same_text(one: str, other: str) -> bool:
 
 
 def _bare(body: str) -> str:
-    body = body.strip()
+    body = _MARK.sub("", body).strip()
     fenced = _FENCED.match(body)
     return fenced.group(1).strip() if fenced and "\n```" not in fenced.group(1) else body

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
 from autoreason.tournament.patterns import Pattern
 
 # A text that opens like this announces itself instead of being the document.
@@ -51,6 +52,7 @@ _SIGNS = (
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
     # Lines of our own prompts, repeated by a model that took them for part of the text.
+    _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
