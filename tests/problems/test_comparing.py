@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from decimal import Context, Decimal, localcontext
+from typing import Literal, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -275,8 +276,8 @@ def test_no_output_makes_comparing_slow(hostile: str) -> None:
 def test_answers_have_one_canonical_form_where_they_count_as_the_same(
     ours: list[str], theirs: list[str], ignore_case: bool
 ) -> None:
-    for checker in ("tokens", "exact"):
-        how = Comparison(checker=checker, ignore_case=ignore_case)  # type: ignore[arg-type]
+    for checker in get_args(Literal["tokens", "exact"]):
+        how = Comparison(checker=checker, ignore_case=ignore_case)
         one, other = " ".join(ours), "\n".join(theirs)
         assert (canonical(one, how) == canonical(other, how)) == accepts(one, other, how)
 

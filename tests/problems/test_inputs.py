@@ -97,13 +97,18 @@ def test_other_seeds_give_other_inputs() -> None:
     assert make_inputs(problem, 1) != make_inputs(problem, 2)
 
 
+def _kinds(values: object) -> set[type]:
+    assert isinstance(values, list | dict)
+    return set(map(type, values))
+
+
 def test_arguments_keep_their_types() -> None:
     problem = function("assert f([3, 1, 2], 'abc', (1, 2.5), {'a': 1}, True) == 1")
     for numbers, text, pair, counts, flag in arguments(make_inputs(problem, 1)):
-        assert isinstance(numbers, list) and all(type(each) is int for each in numbers)
-        assert isinstance(text, str)
-        assert isinstance(pair, tuple) and [type(each) for each in pair] == [int, float]
-        assert isinstance(counts, dict) and all(type(each) is int for each in counts.values())
+        assert _kinds(numbers) <= {int}
+        assert type(text) is str
+        assert [type(each) for each in pair] == [int, float]  # type: ignore[attr-defined]
+        assert _kinds(counts) <= {str}
         assert type(flag) is bool
 
 

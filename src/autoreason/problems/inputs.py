@@ -14,7 +14,7 @@ from autoreason.problems.variation import Kinds
 _MOSTLY = 0.85
 """How often what holds between the arguments of all examples is kept."""
 _SELDOM = 0.15
-"""How often two arguments change places."""
+"""How often two arguments change places or become the same."""
 _TRIES = 10
 """Inputs drawn for each that is wanted: many are like another, or like an example."""
 _LONGEST = 2000
@@ -77,8 +77,8 @@ def _vary_calls(
             arguments = _with(arguments, place, value)
         one, other = random.choices(range(len(arguments)), k=2)
         if type(arguments[one]) is type(arguments[other]) and random.random() < _SELDOM:
-            swapped = _with(arguments, one, arguments[other])
-            arguments = _with(swapped, other, arguments[one])
+            again = arguments[one] if random.random() < 0.5 else arguments[other]
+            arguments = _with(_with(arguments, one, arguments[other]), other, again)
         if random.random() < _MOSTLY:
             arguments = _tied(arguments, ties)
         yield str(call._replace(arguments=arguments))

@@ -141,7 +141,7 @@ class Samples:
         seen = self._like(line, place)
         if _WHOLE.fullmatch(token):
             low, high = self._bounds(
-                lines, line, place, [int(each) for each in seen if _WHOLE.fullmatch(each)]
+                lines, line, [int(each) for each in seen if _WHOLE.fullmatch(each)]
             )
             value = random.choice(
                 [
@@ -166,7 +166,7 @@ class Samples:
             return [tokens[place] for tokens in alike if place < len(tokens)] or alike[0]
         return [token for tokens in alike for token in tokens]
 
-    def _bounds(self, lines: Lines, line: int, place: int, seen: list[int]) -> tuple[int, int]:
+    def _bounds(self, lines: Lines, line: int, seen: list[int]) -> tuple[int, int]:
         """What a number may be: of the sign that was seen, and no more than what the first line says if none was."""
         low = 1 if min(seen, default=0) >= 1 else min(0, *seen, 0)
         high = max([10, *(2 * each for each in seen)])

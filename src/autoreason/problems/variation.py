@@ -104,7 +104,8 @@ class Kinds:
                 return []
             case list() | tuple():
                 empty = [value[:0]] if self._often(path) else []
-                return [*empty, value[:1], value[:1] * 3, value[::-1], value[1:], value + value[:1]]
+                again = type(value)([*value, *value[:1]])
+                return [*empty, value[:1], value[:1] * 3, value[::-1], value[1:], again]
             case dict():
                 return [{}, dict(list(value.items())[:1])]
             case set() | frozenset():
@@ -141,19 +142,19 @@ class Kinds:
                 return self._entries(path, value, random)
         return value
 
-    def _edge_numbers(self, path: Path, value: float) -> list[float]:
+    def _edge_numbers(self, path: Path, value: Any) -> list[Any]:
         low, high = self._range(path)
-        edges: list[float] = [0, 1, 2, value + 1, value - 1, low, high, high + 1]
-        return [float(each) for each in edges] if isinstance(value, float) else edges
+        edges = [0, 1, 2, value + 1, value - 1, low, high, high + 1]
+        return [type(value)(each) for each in edges]
 
     def _range(self, path: Path) -> tuple[float, float]:
-        numbers = [each for each in self._seen[path] if isinstance(each, int | float)]
+        numbers = self._numbers(path)
         return min(numbers), max(numbers)
 
     def _number(self, path: Path, value: int, random: Random) -> int:
         low, high = (int(each) for each in self._range(path))
         wide = max(10, 2 * high)
-        return random.choice(
+        drawn: int = random.choice(
             [
                 value + random.choice([-2, -1, 1, 2]),
                 random.randint(min(0, low), max(3, high)),
@@ -168,6 +169,7 @@ class Kinds:
                 random.choice(self._mentioned(int) or [value]) + random.choice([-1, 0, 0, 1]),
             ]
         )
+        return drawn
 
     def _mentioned(self, kind: type) -> list[Any]:
         return [each for each in self._constants if type(each) is kind]
@@ -196,7 +198,7 @@ class Kinds:
         letter = random.choice(letters) if letters else "a"
         words = value.split(" ")
         random.shuffle(words)
-        changes = [
+        changes: list[Callable[[], str]] = [
             lambda: value[:at] + letter + value[at:],
             lambda: value[:at] + letter + value[at + 1 :],
             lambda: value[:at] + value[at + 1 :],
@@ -207,7 +209,7 @@ class Kinds:
             lambda: "".join(random.sample(value, len(value))),
             lambda: value[::-1],
             lambda: random.choice(others) + value,
-            lambda: random.choice(self._mentioned(str) or others),
+            *[lambda: random.choice(self._mentioned(str) or others)] * 3,
             lambda: value + value[::-1],
         ]
         if len(words) > 1:
@@ -277,7 +279,7 @@ class Kinds:
                         return items
         return items
 
-    def _parts(self, path: Path, value: Sequence[Any], random: Random) -> list[Any]:
+    def _parts(self, path: Path, value: tuple[Any, ...], random: Random) -> list[Any]:
         if not value:
             return []
         inside = [(*path, "item" if _alike(value) else place) for place in range(len(value))]
