@@ -24,6 +24,8 @@ def test_judges_critics_and_tries_count_from_one_for_readers(key: str, said: str
     assert for_readers(key) == said
 
 
-def test_a_person_an_examiner_and_the_budget_are_no_models() -> None:
+def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:
     roles = get_args(Role)
-    assert {role for role in roles if not is_model(role)} == {"person", "examiner", "budget"}
+    assert {role for role in roles if not is_model(role)} == {
+        *("person", "examiner", "budget", "policy")
+    }

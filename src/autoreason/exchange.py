@@ -11,13 +11,21 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 Role = Literal[
-    "author", "critic", "reviser", "synthesizer", "judge", "person", "examiner", "budget"
+    "author",
+    "critic",
+    "reviser",
+    "synthesizer",
+    "judge",
+    "person",
+    "examiner",
+    "budget",
+    "policy",
 ]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
-tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
+tests, `budget` knows what may be spent and `policy` what to try next: none is a model, and none costs anything."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
-NO_MODELS = ("person", "examiner", "budget")
+NO_MODELS = ("person", "examiner", "budget", "policy")
 
 
 def is_model(role: str) -> bool:
