@@ -206,8 +206,7 @@ class ProgramStrategy(Strategy):
         )
         reply = await self.venue.ask(request)
         if reply.outcome is not Outcome.OK and self.may_ask():
-            longer = reply.outcome is Outcome.TRUNCATED
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=longer))
+            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
         if reply.outcome is Outcome.OK:
             return read_program(reply.text, self.assignment.entry_point) or ""
         return _unwritten(reply)
@@ -235,7 +234,8 @@ def no_code(which: Which, total: int) -> Examined:
 def _unwritten(reply: Reply) -> Unwritten:
     match reply.outcome:
         case Outcome.TRUNCATED:
-            return Unwritten("truncated", "the answer was cut off")
+            cut = "was cut off" if reply.needs_room else "repeats itself without end"
+            return Unwritten("truncated", f"the answer {cut}")
         case Outcome.REFUSED:
             return Unwritten("refused", reply.finish or "the model declined")
     return Unwritten("empty", "no text came back")

@@ -6,7 +6,7 @@ from autoreason.contract import count_words
 from autoreason.errors import ProviderFailed
 from autoreason.events import DraftFailed, DraftReady
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.writing import Unwritten, Written, write
+from autoreason.tournament.writing import ENDLESS, Unwritten, Written, write
 
 
 async def draft(venue: Venue) -> None:
@@ -55,7 +55,7 @@ async def _ask_for_draft(venue: Venue) -> Written:
         reason = f"{written.reason}: {written.detail}"
         mend = (
             "raise the output limit"
-            if written.reason == "truncated"
+            if written.reason == "truncated" and written.detail != ENDLESS
             else "try another author model"
         )
     raise ProviderFailed(f"the author gave no first draft ({reason}); {mend}")
