@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from autoreason.exchange import Role, for_readers, is_model
+from autoreason.exchange import Request, Role, for_readers, is_model
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,18 @@ def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:
     assert {role for role in roles if not is_model(role)} == {
         *("person", "examiner", "budget", "policy")
     }
+
+
+@given(st.integers(), st.text(), st.text())
+def test_what_a_model_draws_from_depends_on_the_seed_and_the_key_alone(
+    seed: int, key: str, said: str
+) -> None:
+    def asked(model: str) -> Request:
+        return Request(
+            role="author", key=key, model=model, messages=(), max_tokens=len(said), seed=seed
+        )
+
+    drawn = asked("openai/x").sampling_seed
+    assert drawn == asked("gemini/y").sampling_seed
+    assert drawn is not None
+    assert 0 <= drawn < 2**31

@@ -292,7 +292,8 @@ def no_code(which: Which, total: int) -> Examined:
 def _unwritten(reply: Reply) -> Unwritten:
     match reply.outcome:
         case Outcome.TRUNCATED:
-            return Unwritten("truncated", "the answer was cut off")
+            cut = "was cut off" if reply.needs_room else "repeats itself without end"
+            return Unwritten("truncated", f"the answer {cut}")
         case Outcome.REFUSED:
             return Unwritten("refused", reply.finish or "the model declined")
     return Unwritten("empty", "no text came back")

@@ -56,6 +56,7 @@ class Venue:
             temperature=temperature,
             effort=effort,
             schema=schema,
+            seed=self.settings.seed,
         )
 
     def once_more(
@@ -66,7 +67,7 @@ class Venue:
         A server may take a schema and ignore it, so that the model never heard of the form.
         """
         if reply.outcome is not Outcome.OK:
-            return again(request, key, longer=reply.outcome is Outcome.TRUNCATED)
+            return again(request, key, longer=reply.needs_room)
         form = request.schema.plain if request.schema else ""
         return follow_up(
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
