@@ -69,6 +69,16 @@ class RunPaused(Event, frozen=True, kw_only=True):
 # The tournament's own story: the same seed and the same replies give the same events.
 
 
+class DraftWritten(Event, frozen=True, kw_only=True):
+    """One of several drafts."""
+
+    number: int
+    text: str
+    words: int
+    violations: tuple[Violation, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+
 class DraftReady(Event, frozen=True, kw_only=True):
     """The first incumbent stands."""
 
@@ -78,6 +88,9 @@ class DraftReady(Event, frozen=True, kw_only=True):
     """Supplied by the user rather than written by the author."""
     violations: tuple[Violation, ...] = ()
     leaks: tuple[str, ...] = ()
+    number: int = 1
+    of: int = 1
+    """How many drafts it was chosen from."""
 
 
 class DraftFailed(Event, frozen=True, kw_only=True):
@@ -93,6 +106,13 @@ class PassStarted(Event, frozen=True, kw_only=True):
 
     number: int
     words: int
+
+
+class PromptsShortened(Event, frozen=True, kw_only=True):
+    """From this pass on the short prompts are used, because of what the author's model showed."""
+
+    number: int
+    reason: str
 
 
 class GuidanceTaken(Event, frozen=True, kw_only=True):
@@ -124,6 +144,8 @@ class CritiqueMade(Event, frozen=True, kw_only=True):
     prose: str = ""
     """The whole critique where no quotes are asked for."""
     readable: bool = True
+    by_code: bool = False
+    """Not a critic's: the limits that code knows the text breaks."""
 
 
 class CandidateReady(Event, frozen=True, kw_only=True):
@@ -141,6 +163,8 @@ class CandidateReady(Event, frozen=True, kw_only=True):
     """A leak of its own making was sent back once."""
     leaks: tuple[str, ...] = ()
     """What still gives it away."""
+    violations: tuple[Violation, ...] = ()
+    """What it breaks; it stands only against texts that break as much."""
 
 
 class CandidateDropped(Event, frozen=True, kw_only=True):
@@ -333,8 +357,10 @@ AnyEvent = (
     RunStarted
     | RunResumed
     | RunPaused
+    | DraftWritten
     | DraftReady
     | DraftFailed
+    | PromptsShortened
     | PassStarted
     | GuidanceTaken
     | CritiqueMade

@@ -131,6 +131,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     cost: Decimal | None = None
     """US dollars; None where the price is not known."""
     seconds: float = 0.0
+    schema_refused: bool = False
+    """The server would not hold the model to a schema, so the form was asked for in words."""
 
 
 class Spent(Struct, frozen=True, kw_only=True):

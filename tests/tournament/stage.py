@@ -83,6 +83,7 @@ USUAL: dict[str, Answer] = {
     "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
     "judge": vote("First", "Second", "Third"),
     "person": Reply(outcome=Outcome.EMPTY, text="", model="person"),
+    "budget": Reply(outcome=Outcome.OK, text="", model="budget"),
 }
 
 

@@ -19,6 +19,13 @@ from autoreason.tournament.documents import Document, read_document, same_text
         ("Use the <notes> element.\n\nMore.", "Use the <notes> element.\n\nMore.", ""),
         ("The <document> tag wraps.\n\nEnd.", "The <document> tag wraps.\n\nEnd.", ""),
         ("A\n<notes>\nx\n</notes>\nB", "A\n<notes>\nx\n</notes>\nB", ""),
+        ("<notes>Cut.</notes>\n\nHello.", "Hello.", "Cut."),
+        ("<notes>A</notes>\n" * 9999 + "Hello.", "<notes>A</notes>\n" * 9998 + "Hello.", "A"),
+        (
+            "<notes>Hello.</notes> is how notes look.",
+            "<notes>Hello.</notes> is how notes look.",
+            "",
+        ),
         ("Hello.", "Hello.", ""),
         ("Hello.\n<notes>\nCut.\n</notes>", "Hello.", "Cut."),
         ("```markdown\n# Hello\n```", "# Hello", ""),

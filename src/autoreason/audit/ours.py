@@ -166,7 +166,7 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
-    critiques = [made for made in held.critiques if made.readable]
+    critiques = [made for made in held.critiques if made.readable and not made.by_code]
     prose = [made.prose for made in critiques if made.prose]
     quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
     made_up = sum(made.dropped for made in critiques)

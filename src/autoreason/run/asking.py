@@ -116,7 +116,7 @@ class Asker:
         need = msgspec.json.decode(request.messages[0].text, type=Need)
         pass_calls = max(need.calls, *self._passes.values(), 0)
         short = self.purse.short_of(pass_calls + need.after)
-        if short and not self._passes:
+        if short and request.key.startswith("pass/") and not self._passes:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
                 "a new run with a lower --playoff and --confirmation takes fewer"

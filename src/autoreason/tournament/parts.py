@@ -102,6 +102,8 @@ def part_of(
     task: Task,
     settings: Settings,
     allowance: Allowance | None = None,
+    *,
+    shared_draft: bool = False,
 ) -> Venue:
     """A venue within a venue: keys, seed and story of its own, and perhaps something to spend."""
 
@@ -125,4 +127,5 @@ def part_of(
         ask=ask,
         tell=tell_part,
         allowance=allowance,
+        shared_draft=shared_draft,
     )

@@ -32,6 +32,8 @@ class Venue:
     tell: Tell
     allowance: Allowance | None = None
     """What this part of a run may spend; None where it is not held beside others."""
+    shared_draft: bool = False
+    """Whether the task's draft was written by the author, for several strategies to begin from."""
 
     def request(
         self,
