@@ -63,7 +63,7 @@ async def test_the_behaviour_that_most_programs_share_is_handed_in() -> None:
     )
 
 
-async def test_attempts_end_once_no_other_behaviour_can_catch_up() -> None:
+async def test_attempts_end_once_one_behaviour_leads() -> None:
     worked = await work("search", {"author": lambda _: fenced(behaving("usual"))}, calls=12)
     assert 1 < len(worked.roles()) < 12
     assert set(worked.roles()) == {"author"}
