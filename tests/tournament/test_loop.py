@@ -182,9 +182,13 @@ async def test_more_room_is_advised_only_where_it_helps() -> None:
         assert ("raise the output limit" in str(failed.interruption)) is advised
 
 
-async def test_every_request_of_a_run_has_its_seed() -> None:
-    played = await play({}, seed=11)
-    assert {r.seed for r in played.requests if is_model(r.role)} == {11}
+async def test_every_request_of_a_run_has_a_seed_of_its_own_and_always_the_same() -> None:
+    played, again, other = [await play({}, seed=seed) for seed in (11, 11, 12)]
+    seeds = [[r.seed for r in each.requests if is_model(r.role)] for each in (played, again, other)]
+    assert None not in seeds[0]
+    assert len(set(seeds[0])) == len(seeds[0])
+    assert seeds[0] == seeds[1]
+    assert not set(seeds[0]) & set(seeds[2])
 
 
 async def test_a_text_that_stays_truncated_is_never_a_candidate() -> None:

@@ -121,7 +121,8 @@ class Solve(Strategy):
         task = Task(brief=assignment.statement, assignments=(assignment,))
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _alone(self.settings, name, terms)
-        venue = part_of(self.venue, part, self.tell, task, settings, allowance)
+        luck = f"{number}/{repeat}"
+        venue = part_of(self.venue, part, self.tell, task, settings, allowance, luck=luck)
         strategy = made(find_program_strategy(name), venue)
         solved = Solved(
             part=part,
