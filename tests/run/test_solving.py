@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -29,6 +30,28 @@ from autoreason.task import Task
 def solved(journal: Journal, run: str) -> list[Solved]:
     """What came of each part of a run."""
     return [event for event in told(journal, run) if isinstance(event, Solved)]
+
+
+async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_do(
+    journal: Journal,
+) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(2),
+        settings=terms(("single", "best_of_n"), repeats=2),
+        examiner=MadeUpExaminer(),
+    )
+    first = {
+        call.request.key: call.request
+        for call in journal.calls(result.run)
+        if call.request.key.endswith("/draft/try/0")
+    }
+    for number, repeat in product((1, 2), (1, 2)):
+        one = first[f"{number}/single/{repeat}/draft/try/0"]
+        other = first[f"{number}/best_of_n/{repeat}/draft/try/0"]
+        assert (one.seed, one.messages) == (other.seed, other.messages)
+    assert len({request.seed for request in first.values()}) == 4
 
 
 async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
