@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--programs", type=_names, default=PROGRAMS, metavar="STRATEGIES")
     made.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
-    made.add_argument("--repeats", type=int, default=2)
+    made.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
     made.add_argument("--limit", type=int, help="only the first problems of each set")
     made.add_argument("--at-once", type=int, default=64, help="commands running at once")
     made.add_argument("--previous", type=Path, help="results.json of an earlier run, shown beside")
@@ -80,7 +80,6 @@ def main() -> int:
     results = Results(
         model=options.model,
         version=__version__,
-        repeats=options.repeats,
         programs=arms(every),
         program_gains=gains(every, options.programs),
         texts=arms(texts),

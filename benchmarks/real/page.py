@@ -10,7 +10,7 @@ from benchmarks.real.results import Arm, Gain, Results
 
 def as_page(results: Results, previous: Results | None) -> str:
     """Everything as Markdown."""
-    parts = [f"# {results.model}, autoreason {results.version}, repeats: {results.repeats}"]
+    parts = [f"# {results.model}, autoreason {results.version}"]
     if results.programs:
         parts += ["## Programs: share of problems solved", _arms(results, previous, "programs")]
         parts += ["Difference in points:", _gains(results.program_gains)]

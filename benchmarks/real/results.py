@@ -49,7 +49,6 @@ class Results(Struct, frozen=True, kw_only=True):
 
     model: str
     version: str
-    repeats: int
     programs: tuple[Arm, ...] = ()
     program_gains: tuple[Gain, ...] = ()
     texts: tuple[Arm, ...] = ()
