@@ -240,7 +240,7 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
     """A line for each way and set: how often it was right, and how much more often than the first way."""
     lines = [f"{budget} calls allowed"]
     first = played[next(iter(played))]
-    for name in (*SETS, "all"):
+    for name in (*dict.fromkeys(each.set for each in first), "all"):
         of = [place for place, each in enumerate(first) if name in ("all", each.set)]
         for way, results in played.items():
             more = [results[place].right - first[place].right for place in of]
