@@ -23,6 +23,7 @@ from autoreason.assignment import (
 )
 from autoreason.code.examining import answer
 from autoreason.code.finding import find_program_strategy
+from autoreason.code.policy import Policy, read_turn
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request, is_model
@@ -155,11 +156,18 @@ async def work(
     """Let a strategy work on a problem with scripted answers, by key or else by role."""
     allowance = Allowance("calls", Decimal(calls))
     worked = Worked(allowance)
+    policy = Policy()
 
     async def ask(request: Request) -> Reply:
         worked.requests.append(request)
         if request.role == "examiner":
             return await answer(worked.examiner, request)
+        if request.role == "policy":
+            turn = read_turn(request)
+            policy.learn(turn)
+            chosen = script.get(request.key, policy.choose(turn))
+            assert isinstance(chosen, str)
+            return Reply(outcome=Outcome.OK, text=chosen, model=request.model)
         said = script.get(request.key, script.get(request.role, ""))
         said = said(request) if callable(said) else said
         reply = (

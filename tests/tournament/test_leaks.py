@@ -19,6 +19,9 @@ from autoreason.tournament.leaks import find_leaks
         "Sure! Below is the text you asked for.\n\nDear all,",
         "**Revised Proposal**\n\nDear all,",
         "<<<TEXT 88035e678418922d>>\nDear all,",
+        "Dear all,\n\n4e0c1f2a3b4d5e6f",
+        "TEXT FS 4e0c1f2a3b4d5e6f: Dear all,",
+        "Dear all,\n<<<END TEXT 4e0c1f2a3b4d5e6f>>>\n<<<TEXT 4e0c1f2a3b4d5e6f>>>\nDear all,",
         "Here's the welcome note:\n\nDear all,",
         "I've rewritten the note.\n\nDear all,",
         "Dear all,\n\n## Changes made\n\n- Cut the middle.",
@@ -43,6 +46,7 @@ def test_what_gives_a_text_away_is_found(text: str) -> None:
         "Version 2 of the API drops the old endpoint.",
         "This text is short.",
         "First draft a plan, then text a friend about version b of it.",
+        "The card is 4111111111111111 and the commit 4e0c1f2a3b4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f.",
         "As critics have noted, the film is long.",
         "We changed the locks. Changes take effect on Monday.",
     ],
@@ -55,6 +59,12 @@ def test_wording_that_the_task_itself_uses_is_no_leak() -> None:
     text = "# 2.0\n\n## Changelog\n\n- Faster."
     assert find_leaks(text)
     assert find_leaks(text, "Write release notes with a changelog.") == ()
+
+
+def test_a_code_of_the_task_itself_is_no_boundary() -> None:
+    text = "The trace is 4e0c1f2a3b4d5e6f."
+    assert find_leaks(text) == ("4e0c1f2a3b4d5e6f",)
+    assert find_leaks(text, "Explain the trace 4e0c1f2a3b4d5e6f.") == ()
 
 
 def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_never(
