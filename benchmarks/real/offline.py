@@ -39,6 +39,7 @@ BUDGETS = (6, 12)
 DRAWS = 50
 _SEED = 1
 _AT_ONCE = 4
+_LEAST = 0.001
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -240,7 +241,7 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
     """A line for each way and set: how often it was right, and how much more often than the first way."""
     lines = [f"{budget} calls allowed"]
     first = played[next(iter(played))]
-    for name in (*SETS, "all"):
+    for name in (*dict.fromkeys(each.set for each in first), "all"):
         of = [place for place, each in enumerate(first) if name in ("all", each.set)]
         for way, results in played.items():
             more = [results[place].right - first[place].right for place in of]
@@ -248,7 +249,7 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
             interval = [f"{100 * (end or 0):+.2f}" for end in (gain.value, gain.low, gain.high)]
             lines.append(
                 f"{name:9} {len(of):3} problems  {way:25} {_mean(results, of, 'right'):6.1%}  "
-                f"{interval[0]} ({interval[1]} to {interval[2]}) points, p = {p or 0:.4f}  "
+                f"{interval[0]} ({interval[1]} to {interval[2]}) points, p {_shown(p)}  "
                 f"{_mean(results, of, 'calls'):4.1f} calls"
             )
     return "\n".join(lines)
@@ -256,6 +257,10 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
 
 def _mean(results: Sequence[Played], of: Sequence[int], field: str) -> float:
     return fmean(getattr(results[place], field) for place in of)
+
+
+def _shown(p: float | None) -> str:
+    return "unknown" if p is None else f"= {p:.3f}" if p >= _LEAST else f"< {_LEAST}"
 
 
 if __name__ == "__main__":

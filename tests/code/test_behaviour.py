@@ -105,9 +105,10 @@ def test_the_choice_is_clear_with_enough_of_a_lead_or_where_too_few_attempts_are
             left=left,
         ).clear
 
-    assert LEAD == 2
-    assert clear("a", "a", left=9)
-    assert not clear("a", left=9)
-    assert not clear("a", "b", "a", left=9)
+    assert LEAD == 3
+    assert clear("a", "a", "a", left=9)
+    assert not clear("a", "a", left=9)
+    assert clear("a", "a", left=1)
+    assert not clear("a", "b", "a", "a", left=9)
     assert clear("a", "b", "a", left=0)
     assert not clear("a", "b", left=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from autoreason.examiner.examining import Examiner
 from autoreason.problems.formats import read_problems
 from autoreason.problems.inputs import make_inputs
 from autoreason.problems.problem import Problem, assigned
-from autoreason.sandbox.levels import find_level
+from autoreason.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -27,6 +28,12 @@ async def told(examiner: Examiner, problem: Problem, program: str, *inputs: str)
     """Values, and failures after an exclamation mark."""
     seen = (await examiner.observe(problem, program, inputs)).observations
     return [f"!{each.failure}" if each.failure else each.value for each in seen]
+
+
+async def test_functions_are_seen_without_a_sandbox_too() -> None:
+    sandbox = open_sandbox(unsafe=True)
+    assert await told(Examiner(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
+    await sandbox.close()
 
 
 async def test_a_function_is_called_once_an_input(examiner: Examiner) -> None:
@@ -122,7 +129,5 @@ async def _seen(
 
 
 def _records(shared: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-    import json
-
     lines = (shared / "problems" / "stdio.jsonl").read_text().splitlines()
     return {each["id"]: each for each in map(json.loads, lines)}

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autoreason.assignment import Observation, Observed
 
-LEAD: Final = 2
+LEAD: Final = 3
 """By how many attempts a group must lead before further ones are hardly worth their calls."""
 
 Behaviour = tuple[Observation, ...]
