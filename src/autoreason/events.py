@@ -325,7 +325,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
     """A program was run on the public tests."""
 
     stage: str
-    """`draft`, `attempt/3`, `pass/2/AB`."""
+    """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
     program: str
     examined: Examined
 
@@ -334,7 +334,7 @@ class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; told whatever came of it."""
 
     part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/tournament/2`."""
+    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
     problem: str
     difficulty: str = ""
     strategy: str

@@ -7,17 +7,31 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Literal, Protocol
+from zlib import crc32
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Role = Literal[
-    "author", "critic", "reviser", "synthesizer", "judge", "person", "examiner", "budget"
+    "author",
+    "critic",
+    "reviser",
+    "synthesizer",
+    "judge",
+    "person",
+    "examiner",
+    "budget",
+    "policy",
 ]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
-tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
+tests, `budget` knows what may be spent and `policy` what to try next: none is a model, and none costs anything."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
-NO_MODELS = ("person", "examiner", "budget")
+NO_MODELS = ("person", "examiner", "budget", "policy")
+
+
+REPEATS = "repeats itself"
+"""Why a reply ended that said the same over and over: nobody listened any longer."""
 
 
 def is_model(role: str) -> bool:
@@ -77,6 +91,19 @@ class Request(Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
     """How much to reason; None leaves it to the model."""
     schema: Schema | None = None
+    seed: int | None = None
+    """What the model draws from, where it takes a seed."""
+
+    def renamed(self, key: str, **changes: Any) -> Request:
+        """The same question under another key, for which the model draws anew."""
+        seed = None if self.seed is None else seed_of(self.seed, key)
+        return replace(self, key=key, seed=seed, **changes)
+
+
+def seed_of(seed: int, key: str) -> int:
+    """What a model draws from for a key: the same whenever a run asks this again, and another for every key."""
+    # Google's is a signed number of 32 bits.
+    return crc32(f"{seed}/{key}".encode()) >> 1
 
 
 _FROM_ZERO = re.compile(r"\b(judge|critic|try|draft)/(\d+)")
@@ -118,13 +145,18 @@ class Reply(Struct, frozen=True, kw_only=True):
     reasoning: str = ""
     """The model's thinking where the provider shows it; never part of the text."""
     finish: str = ""
-    """The provider's own word for why it ended."""
+    """The provider's own word for why it ended, or `REPEATS`."""
     usage: Usage = Usage()
     cost: Decimal | None = None
     """US dollars; None where the price is not known."""
     seconds: float = 0.0
     schema_refused: bool = False
     """The server would not hold the model to a schema, so the form was asked for in words."""
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether it was cut off at the limit, so that more room may help; repetition fills any."""
+        return self.outcome is Outcome.TRUNCATED and self.finish != REPEATS
 
 
 class Spent(Struct, frozen=True, kw_only=True):

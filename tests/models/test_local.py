@@ -6,10 +6,11 @@ import asyncio
 import importlib.util
 import json
 import signal
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import permutations
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
+from autoreason.exchange import REPEATS, Message, Outcome, Request, Schema, Signal, TextArrived
 from autoreason.models import local
 from autoreason.models.local import LocalModel, bounded
 from autoreason.models.weights import pull
@@ -41,7 +42,7 @@ BALLOT = Schema(
 
 
 def request(text: str, *, key: str = "draft/try/0", **more: Any) -> Request:
-    given: dict[str, Any] = {"max_tokens": 24, "temperature": 0.8, **more}
+    given: dict[str, Any] = {"max_tokens": 24, "temperature": 0.8, "seed": 7, **more}
     return Request(
         role="author", key=key, model="local/smollm2", messages=(Message("user", text),), **given
     )
@@ -127,6 +128,35 @@ def test_what_has_no_end_in_a_schema_is_given_one() -> None:
         "ranking": {"type": "array", "maxItems": 5, "items": words},
         "type": {"type": "string", "maxLength": 9},
     }
+
+
+class Parrot:
+    """An engine that says the same until it is stopped."""
+
+    def __init__(self) -> None:
+        self.said = 0
+
+    def handle_chat_completions(
+        self, prompt: dict[str, Any], callback: Callable[[dict[str, Any]], bool]
+    ) -> None:
+        assert "seed" in prompt
+        while not callback({"choices": [{"delta": {"content": "The same. "}}]}):
+            self.said += 1
+
+
+async def test_a_model_that_repeats_itself_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_the_engine()
+    path, parrot = tmp_path / "own.gguf", Parrot()
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
+    monkeypatch.setattr(local, "_engines", local._Engines())
+    monkeypatch.setattr(local, "_load", lambda *_: parrot)
+    model = LocalModel(f"local/{path}")
+    reply = await model.ask(request("Hello"))
+    await model.close()
+    assert (reply.outcome, reply.finish) == (Outcome.TRUNCATED, REPEATS)
+    assert parrot.said < 500
 
 
 # With the real one

@@ -17,6 +17,7 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import (
+    REPEATS,
     Message,
     Outcome,
     Reply,
@@ -657,3 +658,93 @@ async def test_a_model_closes_only_connections_of_its_own(provider: FakeProvider
     alone = WireModel("vllm/a", known, base=provider.openai)
     await alone.ask(request("vllm/a"))
     await alone.close()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_reply_that_repeats_itself_is_not_read_to_its_end(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    loop = Answer(text="The same again. " * 2000, pieces=400, stall_after=200)
+    provider.will(loop, Answer(text="Another."))
+    model = opened(address)
+    reply = await model.ask(request(address), lambda _: None)
+    assert (reply.outcome, reply.finish) == (Outcome.TRUNCATED, REPEATS)
+    assert 4000 <= len(reply.text) < 5000
+    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
+    assert (await model.ask(request(address), lambda _: None)).text == "Another."
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_whole_reply_that_repeats_itself_is_cut_off_and_paid_for(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    provider.will(Answer(text="The same again. " * 2000))
+    reply = await opened(address).ask(request(address, "judge"))
+    assert (reply.outcome, reply.finish) == (Outcome.TRUNCATED, REPEATS)
+    assert reply.usage.output == 5
+
+
+# The seed
+
+SEEDED = [
+    "openai/gpt-4.1",
+    "gemini/gemini-2.5-flash",
+    "mistral/small",
+    "ollama/small",
+    "vllm/small",
+]
+UNSEEDED = ["anthropic/claude-sonnet-4-5", "openai-responses/gpt-4.1"]
+
+
+def seed_in(body: Any) -> int | None:
+    return next((body[name] for name in ("seed", "random_seed") if name in body), None)
+
+
+@pytest.mark.parametrize("address", SEEDED)
+async def test_a_seed_of_the_request_is_sent_where_the_format_has_one(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    asked = msgspec.structs.replace(request(address), seed=7)
+    model = opened(address)
+    for each in (
+        asked,
+        asked,
+        asked.renamed("draft/try/1"),
+        msgspec.structs.replace(asked, seed=8),
+    ):
+        await model.ask(each)
+    sent = [seed_in(body.get("generationConfig", body)) for body in provider.bodies]
+    assert sent[0] == sent[1] == asked.seed
+    assert len(set(sent)) == 3
+    assert ("random_seed" in provider.bodies[0]) == ("mistral" in address)
+
+
+@pytest.mark.parametrize("address", [*SEEDED, *UNSEEDED])
+async def test_no_seed_is_sent_where_none_is_known_or_taken(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    seed = 7 if address in UNSEEDED else None
+    await opened(address).ask(msgspec.structs.replace(request(address), seed=seed))
+    assert b"seed" not in msgspec.json.encode(provider.bodies[0])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        complaint("Unsupported parameter: 'seed' is not supported with this model.", param="seed"),
+        complaint("seed: Extra inputs are not permitted"),
+        complaint("Invalid JSON payload received. Unknown name \"seed\" at 'generation_config'"),
+        complaint("property 'seed' is unsupported"),
+    ],
+)
+@pytest.mark.parametrize("address", ["openai/gpt-4.1", "gemini/gemini-2.5-flash"])
+async def test_a_model_that_takes_no_seed_is_asked_without(
+    provider: FakeProvider, opened: Opened, address: str, said: Answer
+) -> None:
+    provider.will(said)
+    model = opened(address)
+    for _ in range(2):
+        reply = await model.ask(msgspec.structs.replace(request(address), seed=7))
+        assert reply.outcome is Outcome.OK
+    sent = [b'"seed"' in msgspec.json.encode(body) for body in provider.bodies]
+    assert sent == [True, False, False]

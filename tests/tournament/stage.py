@@ -125,6 +125,6 @@ async def play(
     return played
 
 
-def cut_off(text: str = "Half a") -> Reply:
+def cut_off(text: str = "Half a", finish: str = "length") -> Reply:
     """A reply that hit its limit."""
-    return Reply(outcome=Outcome.TRUNCATED, text=text, model="scripted/x", finish="length")
+    return Reply(outcome=Outcome.TRUNCATED, text=text, model="scripted/x", finish=finish)

@@ -19,7 +19,7 @@ from autoreason.events import (
     PassDecided,
     PlayoffDecided,
 )
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import REPEATS, Outcome, Reply, Request, is_model
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -166,6 +166,29 @@ async def test_a_truncated_revision_is_asked_again_with_a_larger_limit() -> None
     limits = [r.max_tokens for r in played.asked("reviser") if r.key.startswith("pass/1/")]
     assert limits == [4096, 8192]
     assert played.of(CandidateReady)[0].text == "Second text, made in 1."
+
+
+async def test_a_revision_that_repeats_itself_is_asked_again_with_the_same_limit() -> None:
+    played = await play({"pass/1/reviser/try/0": cut_off(finish=REPEATS)})
+    limits = [r.max_tokens for r in played.asked("reviser") if r.key.startswith("pass/1/")]
+    assert limits == [4096, 4096]
+    assert played.of(CandidateReady)[0].text == "Second text, made in 1."
+
+
+async def test_more_room_is_advised_only_where_it_helps() -> None:
+    for finish, advised in (("length", True), (REPEATS, False)):
+        script = {f"draft/try/{n}": cut_off(finish=finish) for n in (0, 1)}
+        failed = await play(script)
+        assert ("raise the output limit" in str(failed.interruption)) is advised
+
+
+async def test_every_request_of_a_run_has_a_seed_of_its_own_and_always_the_same() -> None:
+    played, again, other = [await play({}, seed=seed) for seed in (11, 11, 12)]
+    seeds = [[r.seed for r in each.requests if is_model(r.role)] for each in (played, again, other)]
+    assert None not in seeds[0]
+    assert len(set(seeds[0])) == len(seeds[0])
+    assert seeds[0] == seeds[1]
+    assert not set(seeds[0]) & set(seeds[2])
 
 
 async def test_a_text_that_stays_truncated_is_never_a_candidate() -> None:

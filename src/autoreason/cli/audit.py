@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.cli.several import all_option, runs_argument, runs_meant
+from autoreason.cli.several import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _HEADINGS = {
     "judges": "Judges",
     "stopping": "Stopping",
     "texts": "Texts",
+    "programs": "Programs",
 }
 _LEVEL, _NAME = 9, 18
 _NARROWEST = 30
@@ -90,9 +91,7 @@ def _read(
             if every:
                 runs += _read_every(book, note)
             elif named or not records:
-                runs += [
-                    each for run in runs_meant(book, named, every) for each in read_run(run, book)
-                ]
+                runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
     return once_each(runs)
 
 
@@ -129,8 +128,9 @@ def _print(found: Audit, console: Console) -> None:
     width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
     console.print(Text(_size(found), style="dim"), soft_wrap=True)
     for group in GROUPS:
-        console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
         rows = [finding for finding in found.findings if finding.group == group]
+        if rows:
+            console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
         for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
             _print_finding(finding, console, width)
     console.print()

@@ -145,7 +145,8 @@ output_limit_option = option(
     "--output-limit",
     type=int,
     metavar="TOKENS",
-    help="Most tokens of one reply, reasoning aside. [default: 4096]",
+    help="Most tokens of one reply, reasoning aside; one that is cut off is asked for once more with "
+    "twice as much. [default: 4096]",
 )
 
 

@@ -215,7 +215,7 @@ def candidate(event: CandidateReady) -> str:
 
 
 _DROPPED = {
-    "truncated": "cut off at the output limit",
+    "truncated": "it did not come to an end",
     "refused": "the model refused",
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",

@@ -113,8 +113,7 @@ class AnalyseRevise(ProgramStrategy):
         reply = await self.venue.ask(request)
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
-            longer = reply.outcome is Outcome.TRUNCATED
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=longer))
+            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
         said = read_analysis(reply)
         self.tell(CritiqueMade(number=1, critic=0, prose=said, readable=bool(said)))
         return said

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,7 @@ from autoreason.models.dialects.anthropic import text_block
 from autoreason.models.dialects.base import count, credible, last_stable, messages_of
 from autoreason.models.dialects.openai_chat import shape
 from autoreason.models.quirks import Quirks
+from autoreason.models.repetition import LoopDetector, marked
 from autoreason.models.retry_after import retry_after
 
 _PREFIXES = {
@@ -130,6 +132,8 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
     }
     if request.temperature is not None:
         body["temperature"] = request.temperature
+    if request.seed is not None:
+        body["seed"] = request.seed
     if request.effort is not None:
         body["reasoning_effort"] = request.effort
     if request.schema is not None and shaped:
@@ -160,15 +164,17 @@ def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float)
     text = choice.message.content or ""
     finish = choice.finish_reason or ""
     usual = Outcome.OK if text.strip() else Outcome.EMPTY
-    return Reply(
-        outcome=_OUTCOMES.get(finish, usual),
-        text=text,
-        model=model,
-        reasoning=getattr(choice.message, "reasoning_content", None) or "",
-        finish=finish,
-        usage=credible(to_usage(getattr(response, "usage", None)), text),
-        cost=cost,
-        seconds=seconds,
+    return marked(
+        Reply(
+            outcome=_OUTCOMES.get(finish, usual),
+            text=text,
+            model=model,
+            reasoning=getattr(choice.message, "reasoning_content", None) or "",
+            finish=finish,
+            usage=credible(to_usage(getattr(response, "usage", None)), text),
+            cost=cost,
+            seconds=seconds,
+        )
     )
 
 
@@ -204,11 +210,15 @@ def call_failed(model: str, error: Exception) -> CallFailed | None:
 
 
 async def _heard(stream: Any, key: str, on_signal: OnSignal) -> AsyncIterator[Any]:
-    async for chunk in stream:
-        choice = _first(chunk.choices)
-        if choice is not None and choice.delta.content:
-            on_signal(TextArrived(key, choice.delta.content))
-        yield chunk
+    detector = LoopDetector()
+    async with aclosing(stream):
+        async for chunk in stream:
+            yield chunk
+            choice = _first(chunk.choices)
+            if choice is not None and choice.delta.content:
+                on_signal(TextArrived(key, choice.delta.content))
+                if detector.feed(choice.delta.content):
+                    break
 
 
 def _first(choices: Any) -> Any:

@@ -18,10 +18,10 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
-from zlib import crc32
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import (
+    REPEATS,
     Message,
     OnSignal,
     Outcome,
@@ -30,6 +30,7 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
+from autoreason.models.repetition import LoopDetector
 from autoreason.models.weights import is_pulled, trained_context, weights_path
 
 EMBEDDED = "local/smollm2"
@@ -50,9 +51,8 @@ _MARKER = re.compile(r"<\|(?=\w+\|>)")
 class LocalModel:
     """`local/smollm2` or `local/PATH.gguf`, loaded on the first call and shared by all who name it."""
 
-    def __init__(self, address: str, *, seed: int = 0) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._seed = seed
         self._path = _path_of(address)
         self._engine: _Engine | None = None
 
@@ -102,7 +102,6 @@ class LocalModel:
         body: dict[str, Any] = {
             "messages": _turns(request.messages),
             "max_tokens": request.max_tokens,
-            "seed": crc32(f"{self._seed}/{request.key}".encode()),
             "stream": True,
             "stream_options": {"include_usage": True},
             # Signs of life while a long prompt is read: the only moments it can be stopped at.
@@ -110,6 +109,8 @@ class LocalModel:
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
         small = self._address == EMBEDDED
         if request.schema is None and small:
             body["repeat_penalty"] = _REPEAT_PENALTY
@@ -183,6 +184,7 @@ class _Answer:
         self._usage: dict[str, Any] = {}
         self._error: dict[str, Any] | None = None
         self._cancelled = False
+        self._detector = LoopDetector()
         self.seconds = 0.0
 
     @property
@@ -205,10 +207,12 @@ class _Answer:
             self._finish = choice.get("finish_reason") or self._finish
             self._reasoning.append(choice["delta"].get("reasoning_content") or "")
             self._take(choice["delta"].get("content") or "")
-        return self._error is not None
+        return self._error is not None or self._finish == REPEATS
 
     def _take(self, piece: str) -> None:
         self._text.append(piece)
+        if self._detector.feed(piece):
+            self._finish = REPEATS
         if piece and self._on_signal is not None:
             self._loop.call_soon_threadsafe(self._on_signal, TextArrived(self._request.key, piece))
 
@@ -237,7 +241,7 @@ class _Answer:
 
 
 def _outcome(finish: str, text: str) -> Outcome:
-    if finish == "length":
+    if finish in ("length", REPEATS):
         return Outcome.TRUNCATED
     return Outcome.OK if text.strip() else Outcome.EMPTY
 

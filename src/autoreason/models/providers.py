@@ -187,7 +187,7 @@ _KNOWN = (
         key_variables=("MISTRAL_API_KEY",),
         concurrency=4,
         # Its streams report usage unasked, and it refuses fields it does not know.
-        quirks=Quirks(no_stream_options=True),
+        quirks=Quirks(no_stream_options=True, random_seed=True),
     ),
     Provider(
         name="deepseek",

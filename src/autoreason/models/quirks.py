@@ -21,6 +21,9 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """What to do differently for one model."""
 
     no_temperature: bool = False
+    no_seed: bool = False
+    random_seed: bool = False
+    """Mistral's: the seed is called `random_seed`."""
     no_schema: bool = False
     """It cannot be held to a schema: ask in plain words."""
     no_stream: bool = False
@@ -53,6 +56,7 @@ class _Lesson(NamedTuple):
 
 _LESSONS = (
     _Lesson("no_temperature", ("temperature",)),
+    _Lesson("no_seed", ("seed", "random_seed")),
     _Lesson("no_stream_options", ("stream_options",)),
     _Lesson(
         "no_stream",
@@ -112,6 +116,7 @@ def _sent(request: Request, streamed: bool) -> set[str]:
     """The quirks that would have changed this request."""
     changed = {
         "no_temperature": request.temperature is not None,
+        "no_seed": request.seed is not None,
         "no_schema": request.schema is not None,
         "no_stream": streamed,
         "no_stream_options": streamed,

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived
+from autoreason.exchange import REPEATS, OnSignal, Outcome, Reply, Request, TextArrived
 from autoreason.models import prices
 from autoreason.models.dialects import openai_responses
 from autoreason.models.dialects.base import Dialect, Unreadable, credible
@@ -17,6 +17,7 @@ from autoreason.models.failures import ErrorTold, Refused, read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
+from autoreason.models.repetition import LoopDetector, marked
 from autoreason.models.sse import Events, Failed, Whole
 from autoreason.models.transport import Call, Transport
 
@@ -68,6 +69,7 @@ class WireModel:
                 self.quirks = replace(self.quirks, **learned)
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
+        reply = marked(reply)
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
             cost = prices.price(self._address, usage)
@@ -121,7 +123,8 @@ class WireModel:
         return reducer.finish(self._address)
 
     async def _stream(self, call: Call, dialect: Dialect, key: str, on_signal: OnSignal) -> Reply:
-        reducer = dialect.reducer()
+        reducer, detector = dialect.reducer(), LoopDetector()
+        said: list[str] = []
         try:
             async with aclosing(self._transport.stream(call)) as payloads:
                 async for payload in payloads:
@@ -132,7 +135,16 @@ class WireModel:
                     if isinstance(payload, Failed):
                         raise ErrorTold(read_error(payload))
                     if text := reducer.feed(payload):
+                        said.append(text)
                         on_signal(TextArrived(key, text))
+                        if detector.feed(text):
+                            # Its accounts would have come at the end.
+                            return Reply(
+                                outcome=Outcome.TRUNCATED,
+                                text="".join(said),
+                                model=self._address,
+                                finish=REPEATS,
+                            )
                     if reducer.ended:
                         break
         except CallFailed:

@@ -64,8 +64,7 @@ class SelfRefine(Strategy):
         request = self._question("critic", f"{key}/try/0", prompt, rounds)
         reply = await self.venue.ask(request)
         if not _usable(reply):
-            longer = reply.outcome is Outcome.TRUNCATED
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=longer))
+            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
         said = reply.text.strip() if _usable(reply) else ""
         self.tell(CritiqueMade(number=number, critic=0, prose=said, readable=bool(said)))
         return said or None

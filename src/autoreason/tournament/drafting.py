@@ -12,7 +12,7 @@ from autoreason.tournament.documents import same_text
 from autoreason.tournament.panel import Panel, in_order
 from autoreason.tournament.size import Size
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.writing import Unwritten, Written, write
+from autoreason.tournament.writing import ENDLESS, Unwritten, Written, write
 
 Affords = Callable[[range], Awaitable[bool]]
 """Whether drafts of these numbers can be paid for."""
@@ -95,7 +95,7 @@ async def _first(venue: Venue) -> Written:
         reason = f"{written.reason}: {written.detail}"
         mend = (
             "raise the output limit"
-            if written.reason == "truncated"
+            if written.reason == "truncated" and written.detail != ENDLESS
             else "try another author model"
         )
     raise ProviderFailed(f"the author gave no first draft ({reason}); {mend}")

@@ -104,8 +104,12 @@ def part_of(
     allowance: Allowance | None = None,
     *,
     shared_draft: bool = False,
+    luck: str | None = None,
 ) -> Venue:
-    """A venue within a venue: keys, seed and story of its own, and perhaps something to spend."""
+    """A venue within a venue: keys, seed and story of its own, and perhaps something to spend.
+
+    Parts of the same `luck` draw alike, so that what they do differently is all that sets them apart.
+    """
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
@@ -119,7 +123,7 @@ def part_of(
     def tell_part(event: AnyEvent) -> None:
         tell(PartTold(part=part, event=event))
 
-    seed = draw(venue.settings.seed, part).getrandbits(32)
+    seed = draw(venue.settings.seed, luck or part).getrandbits(32)
     return replace(
         venue,
         task=task,

@@ -10,6 +10,8 @@ from autoreason.tournament.documents import Document, read_document
 from autoreason.tournament.leaks import find_leaks, without_opener
 from autoreason.tournament.venue import Venue, again, follow_up
 
+ENDLESS = "it repeats itself without end"
+
 
 class Written(NamedTuple):
     """A whole text, and what is still wrong with it."""
@@ -58,10 +60,11 @@ async def _whole(venue: Venue, request: Request, key: str) -> Document | Unwritt
     """A text that ended by itself; asked for twice at most."""
     reply = await venue.ask(request)
     if reply.outcome is not Outcome.OK or not _read(venue, reply.text).text:
-        longer = reply.outcome is Outcome.TRUNCATED
-        reply = await venue.ask(again(request, f"{key}/try/1", longer=longer))
+        reply = await venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
     document = _read(venue, reply.text)
     match reply.outcome:
+        case Outcome.TRUNCATED if not reply.needs_room:
+            return Unwritten("truncated", ENDLESS)
         case Outcome.TRUNCATED:
             return Unwritten("truncated", "cut off twice, the second time with twice the room")
         case Outcome.REFUSED:
