@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.tournament.leaks import find_leaks
+from autoreason.task import read_task
+from autoreason.tournament.leaks import find_leaks, without_opener
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,31 @@ def test_the_work_grows_with_the_length_of_a_degenerate_text_and_no_faster(sign:
 
     # Four times the length is sixteen times the work where every sign is held against every other.
     assert min(work(20_000) for _ in range(3)) < 9 * min(work(5_000) for _ in range(3)) + 0.05
+
+
+def test_only_a_line_that_announces_what_follows_is_taken_off() -> None:
+    assert without_opener("Sure, here is the text:\n\n---\n\nDear all,") == "Dear all,"
+    for text in (
+        "Here is the plan:\n\nWe open on Monday.",
+        "Here is the revised text:",
+        "Sure, here we are. Come in!\n\nDear all,",
+        "Dear all,\n\nHere is the revised text:\n\nWe open.",
+    ):
+        assert without_opener(text) == text
+    wanted = "Begin with “Here is the revised text of the statutes”."
+    kept = "Here is the revised text of the statutes:\n\nArticle 1."
+    assert without_opener(kept, wanted) == kept
+
+
+def test_recorded_texts_of_a_small_model_that_repeat_our_words_are_found(shared: Path) -> None:
+    lines = (shared / "recorded" / "small_critic.jsonl").read_text("utf-8").splitlines()
+    replies = [json.loads(line) for line in lines]
+    texts = {each["under_review"] for each in replies if each["source"] == "texts"}
+    briefs = (shared / "bench" / "real_model" / "briefs").glob("*.md")
+    rules = tuple({rule for path in briefs for rule in read_task(str(path)).contract.rules()})
+    announced = [text for text in texts if text.startswith(("Sure, here", "Here is the revised"))]
+    assert announced
+    assert all(without_opener(text) != text for text in announced)
+    repeated = [text for text in texts if "Contains “" in text and "limits" not in text]
+    assert repeated
+    assert all(find_leaks(text, rules=rules) for text in repeated)

@@ -119,10 +119,11 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
 
 
 def _repeated(text: str, rules: tuple[str, ...]) -> list[str]:
-    """Lines of a text that are rules word by word, whatever marks stand around them."""
+    """Lines of a text that are rules word by word, or say something of one, whatever marks stand around them."""
     wanted = {rule.strip(_MARKS).casefold() for rule in rules}
     lines = (line.strip(_MARKS) for line in text.splitlines()) if wanted else ()
-    return [line for line in lines if line.casefold() in wanted]
+    heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
+    return [head for line, head in heads if {line.casefold(), head.casefold()} & wanted]
 
 
 def _named(leak: str, known: str) -> bool:
