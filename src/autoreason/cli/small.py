@@ -13,6 +13,7 @@ from autoreason.models import examples
 from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from autoreason.models.catalog import ModelFile
     from autoreason.models.weights import Progress
     from autoreason.settings import Settings
 
@@ -44,6 +45,37 @@ def weights_state() -> Weights:
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
 
 
+class Listed(NamedTuple):
+    """A model that runs in this process."""
+
+    name: str
+    here: bool
+    bytes: int
+    title: str = ""
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+def local_models() -> list[Listed]:
+    """Those that can be fetched by name, then others that were fetched."""
+    from autoreason.models.catalog import CATALOG
+    from autoreason.models.weights import fetched_names, is_pulled, named_path
+
+    return [
+        Listed(
+            name,
+            is_pulled(each),
+            each.size or 0,
+            each.title,
+            each.memory,
+            each.licence,
+            each.good_for,
+        )
+        for name, each in CATALOG.items()
+    ] + [Listed(name, True, named_path(name).stat().st_size) for name in fetched_names()]
+
+
 def require_weights(settings: Settings) -> None:
     """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
     if DEFAULT_MODEL not in settings.models.all():
@@ -59,14 +91,15 @@ def require_weights(settings: Settings) -> None:
     LocalModel(DEFAULT_MODEL).check()
 
 
-def pull_weights() -> None:
-    """Fetch the weights, and show how far it is."""
+def pull_weights(model: ModelFile | None = None) -> None:
+    """Fetch the weights, those of the embedded model unless others are named, and show how far it is."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn
     from rich.progress import Progress as Bar
 
     from autoreason.cli.consoles import stderr_console
-    from autoreason.models.weights import pull
+    from autoreason.models.weights import SMOLLM2, address_of, pull
 
+    wanted = model or SMOLLM2
     console = stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Bar(*columns, console=console, transient=True) as bar:
@@ -80,5 +113,5 @@ def pull_weights() -> None:
                 total=progress.total,
             )
 
-        path = pull(show)
-    print(f"weights of {DEFAULT_MODEL} ready at {path}", file=sys.stderr)
+        path = pull(wanted, show)
+    print(f"weights of {address_of(wanted)} ready at {path}", file=sys.stderr)

