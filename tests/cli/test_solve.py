@@ -61,7 +61,7 @@ def test_a_search_shows_its_attempts_and_why_it_chose(inside: Inside, writes: Sc
     said = " ".join(inside("show").out.split())
     assert "draft 4 lines; wrong answer, 1 of 3 public tests passed" in said
     assert "attempt 3 4 lines; accepted, 3 of 3 public tests" in said
-    assert "2 of 2 that pass behave alike on 40 inputs made by code" in said
+    assert "3 of 3 that pass behave alike on 40 inputs made by code" in said
 
 
 def test_the_width_is_how_many_problems_are_worked_on_at_once(

@@ -137,9 +137,9 @@ async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> 
             done = await hold(journal, model, task=task(12), settings=settings, examiner=examiner)
             audit = examine(read_run(done.run, journal))
             panels += audit.panels
-            found += beyond_chance(audit.findings)
+            found.append(bool(beyond_chance(audit.findings)))
     assert panels > 100
-    assert len(found) <= 1
+    assert no_more_than_the_level(sum(found), len(found))
 
 
 def _toss(seed: int, request: Request) -> str:
