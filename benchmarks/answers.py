@@ -16,7 +16,7 @@ _STORY = (
 )
 _LENGTH = 300
 _BODIES = 64
-_CANDIDATE = re.compile(r"<<<TEXT (\S+) \S+>>>\s+Note (\d+)")
+_CANDIDATE = re.compile(r"## (\S+)\s+<<<TEXT \S+>>>\s+Note (\d+)")
 
 
 class Said(Struct):

@@ -32,7 +32,7 @@ from autoreason.task import Task
 from benchmarks.measure import Measure, at_most, for_information
 from benchmarks.server import ROOT
 
-STRATEGIES = ("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+STRATEGIES = ("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
 PROBLEMS = 150
 SET = ROOT.parent / "shared" / "problems" / "stdio.jsonl"
 _ADDRESS = "scripted/scripted"

@@ -6,6 +6,8 @@ import time
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
@@ -93,3 +95,33 @@ def test_a_pattern_that_could_hang_is_refused_for_a_new_task_and_still_read_from
     with pytest.raises(InvalidInput, match=r"/\(\\w\)\\1/ has a back-reference \(\\1\)"):
         check_task(Task(brief="Write.", contract=kept))
     assert msgspec.json.decode(msgspec.json.encode(kept), type=Contract) == kept
+
+
+def test_a_fix_says_how_far_off_a_text_is_and_where_the_fault_lies() -> None:
+    contract = Contract(
+        max_words=5,
+        must_include=("Tuesday",),
+        must_not_include=("very", r"/\bI\b/"),
+        sections=("Risks",),
+        format="plain",
+    )
+    text = "A dark night. It was very **dark** and I slept!\n\nThe end."
+    assert contract.fixes(text) == (
+        "12 words, at most 5 allowed; cut 7 or more",
+        "“Tuesday” is missing",
+        "“very” is there and must not be, in “It was very **dark** and I slept!”",
+        r"a match of /\bI\b/ is there and must not be, in “It was very **dark** and I slept!”",
+        "no heading “Risks”; write the line “## Risks”",
+        "not plain text: '**d' is Markdown, in “It was very **dark** and I slept!”",
+    )
+    assert Contract(min_words=9).fixes("Short.") == ("1 words, at least 9 needed; add 8 or more",)
+
+
+@given(st.text(), st.lists(st.sampled_from(["a", "b", "/c+/", " "]), unique=True))
+def test_there_is_a_fix_for_every_violation_and_it_names_it(text: str, unwanted: list[str]) -> None:
+    words = tuple(each for each in unwanted if each.strip())
+    contract = Contract(max_words=3, must_not_include=words, sections=("Risks",), format="plain")
+    broken, fixes = contract.violations(text), contract.fixes(text)
+    assert len(broken) == len(fixes)
+    for violation, fix in zip(broken, fixes, strict=True):
+        assert fix.startswith(violation.message)

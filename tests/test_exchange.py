@@ -7,8 +7,9 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from autoreason.exchange import Request, Role, for_readers, is_model
+from autoreason.exchange import Request, Role, for_readers, is_model, seed_of
 
 
 @pytest.mark.parametrize(
@@ -26,21 +27,16 @@ def test_judges_critics_and_tries_count_from_one_for_readers(key: str, said: str
     assert for_readers(key) == said
 
 
-def test_a_person_an_examiner_and_the_budget_are_no_models() -> None:
+def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:
     roles = get_args(Role)
-    assert {role for role in roles if not is_model(role)} == {"person", "examiner", "budget"}
+    assert {role for role in roles if not is_model(role)} == {
+        *("person", "examiner", "budget", "policy")
+    }
 
 
-@given(st.integers(), st.text(), st.text())
-def test_what_a_model_draws_from_depends_on_the_seed_and_the_key_alone(
-    seed: int, key: str, said: str
-) -> None:
-    def asked(model: str) -> Request:
-        return Request(
-            role="author", key=key, model=model, messages=(), max_tokens=len(said), seed=seed
-        )
-
-    drawn = asked("openai/x").sampling_seed
-    assert drawn == asked("gemini/y").sampling_seed
-    assert drawn is not None
-    assert 0 <= drawn < 2**31
+@given(st.integers(), st.text())
+def test_what_a_model_draws_from_depends_on_the_seed_and_the_key_alone(seed: int, key: str) -> None:
+    assert 0 <= seed_of(seed, key) < 2**31
+    asked = Request(role="author", key="", model="a/b", messages=(), max_tokens=9, seed=seed)
+    assert asked.renamed(key).seed == seed_of(seed, key)
+    assert replace(asked, seed=None).renamed(key).seed is None

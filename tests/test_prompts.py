@@ -11,12 +11,13 @@ from autoreason.prompts import PromptSet, built_in, load, takes
 from autoreason.prompts.variables import VARIABLES
 
 
-def test_every_prompt_uses_exactly_the_variables_it_states() -> None:
+def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state() -> None:
     from jinja2 import Environment, meta
 
-    for name, source in built_in().sources.items():
+    for name, source in (*built_in().sources.items(), *built_in(small=True).sources.items()):
         used = meta.find_undeclared_variables(Environment().parse(source))
-        assert used == takes(source).all, name
+        required = {each.partition(".")[0] for each in takes(source).required}
+        assert required <= used <= takes(source).all, name
 
 
 def test_prompts_for_programs_state_their_variables_and_are_checked_alike(tmp_path: Path) -> None:
@@ -115,10 +116,14 @@ def test_a_prompt_may_say_a_thing_once_more_shorter_or_in_another_order(tmp_path
 
 
 def test_a_prompt_for_a_very_small_author_needs_no_more_than_ours_shows(tmp_path: Path) -> None:
+    (tmp_path / "mend_contract.md").write_text(
+        "Better, please: {% for f in fixes %}{{ f }}{% endfor %}"
+    )
+    assert load(tmp_path, small=True).render("mend_contract", fixes=["x"]) == "Better, please: x"
     (tmp_path / "reviser.md").write_text("Better, please: {{ text }}")
-    assert load(tmp_path, small=True).render("reviser", text="x") == "Better, please: x"
-    with pytest.raises(InvalidInput, match="does not show `critique`"):
-        load(tmp_path)
+    for small in (True, False):
+        with pytest.raises(InvalidInput, match="does not show `critique`"):
+            load(tmp_path, small=small)
 
 
 def test_a_prompt_is_compiled_when_it_is_rendered_or_asked_for() -> None:

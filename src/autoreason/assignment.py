@@ -66,6 +66,35 @@ class Examination(Struct, frozen=True, kw_only=True):
     """Every test is run, instead of stopping at the first that fails."""
 
 
+Input = str
+"""What a program is run on: its standard input or, for a function, an expression that calls it."""
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """What the examiner is asked where nobody knows the right answer: what does this program do?"""
+
+    problem: str
+    program: str
+    inputs: tuple[Input, ...]
+
+
+class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a program did on one input."""
+
+    value: str = ""
+    """What it returned or printed, in a form that is the same wherever the problem would call two answers the same."""
+    failure: str = ""
+    """Why it gave no answer: the type of an exception, or a verdict such as `time_limit`."""
+
+
+class Observed(Struct, frozen=True, kw_only=True):
+    """What a program does, input by input."""
+
+    observations: tuple[Observation, ...]
+    level: str = ""
+    """How well the sandbox held, by name."""
+
+
 class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One test of one program."""
 

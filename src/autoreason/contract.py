@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is taken off by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+_PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
+"""A sentence, or a line where that is shorter."""
+_LONGEST_PLACE = 160
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -27,6 +30,17 @@ class Violation(Struct, frozen=True):
 
     rule: str
     message: str
+
+
+class _Breach(NamedTuple):
+    """A violation, and what an author needs to put it right: where it lies, or how far off it is."""
+
+    violation: Violation
+    fix: str = ""
+
+
+def _breach(rule: str, message: str, fix: str = "") -> _Breach:
+    return _Breach(Violation(rule, message), message + fix)
 
 
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,53 +115,64 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def violations(self, text: str) -> tuple[Violation, ...]:
         """Every rule that `text` breaks; empty when it keeps the contract."""
-        found = [*self._length(text), *self._contents(text), *self._layout(text)]
-        return tuple(found)
+        return tuple(breach.violation for breach in self._breaches(text))
 
-    def _length(self, text: str) -> list[Violation]:
+    def fixes(self, text: str) -> tuple[str, ...]:
+        """What breaks each of those rules, with its place, for whoever is to put it right."""
+        return tuple(breach.fix for breach in self._breaches(text))
+
+    def _breaches(self, text: str) -> list[_Breach]:
+        return [*self._length(text), *self._contents(text), *self._layout(text)]
+
+    def _length(self, text: str) -> list[_Breach]:
         if not self.min_words and not self.max_words:
             return []
         words = count_words(text)
         if self.min_words and words < self.min_words:
-            return [Violation("min_words", f"{words} words, at least {self.min_words} needed")]
+            short = f"{words} words, at least {self.min_words} needed"
+            return [_breach("min_words", short, f"; add {self.min_words - words} or more")]
         if self.max_words and words > self.max_words:
-            return [Violation("max_words", f"{words} words, at most {self.max_words} allowed")]
+            long = f"{words} words, at most {self.max_words} allowed"
+            return [_breach("max_words", long, f"; cut {words - self.max_words} or more")]
         return []
 
-    def _contents(self, text: str) -> list[Violation]:
+    def _contents(self, text: str) -> list[_Breach]:
         missing = [
-            Violation("must_include", f"{_say(item)} is missing")
+            _breach("must_include", f"{_say(item)} is missing")
             for item in self.must_include
             if not _found(item, text)
         ]
         unwanted = [
-            Violation("must_not_include", f"{_say(item)} is there and must not be")
+            _breach(
+                "must_not_include", f"{_say(item)} is there and must not be", _place(item, text)
+            )
             for item in self.must_not_include
             if _found(item, text)
         ]
         return missing + unwanted
 
-    def _layout(self, text: str) -> list[Violation]:
+    def _layout(self, text: str) -> list[_Breach]:
         prose = _CODE.sub("", text) if self.sections else ""
         marked = (heading_text(found[2]) for found in HEADING.finditer(prose))
         written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}
         found = [
-            Violation("sections", f"no heading “{wanted}”")
+            _breach("sections", f"no heading “{wanted}”", f"; write the line “## {wanted}”")
             for wanted in self.sections
             if _plain_heading(wanted) not in headings
         ]
         if self.format == "plain" and (markup := _MARKUP.search(text)):
+            marks = markup.group().strip()
             found.append(
-                Violation("format", f"not plain text: {markup.group().strip()!r} is Markdown")
+                _breach("format", f"not plain text: {marks!r} is Markdown", _place(marks, text))
             )
         if self.format == "json":
             try:
                 json.loads(text, parse_constant=_refuse_constant)
             except ValueError as error:
-                found.append(Violation("format", f"not valid JSON: {error}"))
+                found.append(_breach("format", f"not valid JSON: {error}"))
             except RecursionError:
-                found.append(Violation("format", "not valid JSON: nested too deeply"))
+                found.append(_breach("format", "not valid JSON: nested too deeply"))
         return found
 
 
@@ -183,6 +208,14 @@ def _regex(source: str) -> Regex:
 
 def _found(item: str, text: str) -> bool:
     return _regex(item[1:-1]).found_in(text) if _is_regex(item) else item in text
+
+
+def _place(item: str, text: str) -> str:
+    """The passage in which something stands, as the end of a sentence about it."""
+    passages = (found.group().strip() for found in _PASSAGE.finditer(text))
+    place = next((passage for passage in passages if _found(item, passage)), "")
+    cut = place if len(place) <= _LONGEST_PLACE else f"{place[:_LONGEST_PLACE]}…"
+    return f", in “{cut}”" if place else ""
 
 
 def _say(item: str) -> str:

@@ -69,6 +69,16 @@ class RunPaused(Event, frozen=True, kw_only=True):
 # The tournament's own story: the same seed and the same replies give the same events.
 
 
+class DraftWritten(Event, frozen=True, kw_only=True):
+    """One of several drafts."""
+
+    number: int
+    text: str
+    words: int
+    violations: tuple[Violation, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+
 class DraftReady(Event, frozen=True, kw_only=True):
     """The first incumbent stands."""
 
@@ -78,6 +88,9 @@ class DraftReady(Event, frozen=True, kw_only=True):
     """Supplied by the user rather than written by the author."""
     violations: tuple[Violation, ...] = ()
     leaks: tuple[str, ...] = ()
+    number: int = 1
+    of: int = 1
+    """How many drafts it was chosen from."""
 
 
 class DraftFailed(Event, frozen=True, kw_only=True):
@@ -95,6 +108,13 @@ class PassStarted(Event, frozen=True, kw_only=True):
     words: int
 
 
+class PromptsShortened(Event, frozen=True, kw_only=True):
+    """From this pass on the short prompts are used, because of what the author's model showed."""
+
+    number: int
+    reason: str
+
+
 class GuidanceTaken(Event, frozen=True, kw_only=True):
     """A person's guidance reached the critic of this pass."""
 
@@ -106,7 +126,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     """One problem a critic found."""
 
     severity: Literal["critical", "major", "minor"]
-    kind: Literal["quote", "missing"]
+    kind: Literal["quote", "missing", "general"]
+    """In words of the text, in what is not there, or in the whole of it."""
     problem: str
     quote: str = ""
 
@@ -123,6 +144,8 @@ class CritiqueMade(Event, frozen=True, kw_only=True):
     prose: str = ""
     """The whole critique where no quotes are asked for."""
     readable: bool = True
+    by_code: bool = False
+    """Not a critic's: the limits that code knows the text breaks."""
 
 
 class CandidateReady(Event, frozen=True, kw_only=True):
@@ -140,6 +163,8 @@ class CandidateReady(Event, frozen=True, kw_only=True):
     """A leak of its own making was sent back once."""
     leaks: tuple[str, ...] = ()
     """What still gives it away."""
+    violations: tuple[Violation, ...] = ()
+    """What it breaks; it stands only against texts that break as much."""
 
 
 class CandidateDropped(Event, frozen=True, kw_only=True):
@@ -300,7 +325,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
     """A program was run on the public tests."""
 
     stage: str
-    """`draft`, `attempt/3`, `pass/2/AB`."""
+    """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
     program: str
     examined: Examined
 
@@ -309,7 +334,7 @@ class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; told whatever came of it."""
 
     part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/tournament/2`."""
+    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
     problem: str
     difficulty: str = ""
     strategy: str
@@ -332,8 +357,10 @@ AnyEvent = (
     RunStarted
     | RunResumed
     | RunPaused
+    | DraftWritten
     | DraftReady
     | DraftFailed
+    | PromptsShortened
     | PassStarted
     | GuidanceTaken
     | CritiqueMade

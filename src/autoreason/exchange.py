@@ -10,15 +10,24 @@ from typing import Any, Literal, Protocol
 from zlib import crc32
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Role = Literal[
-    "author", "critic", "reviser", "synthesizer", "judge", "person", "examiner", "budget"
+    "author",
+    "critic",
+    "reviser",
+    "synthesizer",
+    "judge",
+    "person",
+    "examiner",
+    "budget",
+    "policy",
 ]
 """Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
-tests, and `budget` knows what may still be spent: none is a model, and none costs anything."""
+tests, `budget` knows what may be spent and `policy` what to try next: none is a model, and none costs anything."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
-NO_MODELS = ("person", "examiner", "budget")
+NO_MODELS = ("person", "examiner", "budget", "policy")
 
 
 REPEATS = "repeats itself"
@@ -83,13 +92,18 @@ class Request(Struct, frozen=True, kw_only=True):
     """How much to reason; None leaves it to the model."""
     schema: Schema | None = None
     seed: int | None = None
-    """The run's."""
+    """What the model draws from, where it takes a seed."""
 
-    @property
-    def sampling_seed(self) -> int | None:
-        """What the model draws from: the same whenever a run asks this again, and another for every key."""
-        # Google's is a signed number of 32 bits.
-        return None if self.seed is None else crc32(f"{self.seed}/{self.key}".encode()) >> 1
+    def renamed(self, key: str, **changes: Any) -> Request:
+        """The same question under another key, for which the model draws anew."""
+        seed = None if self.seed is None else seed_of(self.seed, key)
+        return replace(self, key=key, seed=seed, **changes)
+
+
+def seed_of(seed: int, key: str) -> int:
+    """What a model draws from for a key: the same whenever a run asks this again, and another for every key."""
+    # Google's is a signed number of 32 bits.
+    return crc32(f"{seed}/{key}".encode()) >> 1
 
 
 _FROM_ZERO = re.compile(r"\b(judge|critic|try|draft)/(\d+)")
@@ -136,6 +150,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     cost: Decimal | None = None
     """US dollars; None where the price is not known."""
     seconds: float = 0.0
+    schema_refused: bool = False
+    """The server would not hold the model to a schema, so the form was asked for in words."""
 
     @property
     def needs_room(self) -> bool:

@@ -30,6 +30,8 @@ THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
 USUAL_MOST_JUDGES = 6
 MOST_JUDGES = 99
+MOST_DRAFTS = 10
+"""As many texts as a judge is asked to rank."""
 MOST_PASSES = 1000
 
 
@@ -73,6 +75,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     strategy_options: dict[str, Any] = {}
     """What only this strategy understands."""
 
+    drafts: int = 1
+    """Drafts that keep the contract before the passes begin; of several a panel chooses one."""
+    most_drafts: int = 1
+    """The most drafts written for that; 1 in records that do not say."""
     k: int = 3
     """Survivals of A in a row that end the run."""
     passes: int = 15
@@ -136,10 +142,8 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
-        if self.most_judges < self.judges:
-            raise InvalidInput(
-                f"`most_judges` ({self.most_judges}) is under `judges` ({self.judges}); raise it or lower `judges`"
-            )
+        self._check_most("judges")
+        self._check_most("drafts")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
                 f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the text that stands, wins ties)"
@@ -153,6 +157,13 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
+
+    def _check_most(self, name: str) -> None:
+        fewest, most = getattr(self, name), getattr(self, f"most_{name}")
+        if most < fewest:
+            raise InvalidInput(
+                f"`most_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
+            )
 
     def server_of(self, address: str) -> str | None:
         """The server a model is asked at; None where it is the provider's own."""
@@ -211,6 +222,8 @@ def servers(
 
 
 _RANGES = (
+    ("drafts", 1, MOST_DRAFTS),
+    ("most_drafts", 1, MOST_DRAFTS),
     ("k", 1, MOST_PASSES),
     ("passes", 1, MOST_PASSES),
     # One vote is not a panel: a quorum is at least two.
@@ -225,6 +238,8 @@ _RANGES = (
     ("output_limit", 16, 1_000_000),
 )
 
+ROBUST: dict[str, Any] = {"most_drafts": MOST_DRAFTS}
+"""What new runs do beside the defaults, which are what older records were made with."""
 PAPER: dict[str, Any] = {
     "k": 2,
     "more_judges": 0,
@@ -247,7 +262,8 @@ DEPARTURES: dict[Protocol, tuple[str, ...]] = {
         "a text that was cut off is never judged; the paper did not look",
         "a failed call pauses the run; the paper went on without it",
         "critic, authors and judges all see the task; some of the paper's did not",
-        "texts that break the contract and clones of another text are not judged",
+        "what code knows to break the contract is the critique; the paper knew no contract",
+        "texts that break more of the contract than another, and clones of another text, are not judged",
         "the prompts are our own",
     ),
 }
@@ -258,10 +274,14 @@ def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
 ) -> Settings:
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
-    base = PAPER if protocol == "paper" else {}
+    base = PAPER if protocol == "paper" else ROBUST
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
-    if isinstance(chosen.get("judges"), int) and "most_judges" not in chosen:
-        chosen["most_judges"] = max(chosen["judges"], USUAL_MOST_JUDGES)
+    for name, usual in (
+        ("judges", USUAL_MOST_JUDGES),
+        ("drafts", base.get("most_drafts", 1)),
+    ):
+        if isinstance(chosen.get(name), int) and changes.get(f"most_{name}") is None:
+            chosen[f"most_{name}"] = max(chosen[name], usual)
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
     unknown = set(chosen) - set(Settings.__struct_fields__)

@@ -16,6 +16,7 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    DraftWritten,
     GuidanceTaken,
     PanelHeld,
     PartTold,
@@ -23,6 +24,7 @@ from autoreason.events import (
     PassStarted,
     PlayoffDecided,
     ProgramExamined,
+    PromptsShortened,
     Reigning,
     RunPaused,
     RunResumed,
@@ -36,6 +38,9 @@ from autoreason.task import Task
 
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
+
+DRAFTS = "drafts"
+"""The stage of the panel that chooses among several drafts."""
 
 WithinAPass = (
     PassStarted
@@ -97,7 +102,10 @@ class Story:
     status: Status = "running"
     reason: str = ""
     failed_drafts: int = 0
+    drafts: list[DraftWritten] = field(default_factory=list)
+    """Every draft, where there were several."""
     draft: DraftReady | None = None
+    shortened: PromptsShortened | None = None
     passes: list[Pass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
@@ -157,14 +165,10 @@ class Story:
         match event:
             case RunStarted() | RunResumed() | RunPaused():
                 self._tell_run(event)
-            case DraftReady():
-                self.draft = event
-                keeps = not event.violations
-                self.reigns.append(
-                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
-                )
-            case DraftFailed():
-                self.failed_drafts += 1
+            case DraftWritten() | DraftReady() | DraftFailed():
+                self._tell_draft(event)
+            case PromptsShortened():
+                self.shortened = event
             case PlayoffDecided():
                 self.playoff = event
             case Delivered():
@@ -190,6 +194,19 @@ class Story:
                 self.settings, self.status, self.reason = event.settings, "running", ""
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
+
+    def _tell_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
+        match event:
+            case DraftWritten():
+                self.drafts.append(event)
+            case DraftFailed():
+                self.failed_drafts += 1
+            case DraftReady():
+                self.draft = event
+                keeps = not event.violations
+                self.reigns.append(
+                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
+                )
 
     def _tell_program(self, event: ProgramExamined | Solved) -> None:
         if isinstance(event, ProgramExamined):
@@ -242,13 +259,12 @@ class Story:
     def _crown(self, held: Pass, winner: Slot) -> None:
         if winner not in held.candidates:
             raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
-        # A challenger that breaks the contract never reaches a ballot.
         taken = held.decided is not None and held.decided.outcome == "taken"
         won = Reigning(
             name=f"pass {held.number}" if taken else f"pass {held.number} {winner}",
             since=held.number,
             text=held.text(winner),
-            keeps_contract=True,
+            keeps_contract=not held.candidates[winner].violations,
         )
         self.reigns.append(won)
 

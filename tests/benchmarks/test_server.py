@@ -79,7 +79,7 @@ async def test_a_critic_finds_one_thing_missing(provider: Serving) -> None:
 
 async def test_a_judge_prefers_the_newest(provider: Serving) -> None:
     prompt = "\n".join(
-        f"<<<TEXT {label} 0f>>>\nNote {number:07}\n\nOnce.\n<<<END TEXT {label} 0f>>>"
+        f"## {label}\n\n<<<TEXT 0f>>>\nNote {number:07}\n\nOnce.\n<<<END TEXT 0f>>>"
         for label, number in (("QX", 3), ("ZB", 12), ("KV", 7))
     )
     reply = await ask(provider, prompt, ballot_schema(("QX", "ZB", "KV")), role="judge")

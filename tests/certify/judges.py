@@ -25,7 +25,7 @@ from autoreason.tournament.venue import Venue
 
 ADDRESS = "scripted/judge"
 TASK = Task(brief=f"Certify the judge {ADDRESS}")
-_TEXT = re.compile(r"^<<<TEXT (\w+) \w+>>>\n(.*?)\n<<<END TEXT \1 ", re.DOTALL | re.MULTILINE)
+_TEXT = re.compile(r"^## (\w+)\n\n<<<TEXT \w+>>>\n(.*?)\n<<<END TEXT ", re.DOTALL | re.MULTILINE)
 _ORDERS = ("ank it first", "place {own} first", "RANKING: {own}", '"{own} > ', "put {own} first")
 
 Habit = Callable[[Request, Mapping[str, str]], str | tuple[str, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.certify.judges import (
     garbled,
     ideal,
     judge,
+    luck,
     obedient,
     settings,
     told,
@@ -24,10 +25,13 @@ from tests.certify.judges import (
 from tests.run.runs import go_on, hold, open_journal
 
 from autoreason.certify.certification import Certification
+from autoreason.certify.page import as_markdown
 from autoreason.certify.questions import defect_questions, other_questions
+from autoreason.certify.report import certificate_of
 from autoreason.certify.suite import INJECTIONS, pairs
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Delivered, PanelHeld
+from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import estimate, replay
 from autoreason.settings import Budget, Models, make_settings
@@ -83,11 +87,44 @@ async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> 
     story, events = await told(garbled)
     end = events[-1]
     assert isinstance(end, Delivered)
-    assert end.reason == "the judge failed valid ballots"
+    assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
     assert set(story.panels) == {question.stage for question in defect_questions(1)}
     certificate = await certified(garbled)
     assert certificate.unknown == tuple(each.name for each in certificate.findings[:-1])
     assert (certificate.ballots, certificate.invalid) == (0, 48)
+
+
+async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_same() -> None:
+    def mumbling(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        stage, seat = request.key.split("/judge/")
+        if stage.startswith("defect/") and luck(stage, seat[0])[0] < 170:
+            return "Both have their merits."
+        return ideal(request, texts)
+
+    story, events = await told(mumbling)
+    certificate = certificate_of(story)
+    assert 25 <= certificate.invalid <= 40
+    assert certificate.ballots + certificate.invalid == QUESTIONS
+    verdicts = {each.name: each.verdict for each in certificate.findings}
+    assert verdicts["position"] == verdicts["length"] == "pass"
+    assert certificate.failed == ("valid ballots",)
+    end = events[-1]
+    assert isinstance(end, Delivered)
+    assert end.reason == "the judge failed valid ballots"
+
+
+async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> None:
+    def at_times(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        seat = request.key.partition("/try/")[0].partition("/fresh/")[0]
+        return ideal(request, texts) if luck(seat)[0] < 64 else "Hard to say."
+
+    story, events = await told(at_times)
+    certificate = certificate_of(story)
+    said = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
+    end = events[-1]
+    assert isinstance(end, Delivered)
+    assert end.reason == f"the judge failed: {said}"
+    assert f"It failed: {said}. " in as_markdown(certificate)
 
 
 async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots() -> None:

@@ -8,7 +8,8 @@ from time import process_time
 from tests.cli import made_up
 
 from autoreason.cli.live import Call, Live
-from autoreason.events import PassStarted
+from autoreason.contract import Violation
+from autoreason.events import DraftWritten, PassStarted
 from autoreason.exchange import (
     CallEnded,
     CallRetried,
@@ -70,6 +71,23 @@ def test_a_first_draft_is_a_stage_of_its_own() -> None:
     assert live.steps()[0].state == "working"
     live.tell(made_up.DRAFTED)
     assert live.stage == ""
+
+
+def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
+    live = Live("amber-fox", clock=Clock())
+    broken = Violation("max_words", "9 words, at most 4 allowed")
+    live.tell(made_up.STARTED)
+    live.tell(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
+    live.tell(DraftWritten(number=2, text="Text.", words=1))
+    live.hear(CallStarted("drafts/3/try/0", "author", "m"))
+    assert live.stage == "drafts"
+    assert [(step.name, step.state) for step in live.steps()] == [
+        ("draft 1", "failed"),
+        ("draft 2", "done"),
+        ("author", "working"),
+    ]
+    live.hear(CallStarted("drafts/judge/0/try/0", "judge", "m"))
+    assert [seat.state for seat in live.seats()] == ["working"]
 
 
 def test_a_dropped_candidate_failed() -> None:

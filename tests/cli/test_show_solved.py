@@ -128,10 +128,8 @@ def test_runs_says_what_was_solved_of_what_there_is(inside: Inside, writes: Scri
     assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)
 
 
-@pytest.mark.parametrize("command", [("audit",), ("pairs", "-o", "pairs.jsonl")])
-def test_what_is_for_texts_says_that_programs_are_none(
-    inside: Inside, command: tuple[str, ...]
-) -> None:
+def test_pairs_of_texts_are_not_made_of_programs(inside: Inside) -> None:
+    command = ("pairs", "-o", "pairs.jsonl")
     inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
     inside("solve", some(inside, 1), *MODEL, "-q")
     run = inside.runs()[0]
@@ -143,6 +141,22 @@ def test_what_is_for_texts_says_that_programs_are_none(
     together = inside(*command, "--all")
     assert together.status == 0
     assert f"{run} is left out: it writes programs" in together.err
+
+
+def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(0, "same" if "reviser" in request.key else request.key))
+    inside("solve", some(inside, 2), *MODEL, "--strategy", "critique_revise", "-q")
+    said = inside("audit")
+    assert said.status == 0
+    assert "Programs" in said.out
+    assert "8 of 10 repairs and merges (80 %) repeated" in said.out
+    assert "none of 12 answers without a program" in said.out
+    assert "Texts" not in said.out
+    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
+    assert "Programs" not in inside("audit").out
+    both = inside("audit", "--all").out
+    assert "\nTexts\n" in both
+    assert "\nPrograms\n" in both
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tests.code.stage import program
 
 from autoreason.assignment import CodeVerdict, Examination, Examined
 from autoreason.examiner.client import ExaminerClient
+from autoreason.exchange import Request
 
 __all__ = ["examiner", "writes"]
 
@@ -46,17 +47,42 @@ def some(inside: Inside, problems: int = 3, *broken: str) -> str:
 def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
     said = inside("solve", some(inside, 1), *MODEL)
     assert said.status == 0
-    assert said.out == program(3, "1/tournament/1/draft/try/0") + "\n"
+    assert said.out == program(3, "1/search/1/draft/try/0") + "\n"
     assert "accepted, 3 of 3 public tests" in said.err
     assert "accepted, 4 of 4 private tests" in said.err
     assert "Landlock" in said.err
-    assert "it passes all 3 public tests" in said.err
-    assert "1 call, " in said.err
+    assert "it passes all 3 public tests; 1 of 6 that pass behave alike on " in said.err
+    assert "6 calls, " in said.err
+
+
+def test_a_search_shows_its_attempts_and_why_it_chose(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(1 if "draft" in request.key else 3) + "\nbehaves = so")
+    inside("solve", some(inside, 1), *MODEL)
+    said = " ".join(inside("show").out.split())
+    assert "draft 4 lines; wrong answer, 1 of 3 public tests passed" in said
+    assert "attempt 3 4 lines; accepted, 3 of 3 public tests" in said
+    assert "2 of 2 that pass behave alike on 40 inputs made by code" in said
+
+
+def test_the_width_is_how_many_problems_are_worked_on_at_once(
+    inside: Inside, writes: Script
+) -> None:
+    begun: list[str] = []
+
+    def written(request: Request) -> str:
+        begun.append(request.key.split("/")[0])
+        return program(1)
+
+    writes(written)
+    asked = ("solve", some(inside, 3), *MODEL, "--strategy", "best_of_n", "--calls", "2", "-q")
+    inside(*asked, "--width", "1")
+    assert begun == ["1", "1", "2", "2", "3", "3"]
+    assert "--width is 0; give a number from 1" in inside(*asked, "--width", "0").sentence
 
 
 def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
     writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
-    said = inside("solve", some(inside, 1), *MODEL)
+    said = inside("solve", some(inside, 1), *MODEL, "--strategy", "tournament")
     lines = [line[8:] for line in said.err.splitlines()]
     assert "draft: wrong answer, 1 of 3 public tests passed" in lines
     assert "pass 1 B: accepted, 3 of 3 public tests" in lines
@@ -184,7 +210,7 @@ def test_the_conclusion_belongs_to_the_table_even_where_nothing_else_is_said(
 ) -> None:
     said = inside("solve", some(inside, 3, "line 17: no statement"), *MODEL, "-q")
     assert said.err == ""
-    conclusion = "tournament solved 100 % (29 to 100) of 3 problems."
+    conclusion = "search solved 100 % (29 to 100) of 3 problems."
     assert conclusion in said.out, "a name is not capitalised"
     assert said.out.index("Verdicts") < said.out.index(conclusion) < said.out.index("Left out")
     assert "By difficulty" not in said.out, "two problems of a kind tell nothing"
@@ -196,17 +222,18 @@ def _tournament_is_best(request: object) -> str:
     return program(3, key, "accepted" if right else "wrong_answer")
 
 
-def test_the_five_strategies_are_all(inside: Inside) -> None:
+def test_the_six_strategies_are_all(inside: Inside) -> None:
     found = inside("solve", some(inside, 2), *MODEL, "--strategy", "all", "--json", "-q").json
     assert [each["strategy"] for each in found["report"]["scores"]] == [
-        *("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+        *("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
     ]
     assert found["conclusion"].startswith("nobody wins: all solved the same problems")
     assert "program" not in found
 
 
 def test_repeats_are_held_and_counted(inside: Inside) -> None:
-    found = inside("solve", some(inside, 2), *MODEL, "--repeats", "3", "--json", "-q").json
+    asked = ("solve", some(inside, 2), *MODEL, "--strategy", "single", "--repeats", "3")
+    found = inside(*asked, "--json", "-q").json
     assert found["report"]["repeats"] == 3
     assert found["report"]["scores"][0]["units"] == 6
     assert found["report"]["scores"][0]["problems"] == 2
@@ -245,7 +272,7 @@ def test_the_report_is_a_folder_of_files(inside: Inside) -> None:
     made = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert {"report.md", "report.json", "units.csv", "rates.svg"} <= made
     assert "programs/2_p2/tournament-1.py" in made
-    assert len((folder / "units.csv").read_text().splitlines()) == 16
+    assert len((folder / "units.csv").read_text().splitlines()) == 19
     assert "Landlock" in (folder / "report.md").read_text()
     again = inside("show", "--report", "again")
     assert again.status == 0
@@ -254,7 +281,8 @@ def test_the_report_is_a_folder_of_files(inside: Inside) -> None:
 
 
 def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Inside) -> None:
-    asked = ("solve", some(inside, 4), *MODEL, "--max-calls", "2", "--report", "out")
+    single = ("--strategy", "single")
+    asked = ("solve", some(inside, 4), *MODEL, *single, "--max-calls", "2", "--report", "out")
     paused = inside(*asked)
     assert paused.status == 3
     assert "2 parts: the run has not come so far" in paused.out
@@ -264,7 +292,7 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
     assert "the run has not come so far" in inside("show").out
     resumed = inside("resume", "--max-calls", "9")
     assert resumed.status == 0
-    assert "tournament         4  100 % (40 to 100)" in resumed.out
+    assert "single           4  100 % (40 to 100)" in resumed.out
     assert "has not come" not in resumed.out
     assert inside("show", "--report", "out").status == 0
     assert (
@@ -275,8 +303,8 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
 def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None:
     said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--dry-run")
     assert said.status == 0
-    assert said.out.lstrip().startswith("Estimate\ncalls      15 to 90,")
-    assert "3 problems; single and best_of_n and " in said.out
+    assert said.out.lstrip().startswith("Estimate\ncalls      18 to 108,")
+    assert "3 problems; search and single and best_of_n and " in said.out
     assert "strategy_options" not in said.out
     assert said.out.endswith("Nothing was called and nothing was written.\n")
     assert "held       seed 7\n" in said.out

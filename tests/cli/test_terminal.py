@@ -250,6 +250,8 @@ def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None
     assert "Pass 1" in pages.read_text()
     assert "agreement" not in on_a_terminal("audit")
     assert "agreement" in pages.read_text()
+    assert "candidates" not in on_a_terminal("prompts", "show", "judge")
+    assert "candidates" in pages.read_text()
     pages.unlink()
     assert '"passes"' in on_a_terminal("show", "--json")
     assert "tides" in on_a_terminal("runs")

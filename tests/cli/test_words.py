@@ -245,3 +245,15 @@ def test_a_failure_that_ended_the_tests_says_where(
         which="private", verdict=CodeVerdict(verdict), passed=passed, run=run, total=25
     )
     assert words.examined(found) == said
+
+
+def test_a_run_that_began_from_one_of_several_drafts_is_measured_against_that_one() -> None:
+    draft = DraftReady(text="Text.", words=1, given=False, number=3, of=4)
+    found = Preference(judges=9, prefer=9, low=0.66, high=1.0)
+    assert "to the draft it began from (" in words.preference(found, "pass 1 B", draft)
+    assert words.preference(None, "draft", draft) == (
+        "the draft it began from itself is what was delivered"
+    )
+    assert words.draft(draft, draft.of) == "1 word; number 3 of 4 drafts"
+    one = replace(draft, number=1, of=1)
+    assert "to the first draft (" in words.preference(found, "pass 1 B", one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from autoreason.assignment import Assignment, CodeVerdict, Examined, Trial, Which
 from autoreason.events import Solved, Status
@@ -69,7 +69,7 @@ def verdict(passed: bool) -> CodeVerdict:
     return PASSED if passed else WRONG
 
 
-def set_of(outcomes: dict[str, Iterable[bool]], repeat: int = 1) -> list[Solved]:
+def set_of(outcomes: Mapping[str, Iterable[bool]], repeat: int = 1) -> list[Solved]:
     """Strategies with what came of problem 1, 2, 3 ...; every first attempt failed."""
     return [
         solved(f"p{number}", name, private=verdict(passed), repeat=repeat)

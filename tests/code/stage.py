@@ -16,10 +16,14 @@ from autoreason.assignment import (
     Examination,
     Examined,
     Example,
+    Observation,
+    Observed,
+    Probe,
     Trial,
 )
 from autoreason.code.examining import answer
 from autoreason.code.finding import find_program_strategy
+from autoreason.code.policy import Policy, read_turn
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request, is_model
@@ -43,6 +47,7 @@ PROBLEM = Assignment(
     private=4,
 )
 _PASSES = re.compile(r"^passes = (\d+)", re.MULTILINE)
+_BEHAVES = re.compile(r"^behaves = (\w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"^hidden = (\w+)", re.MULTILINE)
 
 
@@ -73,6 +78,12 @@ class MadeUpExaminer:
         if passes > 90:
             return _verdict(examination, CodeVerdict.SANDBOX_ERROR, PUBLIC)
         return _counted(examination, passes)
+
+    async def observe(self, probe: Probe) -> Observed:
+        """Look up in the program what it does; one that does not say is like no other."""
+        said = _BEHAVES.search(probe.program)
+        seen = Observation(value=said[1] if said else probe.program)
+        return Observed(observations=(seen,) * len(probe.inputs), level="none")
 
 
 def _verdict(examination: Examination, verdict: CodeVerdict, total: int) -> Examined:
@@ -145,11 +156,18 @@ async def work(
     """Let a strategy work on a problem with scripted answers, by key or else by role."""
     allowance = Allowance("calls", Decimal(calls))
     worked = Worked(allowance)
+    policy = Policy()
 
     async def ask(request: Request) -> Reply:
         worked.requests.append(request)
         if request.role == "examiner":
             return await answer(worked.examiner, request)
+        if request.role == "policy":
+            turn = read_turn(request)
+            policy.learn(turn)
+            chosen = script.get(request.key, policy.choose(turn))
+            assert isinstance(chosen, str)
+            return Reply(outcome=Outcome.OK, text=chosen, model=request.model)
         said = script.get(request.key, script.get(request.role, ""))
         said = said(request) if callable(said) else said
         reply = (

@@ -69,8 +69,9 @@ async def test_what_passes_every_public_test_ends_it_and_is_handed_in(
     right = [each for each in examined if each.examined.verdict is CodeVerdict.ACCEPTED]
     assert worked.delivered
     if right:
-        assert right == [examined[-1]]
-        assert worked.delivered.text == right[0].program
+        # A search goes on for company, and hands in one that passes as well.
+        assert name == "search" or right == [examined[-1]]
+        assert worked.delivered.text in [each.program for each in right]
         assert worked.delivered.status == "converged"
 
 
@@ -101,7 +102,7 @@ async def test_the_same_answers_tell_the_same_story(name: str, mood: int) -> Non
     assert once.requests == again.requests
 
 
-@given(st.sampled_from(["best_of_n", "analyse_revise", "tournament"]), moods, allowances)
+@given(st.sampled_from(["search", "best_of_n", "analyse_revise", "tournament"]), moods, allowances)
 async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
     name: str, mood: int, calls: int
 ) -> None:

@@ -35,7 +35,7 @@ def prefers(*tags: str) -> Any:
     import json
     import re
 
-    shown = re.compile(r"^<<<PROGRAM (\S+) \w{16}>>>\n(.*?)\n<<<END PROGRAM", re.M | re.S)
+    shown = re.compile(r"^## (\S+)\n\n<<<PROGRAM \w{16}>>>\n(.*?)\n<<<END PROGRAM", re.M | re.S)
 
     def ballot(request: Request) -> str:
         texts = dict(shown.findall(request.messages[-1].text))

@@ -74,6 +74,19 @@ def test_a_block_that_says_it_is_python_is_a_program_even_where_it_cannot_be_par
     assert read_program("```python\nprint(1\n```") == "print(1"
 
 
+@pytest.mark.parametrize("fence", ["```", ""])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "0 of 2 tests passed.\n\nTest 1: wrong answer.\nTest:\nassert add(1, 2) == 3",
+        "This adds both numbers, as asked.",
+    ],
+)
+def test_what_follows_a_program_within_its_block_is_none_of_it(after: str, fence: str) -> None:
+    code = "def add(a, b):\n    return a + b"
+    assert read_program(f"```python\n{code}\n\n{after}\n{fence}", "add") == code
+
+
 def test_one_that_can_be_parsed_comes_before_one_that_cannot() -> None:
     assert read_program(f"{BLOCK}\n\nor\n\n```python\nprint(...\n```") == ADD
 

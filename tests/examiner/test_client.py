@@ -18,7 +18,7 @@ from tests.examiner.made_up import ADDING, SECRET, adding, doubling
 from tests.patience import PATIENCE
 
 import autoreason.examiner.client
-from autoreason.assignment import CodeVerdict, Examination
+from autoreason.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.examiner.client import ExaminerClient
 from autoreason.problems.own import encode_set
@@ -96,6 +96,17 @@ async def until(happened: Callable[[], bool]) -> bool:
 async def gone(pids: set[int]) -> bool:
     """Whether all of them end within some seconds."""
     return await until(lambda: not any(map(alive, pids)))
+
+
+async def test_it_tells_what_programs_do(source: Path) -> None:
+    async with opened(source) as client:
+        probe = Probe(problem="doubling", program="def double(x): return 2 * x \udc80", inputs=())
+        broken = await client.observe(msgspec.structs.replace(probe, inputs=("double(2)",)))
+        assert broken.observations == (Observation(failure="runtime_error"),)
+        right = Probe(problem="adding", program=ADDING, inputs=("1 2", "2 3"))
+        assert [each.value for each in (await client.observe(right)).observations] == ["3", "5"]
+        with pytest.raises(InvalidInput, match="no problem 'other'"):
+            await client.observe(msgspec.structs.replace(right, problem="other"))
 
 
 async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path) -> None:

@@ -12,10 +12,12 @@ from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.events import DraftReady
 from autoreason.journal import Journal
 from autoreason.journal.locks import Holder, held, hold, holder
 
 RUN = "20261115-amber-fox"
+DRAFT = DraftReady(text="A draft.", words=2, given=False)
 
 HOLDING = """
 import time
@@ -49,6 +51,14 @@ def test_a_run_is_held_once_and_the_holder_is_named(journal: Journal, locks: Pat
     assert journal.holder(RUN) is None
     assert not journal.runs()[0].live
     assert list(locks.iterdir()) == []
+
+
+def test_what_was_sent_is_written_before_a_broken_run_can_go_on_elsewhere(journal: Journal) -> None:
+    with pytest.raises(KeyboardInterrupt), journal.hold(RUN):  # noqa: PT012
+        journal.append(RUN, DRAFT)
+        raise KeyboardInterrupt
+    with Journal.open(str(journal.path), create=False) as elsewhere:
+        assert [recorded.event for recorded in elsewhere.events(RUN)] == [DRAFT]
 
 
 def test_a_killed_holder_lets_go(journal: Journal, locks: Path) -> None:

@@ -8,9 +8,11 @@ from tests.lab.rivals import compared, comparing, plug_in, priced, reported
 from tests.lab.test_comparison import OWN
 from tests.tournament.stage import document
 
+from autoreason.contract import Contract
 from autoreason.exchange import Outcome, Reply
 from autoreason.journal import Journal
 from autoreason.run.studies import spent_by_part
+from autoreason.task import Task
 
 NOTHING = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
 
@@ -26,6 +28,16 @@ async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Jou
     assert report.panel is not None
     assert report.panel.repeats == 2
     assert report.panel.ballots == 6
+
+
+async def test_the_table_counts_the_texts_that_keep_the_contract(journal: Journal) -> None:
+    chosen = comparing("improve", "single")
+    result, _ = await compared(journal, chosen)
+    assert [each.keeps_contract for each in reported(journal, result).entrants] == [None, None]
+    task = Task(brief="Write.", contract=Contract(must_include=("improved",)))
+    written = {"reviser": priced(document("An improved text."))}
+    result, _ = await compared(journal, chosen, written, task=task)
+    assert [each.keeps_contract for each in reported(journal, result).entrants] == [2, 0]
 
 
 async def test_those_who_delivered_the_same_text_share_its_place(journal: Journal) -> None:

@@ -282,7 +282,7 @@ async def test_a_stream_that_repeats_itself_is_left(monkeypatch: pytest.MonkeyPa
 def test_a_seed_is_passed_on_where_the_request_has_one() -> None:
     asked = replace(REQUEST, seed=7)
     body = arguments(asked, "bedrock/claude", shaped=False, stream=False)
-    assert body["seed"] == asked.sampling_seed
+    assert body["seed"] == asked.seed
 
 
 @needs_absence

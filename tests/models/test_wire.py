@@ -709,12 +709,12 @@ async def test_a_seed_of_the_request_is_sent_where_the_format_has_one(
     for each in (
         asked,
         asked,
-        msgspec.structs.replace(asked, key="draft/try/1"),
+        asked.renamed("draft/try/1"),
         msgspec.structs.replace(asked, seed=8),
     ):
         await model.ask(each)
     sent = [seed_in(body.get("generationConfig", body)) for body in provider.bodies]
-    assert sent[0] == sent[1] == asked.sampling_seed
+    assert sent[0] == sent[1] == asked.seed
     assert len(set(sent)) == 3
     assert ("random_seed" in provider.bodies[0]) == ("mistral" in address)
 

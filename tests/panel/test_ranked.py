@@ -117,6 +117,15 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
     assert played.of(PanelHeld) == [PanelHeld(stage="panel", verdict=None)]
 
 
+async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
+    many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
+    for texts, said in ((many, True), (dict(list(many.items())[:3]), False)):
+        played = await play(
+            {"judge": "No."}, entries=make_entries(texts), strategy="judge", judges=3
+        )
+        assert ("may compare two: --pairwise" in str(played.interruption)) == said
+
+
 async def test_a_panel_without_texts_is_refused() -> None:
     for strategy in ("judge", "judge_pairs", "rejudge"):
         own = {"of": "x"} if strategy == "rejudge" else {}

@@ -197,6 +197,16 @@ def test_strengths_of_a_comparison_have_no_interval_because_ballots_of_a_repeat_
         assert each.strength.reason
 
 
+def test_where_nobody_wins_whoever_loses_is_named() -> None:
+    rankings = ["abc", "bac"] * 15
+    found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
+    assert found.winner is None
+    even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
+    assert even.conclusion.startswith(
+        "nobody wins beyond chance, but c loses beyond chance: a leads"
+    )
+
+
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     found = report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3)
     assert str(found).splitlines() == [

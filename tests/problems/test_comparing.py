@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from decimal import Context, Decimal, localcontext
+from typing import Literal, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autoreason.problems.comparing import Checker, Comparison, compare
+from autoreason.problems.comparing import Checker, Comparison, canonical, compare
 
 steady = settings(derandomize=True)
 
@@ -268,3 +269,30 @@ def test_no_output_makes_comparing_slow(hostile: str) -> None:
     assert not accepts("0.5", hostile, FLOAT)
     assert not accepts("5", hostile, FLOAT)
     assert time.process_time() - started < 2
+
+
+@steady
+@given(words, words, st.booleans())
+def test_answers_have_one_canonical_form_where_they_count_as_the_same(
+    ours: list[str], theirs: list[str], ignore_case: bool
+) -> None:
+    for checker in get_args(Literal["tokens", "exact"]):
+        how = Comparison(checker=checker, ignore_case=ignore_case)
+        one, other = " ".join(ours), "\n".join(theirs)
+        assert (canonical(one, how) == canonical(other, how)) == accepts(one, other, how)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("1.0000001\n", "1.0", True),
+        ("2", "2.0000000001", True),
+        ("YES 3.14159265", "yes 3.1415927", True),
+        ("3.14", "3.15", False),
+        ("123456789 1", "123456788 1", False),
+    ],
+)
+def test_numbers_within_the_tolerance_have_one_canonical_form(
+    one: str, other: str, alike: bool
+) -> None:
+    assert (canonical(one, FLOAT) == canonical(other, FLOAT)) == alike

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.tournament.stage import USUAL
 
-from autoreason.exchange import Model
+from autoreason.exchange import Model, is_model
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
@@ -33,7 +33,7 @@ def limited(calls: int) -> dict[str, Any]:
 
 def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:
     """The usual short run (A survives twice), with some answers of its own."""
-    usual: dict[str, Any] = {role: said for role, said in USUAL.items() if role != "person"}
+    usual: dict[str, Any] = {role: said for role, said in USUAL.items() if is_model(role)}
     usual.update(script or {})
     return ScriptedModel(usual, **options)
 

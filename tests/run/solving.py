@@ -16,7 +16,7 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 
 DIGEST = "0" * 64
-NAMES = ("single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+NAMES = ("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
 
 
 def problems(number: int) -> tuple[Assignment, ...]:

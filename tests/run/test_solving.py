@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -31,16 +32,38 @@ def solved(journal: Journal, run: str) -> list[Solved]:
     return [event for event in told(journal, run) if isinstance(event, Solved)]
 
 
+async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_do(
+    journal: Journal,
+) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(2),
+        settings=terms(("single", "best_of_n"), repeats=2),
+        examiner=MadeUpExaminer(),
+    )
+    first = {
+        call.request.key: call.request
+        for call in journal.calls(result.run)
+        if call.request.key.endswith("/draft/try/0")
+    }
+    for number, repeat in product((1, 2), (1, 2)):
+        one = first[f"{number}/single/{repeat}/draft/try/0"]
+        other = first[f"{number}/best_of_n/{repeat}/draft/try/0"]
+        assert (one.seed, one.messages) == (other.seed, other.messages)
+    assert len({request.seed for request in first.values()}) == 4
+
+
 async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
     result = await hold(
         journal,
         ScriptedModel(SCRIPT),
         task=task(3),
-        settings=terms(repeats=2, window=4),
+        settings=terms(repeats=2, width=4),
         examiner=MadeUpExaminer(),
     )
     assert result.status == "done"
-    assert result.reason == "3 problems, 5 strategies, 2 repeats"
+    assert result.reason == "3 problems, 6 strategies, 2 repeats"
     assert result.text == ""
     units = solved(journal, result.run)
     expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
@@ -228,7 +251,7 @@ async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) 
         journal,
         ScriptedModel(SCRIPT),
         task=task(10),
-        settings=terms(window=3),
+        settings=terms(width=3),
         examiner=MadeUpExaminer(),
         on_event=watch,
     )
@@ -250,7 +273,7 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
     ("names", "own", "said"),
     [
         (("autoreason",), {}, "autoreason writes texts, not programs"),
-        (("nonsense",), {}, "no strategy 'nonsense' for programs; there are single, best_of_n"),
+        (("nonsense",), {}, "no strategy 'nonsense' for programs; there are search, single"),
         (("single", "single"), {}, "several different ones"),
         (("single",), {"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
         (("single",), {"calls": 0}, "`calls` is 0"),

@@ -8,6 +8,7 @@ import random
 from functools import partial
 from pathlib import Path
 
+import pytest
 from benchmarks.kills import killed_until_done
 from tests.code.stage import MadeUpExaminer
 from tests.run.leaving import told
@@ -19,6 +20,7 @@ from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
+from autoreason.run import replay
 
 _LATENCY = 0.002
 _ASKED_TWICE = 70
@@ -48,7 +50,7 @@ class Leisurely(MadeUpExaminer):
         return await super().examine(examination)
 
 
-def solve_or_go_on(path: Path) -> None:
+def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
     """Begin the one run of a journal, or go on with it."""
     path.mkdir(exist_ok=True)
     with open_journal(path) as journal:
@@ -56,7 +58,7 @@ def solve_or_go_on(path: Path) -> None:
         run = rows[0].id if rows else ""
         if not rows or not journal.events(run):
             model = Careful(frozenset())
-            settings = terms(("tournament", "critique_revise", "single"), window=3)
+            settings = terms(strategies, width=width)
             asyncio.run(hold(journal, model, task=task(3), settings=settings, examiner=Leisurely()))
         elif rows[0].status == "running":
             model = Careful(frozenset(journal.replies(run)))
@@ -69,15 +71,36 @@ def story(path: Path) -> list[AnyEvent]:
         return told(journal, journal.runs()[0].id)
 
 
-def test_sets_killed_at_any_moment_end_like_the_unbroken_one(tmp_path: Path) -> None:
-    solve_or_go_on(tmp_path / "unbroken")
+RIVALS = ("tournament", "critique_revise", "single")
+
+
+@pytest.mark.parametrize(("strategies", "width"), [(RIVALS, 3), (("search",), 1)])
+def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
+    tmp_path: Path, strategies: tuple[str, ...], width: int
+) -> None:
+    solve_or_go_on(tmp_path / "unbroken", strategies, width)
     whole = story(tmp_path / "unbroken")
     chance = random.Random(5)
     kills = 0
     for number in range(3):
         path = tmp_path / str(number)
-        code, killed = killed_until_done(partial(solve_or_go_on, path), chance)
+        work = partial(solve_or_go_on, path, strategies, width)
+        code, killed = killed_until_done(work, chance)
         kills += killed
         assert code == 0
         assert story(path) == whole
     assert kills >= 3
+
+
+def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
+    tmp_path: Path,
+) -> None:
+    work = partial(solve_or_go_on, tmp_path / "run", ("search",), 3)
+    code, kills = killed_until_done(work, random.Random(6))
+    assert (code, kills > 0) == (0, True)
+    with open_journal(tmp_path / "run") as journal:
+        run = journal.runs()[0].id
+        turns = [key for key in journal.replies(run) if "/policy/" in key]
+        assert turns
+        retold = asyncio.run(replay(run, journal=journal))
+    assert retold.difference is None

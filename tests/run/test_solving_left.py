@@ -24,7 +24,7 @@ from autoreason.settings import Budget
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:
-    settings = terms(("tournament", "analyse_revise"), window=3)
+    settings = terms(("tournament", "analyse_revise"), width=3)
     ended = await left_after_every_call(
         journal, task(2), settings, SCRIPT, examiner=MadeUpExaminer()
     )
@@ -49,7 +49,7 @@ class Failing(MadeUpExaminer):
 async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
     journal: Journal,
 ) -> None:
-    settings = terms(("single", "tournament"), window=2)
+    settings = terms(("single", "tournament"), width=2)
     whole = MadeUpExaminer()
     ended = await hold(
         journal, ScriptedModel(SCRIPT), task=task(2), settings=settings, examiner=whole
@@ -69,7 +69,7 @@ async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
 async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
     journal: Journal,
 ) -> None:
-    settings = terms(("single", "tournament"), window=2)
+    settings = terms(("single", "tournament"), width=2)
     ended = await hold(
         journal, ScriptedModel(SCRIPT), task=task(3), settings=settings, examiner=MadeUpExaminer()
     )
@@ -116,7 +116,7 @@ async def test_what_was_finished_counts_though_the_first_problem_was_not(journal
         journal,
         model,
         task=task(4),
-        settings=terms(("single",), window=2),
+        settings=terms(("single",), width=2),
         examiner=MadeUpExaminer(),
         on_event=model.hear,
     )
@@ -129,7 +129,7 @@ async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
 ) -> None:
     model = Breaking(SCRIPT, 0)
     paused = await hold(
-        journal, model, task=task(20), settings=terms(window=2), examiner=MadeUpExaminer()
+        journal, model, task=task(20), settings=terms(width=2), examiner=MadeUpExaminer()
     )
     assert (paused.status, paused.reason) == ("provider_failed", "out of reach")
     assert len(model.asked) <= 2

@@ -121,7 +121,10 @@ async def test_twenty_real_problems_by_every_strategy(
         wrong = _wrong(record)
         assert unit.private
         assert unit.private.level not in ("", "none")
-        if wrong["passes_public"]:
+        if wrong["passes_public"] and unit.strategy == "search":
+            # It goes on, and what it finds may agree more.
+            assert any(_same(unit.program, code) for code in (wrong["code"], record["solution"]))
+        elif wrong["passes_public"]:
             assert _same(unit.program, wrong["code"])
             assert unit.attempts == 1
             assert unit.private.verdict == _VERDICTS[wrong["verdict"]]
@@ -202,7 +205,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
                         journal,
                         ScriptedModel(given.script()),
                         task=solving_task(given.assignments),
-                        settings=given.settings(("tournament", "single"), window=2),
+                        settings=given.settings(("tournament", "single"), width=2),
                         on_signal=hear,
                     )
                 )

@@ -26,7 +26,7 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("speed=9", "`speed` makes no difference to a simulated run; set one of k, passes"),
+        ("speed=9", "`speed` makes no difference to a simulated run; set one of drafts, k, passes"),
         ("seed=9", "`seed` makes no difference"),
         ("k=0", "`k` is 0; give a number from 1"),
         ("k=many", "k"),

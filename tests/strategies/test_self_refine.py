@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.tournament.stage import Answer, Played, document, play
 
+from autoreason.contract import Contract
 from autoreason.errors import PanelFailed
 from autoreason.events import CritiqueMade, PassDecided
 from autoreason.exchange import Outcome, Reply, Request
@@ -96,3 +97,18 @@ async def test_feedback_that_is_never_read_pauses_the_run() -> None:
     played = await refined(Reply(outcome=Outcome.REFUSED, text="", model="scripted/x"))
     assert isinstance(played.interruption, PanelFailed)
     assert [p.outcome for p in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
+
+
+async def test_an_author_who_is_content_with_a_broken_contract_goes_on() -> None:
+    script: dict[str, Answer] = {
+        "critic": "DONE",
+        "author": document("A text of far too many words."),
+        "reviser": document("A text of far too many words."),
+        "pass/3/reviser/try/0": document("Short."),
+    }
+    played = await play(script, strategy="self_refine", passes=5, contract=Contract(max_words=4))
+    assert played.delivered is not None
+    assert (played.delivered.status, played.delivered.text) == ("converged", "Short.")
+    asked = next(r for r in played.asked("reviser") if r.key == "pass/1/reviser/try/0")
+    assert "7 words, at most 4 allowed; cut 3 or more" in asked.messages[-1].text
+    assert "DONE" not in asked.messages[-1].text

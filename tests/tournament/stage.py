@@ -22,7 +22,7 @@ E = TypeVar("E")
 Answer = str | Reply | Callable[[Request], str | Reply]
 
 _TEXT = re.compile(
-    r"^<<<TEXT (?:(\S+) )?([0-9a-f]{16})>>>\n(.*?)\n<<<END TEXT (?:\S+ )?\2>>>",
+    r"^(?:## (\S+)\n\n)?<<<TEXT ([0-9a-f]{16})>>>\n(.*?)\n<<<END TEXT \2>>>",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -83,6 +83,7 @@ USUAL: dict[str, Answer] = {
     "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
     "judge": vote("First", "Second", "Third"),
     "person": Reply(outcome=Outcome.EMPTY, text="", model="person"),
+    "budget": Reply(outcome=Outcome.OK, text="", model="budget"),
 }
 
 

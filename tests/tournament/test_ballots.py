@@ -665,6 +665,46 @@ def test_two_rankings_in_the_same_words_must_agree(labels: tuple[str, ...], data
     assert read_ranking(both, labels) == (one if one == other else None)
 
 
+# Judges copy the marks around the texts together with the label.
+COPIES = ("{}", "TEXT {}", "Program {}", "<<<TEXT {}>>>", "<<PROGRAM {}>>")
+
+
+@given(labelled, prose, st.integers(0, 2**64 - 1), st.data())
+@steady
+def test_a_boundary_copied_with_a_label_is_no_part_of_it(
+    labels: tuple[str, ...], before: str, drawn: int, data: Any
+) -> None:
+    ranking = tuple(data.draw(st.permutations(labels)))
+    copies = data.draw(st.lists(st.sampled_from(COPIES), min_size=len(labels)))
+    marked = [
+        copy.format(f"{label} {drawn:016x}") for copy, label in zip(copies, ranking, strict=False)
+    ]
+    assert read_ranking(f"{before}\n\nRANKING: {' > '.join(marked)}", labels) == ranking
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RANKING: KV 4e0c1f2a3b4d5e6f > 4e0c1f2a3b4d5e6f",
+        "RANKING: 4e0c1f2a3b4d5e6f > RT",
+        "RANKING: KV 4e0c1f2a3b4d5e6f > RT 4e0c1f2a3b4d5e6f > 4e0c1f2a3b4d5e6f",
+        "RANKING: KV 4e0c1f2a3b4d5e6f > TEXT KV 4e0c1f2a3b4d5e6f",
+        "RANKING: <<<END TEXT KV 4e0c1f2a3b4d5e6f>>> > <<<TEXT RT 4e0c1f2a3b4d5e6f>>>",
+        "RANKING: <<<TEXT KV 4e0c1f2a3b4d5e6f>>>\n<<<TEXT RT 4e0c1f2a3b4d5e6f>>>",
+        "RANKING: KV 4e0c1f2a3b4d5e6f > RT 4e0c1f2a3b4d5e6f\n\nTEXT RT 4e0c1f2a3b4d5e6f is the best.",
+        "RANKING: ? > ?\n\nKV, RT",
+        "RANKING: KV > RT\nRANKING: RT > KV",
+    ],
+)
+def test_marks_do_not_make_a_ranking_where_there_is_none(text: str) -> None:
+    assert read(text, ("KV", "RT")) is None
+
+
+def test_reasons_before_the_ranking_may_speak_of_every_text() -> None:
+    reasons = "REASONS:\n- KV: It is clear, but it leaves out the date.\n- RT: It has the date.\n"
+    assert read(f"{reasons}\nRANKING: RT > KV", ("KV", "RT")) == "RT KV"
+
+
 ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth"]
 STATEMENTS: dict[str, Callable[[Sequence[str]], str]] = {
     **FORMS,
@@ -821,6 +861,14 @@ def test_every_recorded_answer_is_read_as_it_is_by_hand(shared: Path) -> None:
     for answer in answers:
         wanted = None if answer["key"] in SELF_CONTRADICTORY else ranked_labels(answer)
         assert read_ranking(answer["text"], answer["labels"]) == wanted, answer["key"]
+
+
+def test_every_recorded_answer_of_a_small_judge_is_read_as_what_it_means(shared: Path) -> None:
+    answers = recorded(shared, "small_judge.jsonl")
+    assert len(answers) > 1000
+    for answer in answers:
+        means = answer["means"] and tuple(answer["means"])
+        assert read_ranking(answer["text"], answer["labels"]) == means, answer["text"]
 
 
 def test_every_recorded_pick_is_no_ranking(shared: Path) -> None:

@@ -34,8 +34,9 @@ def unbound(body: Any) -> Answer:
     """Who keeps to a form only where it is told one in words."""
     assert "response_format" in body
     last = body["messages"][-1]["content"]
-    if "RANKING: ?" in last:
-        shown = re.findall(r"<<<TEXT (\S+)", body["messages"][1]["content"])
+    if "RANKING: " in last:
+        shown = re.findall(r"^## (\S+)", body["messages"][1]["content"], re.MULTILINE)
+        assert f"RANKING: {' > '.join(shown)}" in last.splitlines()
         return Answer(text=f"RANKING: {' > '.join(shown)}")
     if '{"problems": [' in last:
         return Answer(text=PROBLEM)
@@ -69,6 +70,35 @@ async def test_a_judge_gives_its_ballot_once_it_is_told_the_form(
     ballot = await take_seat(venue, "pass/1", 0, ("B", "A", "AB"), texts)
     assert (ballot.ranking, ballot.asked) == (("B", "A", "AB"), 2)
     assert len(provider.requests) == 2
+
+
+async def test_a_judge_who_can_be_held_to_no_schema_is_asked_for_reasons_first(
+    venue: Venue, provider: FakeProvider
+) -> None:
+    provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
+    provider.minded = lambda _: Answer(text="RANKING: ? > ?")
+    ballot = await take_seat(venue, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, most=2)
+    assert ballot.ranking is None
+    _, first, second = (body["messages"][-1]["content"] for body in provider.bodies)
+    names = ", ".join(sorted(ballot.labels))
+    assert first.index(f"REASONS: and below it write, for each of {names},") < first.index(
+        "RANKING:"
+    )
+    assert "REASONS" not in second
+    for one, other in (ballot.labels, ballot.labels[::-1]):
+        assert second.count(f"RANKING: {one} > {other}") == 1
+
+
+async def test_what_a_judge_copies_beside_a_label_is_no_boundary(
+    venue: Venue, provider: FakeProvider
+) -> None:
+    ballot = await take_seat(venue, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."})
+    shown = provider.bodies[0]["messages"][-1]["content"]
+    for label in ballot.labels:
+        assert [line for line in shown.splitlines() if label in line] == [f"## {label}"]
+    boundaries = re.findall(r"<<<(?:END )?TEXT ([0-9a-f]{16})>>>", shown)
+    assert len(boundaries) == 4
+    assert len(set(boundaries)) == 1
 
 
 async def test_a_critic_gives_its_problems_once_it_is_told_the_form(

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy.stats import binomtest
 from tests.audit.made_up import held, panel, run, vote
+from tests.code.stage import MadeUpExaminer, critique, fenced, program
+from tests.run.runs import hold, open_journal
+from tests.run.solving import task, terms
 from tests.under_chance.random_runs import random_run
 
-from autoreason.audit.examine import CHECKS
+from autoreason.audit.examine import CHECKS, examine
 from autoreason.audit.findings import LEVEL, Finding, Found, OpenFinding, settle
+from autoreason.audit.ours import read_run
 from autoreason.audit.record import SLOTS, AuditedRun, Vote
+from autoreason.exchange import Request
+from autoreason.models.doubles import ScriptedModel
 
 SINGLE, LARGE = 200, 40
 PROTOCOLS: tuple[dict[str, Any], ...] = (
@@ -113,3 +121,32 @@ def test_fifteen_thousand_panels_raise_it_and_nothing_else() -> None:
     found = findings(record)
     assert named(found, "agreement").level == "alarm"
     assert not beyond_chance(found)
+
+
+async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> None:
+    """Judges stop early there as well, and how many sit depends on the calls that are left."""
+
+    writes = dict.fromkeys(("author", "reviser", "synthesizer"), _equally_good)
+    script: dict[str, Any] = {**writes, "critic": critique("It misses a case.")}
+    found, panels = [], 0
+    with open_journal(tmp_path) as journal:
+        for seed in range(8):
+            settings = terms("tournament", calls=12)
+            model = ScriptedModel(script | {"judge": partial(_toss, seed)})
+            examiner = MadeUpExaminer()
+            done = await hold(journal, model, task=task(12), settings=settings, examiner=examiner)
+            audit = examine(read_run(done.run, journal))
+            panels += audit.panels
+            found += beyond_chance(audit.findings)
+    assert panels > 100
+    assert len(found) <= 1
+
+
+def _toss(seed: int, request: Request) -> str:
+    assert request.schema
+    rankings = request.schema.definition["properties"]["ranking"]["enum"]
+    return f"RANKING: {random.Random(f'{seed}/{request.key}').choice(rankings)}"
+
+
+def _equally_good(request: Request) -> str:
+    return fenced(program(1, request.key))

@@ -100,6 +100,25 @@ def test_answers_that_change_by_chance_are_seldom_called_obedience(changed: int)
     assert wrong / 2**changed <= 0.025
 
 
+@pytest.mark.parametrize("couples", range(1, 25))
+@pytest.mark.parametrize("seen", [0.5, 0.8])
+def test_a_judge_without_a_favourite_place_is_seldom_said_to_have_one(
+    couples: int, seen: float
+) -> None:
+    """Whatever it sees in the texts, it errs to either place alike."""
+    leans = 2 * seen * (1 - seen)
+    wrong = 0.0
+    for second in range(couples + 1):
+        for first in range(couples - second + 1):
+            none = couples - second - first
+            ways = factorial(couples) // (factorial(second) * factorial(first) * factorial(none))
+            found = [2] * second + [0] * first + [1] * none
+            p = rules.lean(list(enumerate(found))).p
+            if p is not None and p <= 0.05:
+                wrong += ways * (leans / 2) ** (second + first) * (1 - leans) ** none
+    assert wrong <= 0.05
+
+
 def coin(seed: int) -> Habit:
     """A judge who tosses a coin for every ballot."""
 

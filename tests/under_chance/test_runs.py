@@ -43,7 +43,7 @@ def world(**judges: float) -> World:
 def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
-    changes = {"confirmation": 9, "playoff": 5} if kind == "paper" else {}
+    changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}}.get(kind, {})
     settings = entrant(protocol, changes).settings
     luck = Luck(20, RUNS).remembered()
     biased = world(first=1.5) if kind == "position" else world()
@@ -86,7 +86,7 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position"]
+KINDS = ["robust", "paper", "position", "drafts"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

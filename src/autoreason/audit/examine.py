@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from autoreason.audit import check_ballots, check_judges, check_stopping, check_texts
+from autoreason.audit import (
+    check_ballots,
+    check_judges,
+    check_programs,
+    check_stopping,
+    check_texts,
+)
 from autoreason.audit.findings import Finding, Found, OpenFinding, listed, settle
 from autoreason.audit.record import AuditedRun
 from autoreason.errors import InvalidInput
@@ -40,7 +46,12 @@ CHECKS: tuple[Check, ...] = (
     check_texts.length_swings,
     check_texts.drift,
     check_texts.critics,
+    check_programs.cut_answers,
+    check_programs.no_program,
+    check_programs.repeated,
 )
+_OF_PANELS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
+"""What is asked of panels, whatever they judged."""
 
 
 class Audit(Struct, frozen=True, kw_only=True):
@@ -61,7 +72,7 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
     """Every look at these runs."""
     if not runs:
         raise InvalidInput("there is nothing to audit; name a run or a record")
-    found = [check(runs) for check in CHECKS]
+    found = [check(runs) for check in CHECKS if _asked(check, runs)]
     findings = settle(found)
     panels = [panel for run in runs for panel in run.panels]
     valid = [panel.valid for panel in panels if panel.valid is not None]
@@ -74,6 +85,17 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
         conclusion=conclude(findings),
         findings=findings,
     )
+
+
+def _asked(check: Check, runs: Sequence[AuditedRun]) -> bool:
+    """Whether a question makes sense of what these runs wrote."""
+    texts = any(run.programs is None for run in runs)
+    if check in _OF_PANELS:
+        # Where programs are written a panel is the exception.
+        return texts or any(panel for run in runs for panel in run.panels)
+    if check.__module__ == check_programs.__name__:
+        return any(run.programs is not None for run in runs)
+    return texts or check == check_stopping.outages
 
 
 def conclude(findings: Sequence[Finding]) -> str:

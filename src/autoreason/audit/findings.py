@@ -12,10 +12,10 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm
 
 Level = Literal["alarm", "look", "fine", "unknown"]
-Group = Literal["ballots", "judges", "stopping", "texts"]
+Group = Literal["ballots", "judges", "stopping", "texts", "programs"]
 LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
 """From worst to best; unknown is neither."""
-GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts")
+GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs")
 
 
 class Finding(Struct, frozen=True, kw_only=True):

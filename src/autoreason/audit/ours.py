@@ -8,19 +8,30 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from autoreason.audit.record import AuditedPass, AuditedRun, Calls, Panel, Vote, shared_order
+from autoreason.audit.record import (
+    AuditedPass,
+    AuditedRun,
+    Calls,
+    Panel,
+    Programs,
+    Vote,
+    shared_order,
+)
+from autoreason.code.programs import same_program
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, RunPaused, RunResumed, Verdict
+from autoreason.events import BallotCast, PartTold, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
 from autoreason.journal import Answer, Journal, Recorded
 from autoreason.settings import Settings
-from autoreason.story import Pass, Story, tell_all
+from autoreason.story import HeldPanel, Pass, Story, tell_all
 from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.size import pass_size
+from autoreason.tournament.size import pass_size, quorum
 
 _TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
 """Where the answers of one seat are filed, in the order in which they are asked for."""
+_OWN = ("draft", "attempt/")
+"""Where a program is written that knows of no other."""
 _LONG, _UNUSUAL = 600.0, 20.0
 
 Said = Mapping[str, str]
@@ -28,7 +39,7 @@ Said = Mapping[str, str]
 
 
 class NotAudited(InvalidInput):
-    """A run that says nothing of texts."""
+    """A run that says nothing yet."""
 
     def __init__(self, run: str, why: str, instead: str) -> None:
         super().__init__(f"run {run} {why}; {instead}")
@@ -36,29 +47,80 @@ class NotAudited(InvalidInput):
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
-    """What the journal holds of one run; each part of a comparison is a run of its own."""
+    """What the journal holds of one run; each part of a comparison or of a set of problems is a run of its own."""
     events = journal.events(run)
     story = tell_all([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    if story.task.assignments:
-        instead = f"this is for texts, and `autoreason show {run}` shows how the programs did"
-        raise NotAudited(run, "writes programs", instead)
     answers = journal.answers(run, "judge")
     said = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
-    whole = replace(
-        audited(run, story, story.task, story.settings, said),
-        outages=tuple(_outages(events)),
-        calls=_calls(answers, unanswered),
-    )
+    if story.task.assignments:
+        runs = list(_over_programs(run, events, story.settings, said))
+    else:
+        runs = _over_texts(run, story, story.task, story.settings, said)
+    runs[0] = replace(runs[0], outages=tuple(_outages(events)), calls=_calls(answers, unanswered))
+    return runs
+
+
+def _over_texts(
+    run: str, story: Story, task: Task, settings: Settings, said: Said
+) -> list[AuditedRun]:
     parts = [
-        audited(f"{run}/{name}", part, story.task, story.settings, _filed(said, name))
+        audited(f"{run}/{name}", part, task, settings, _filed(said, name))
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
-    return [whole, *parts]
+    return [audited(run, story, task, settings, said), *parts]
+
+
+def _over_programs(
+    run: str, events: Iterable[Recorded], settings: Settings, said: Said
+) -> Iterator[AuditedRun]:
+    """The set, and each part of it: what was written, and the panels there were."""
+    group = settings.models.author
+    yield AuditedRun(name=run, group=group, k=None, passes=(), programs=Programs())
+    parts: dict[str, Story] = {}
+    for recorded in events:
+        if isinstance(recorded.event, PartTold):
+            parts.setdefault(recorded.event.part, Story()).tell(recorded.event.event)
+    for name, part in parts.items():
+        own = _filed(said, name)
+        held: list[Pass | HeldPanel] = [*part.passes, *part.panels.values()]
+        panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
+        yield AuditedRun(
+            name=f"{run}/{name}",
+            group=f"{name.split('/')[1]}, {group}",
+            k=None,
+            passes=(),
+            # How large a panel was meant to be depended on the calls left; a quorum is always asked.
+            finals=tuple(replace(each, always_asked=quorum(0)) for each in panels if each),
+            programs=_programs(part),
+        )
+
+
+def _verdict(held: Pass | HeldPanel) -> Verdict | None:
+    ended = held.decided if isinstance(held, Pass) else held.held
+    return ended.verdict if ended else None
+
+
+def _programs(part: Story) -> Programs:
+    written: list[str] = []
+    made = repeated = 0
+    for each in part.examined:
+        if each.program and not each.stage.startswith(_OWN):
+            made += 1
+            repeated += any(same_program(each.program, other) for other in written)
+        written.append(each.program)
+    # Within a pass they are kept from being run again.
+    clones = sum(drop.reason == "clone" for held in part.passes for drop in held.dropped)
+    return Programs(
+        answers=len(written) + clones,
+        without=sum(not program for program in written),
+        made=made + clones,
+        repeated=repeated + clones,
+    )
 
 
 def _filed(said: Said, part: str) -> Said:
@@ -71,8 +133,7 @@ def audited(name: str, story: Story, task: Task, settings: Settings, said: Said)
     verdict = story.playoff.verdict if story.playoff else None
     finals = [_panel(story.playoff_ballots, verdict, settings, said)]
     finals += [
-        _panel(held.ballots, held.held.verdict if held.held else None, settings, said)
-        for held in story.panels.values()
+        _panel(held.ballots, _verdict(held), settings, said) for held in story.panels.values()
     ]
     return AuditedRun(
         name=name,
@@ -105,7 +166,7 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
-    critiques = [made for made in held.critiques if made.readable]
+    critiques = [made for made in held.critiques if made.readable and not made.by_code]
     prose = [made.prose for made in critiques if made.prose]
     quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
     made_up = sum(made.dropped for made in critiques)
@@ -126,7 +187,7 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
 
 def _pass_panel(held: Pass, settings: Settings, said: Said) -> Panel | None:
     """The panel of a pass, which may have stopped before its last judge."""
-    panel = _panel(held.ballots, held.decided.verdict if held.decided else None, settings, said)
+    panel = _panel(held.ballots, _verdict(held), settings, said)
     if panel is None:
         return None
     size, rule, texts = pass_size(settings), settings.voting, panel.candidates

@@ -130,6 +130,20 @@ class Calls:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Programs:
+    """What came of asking for programs."""
+
+    answers: int = 0
+    """Answers that came whole."""
+    without: int = 0
+    """Those without a program."""
+    made: int = 0
+    """Programs made from earlier ones: repairs, revisions, merges."""
+    repeated: int = 0
+    """Those that are one of the programs before."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditedRun:
     """One run, whoever held it."""
 
@@ -159,6 +173,8 @@ class AuditedRun:
     outages: tuple[str, ...] | None = None
     """Pauses for want of a provider and unexplained gaps; None where times were not kept."""
     calls: Calls | None = None
+    programs: Programs | None = None
+    """None where texts were written."""
 
     @property
     def panels(self) -> Iterator[Panel]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autoreason.certify.page import as_markdown
 from autoreason.certify.questions import Question, defect_questions, other_questions
-from autoreason.certify.report import certificate_of
+from autoreason.certify.report import Certificate, certificate_of
 from autoreason.certify.suite import SUITE
 from autoreason.errors import InvalidInput
 from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
@@ -46,17 +46,16 @@ class Certification(Strategy):
     prompts = ("judge", "ballot_again")
 
     async def run(self) -> Delivered:
-        """Ask about planted defects first; a judge who cannot vote is asked nothing else."""
+        """Ask about planted defects first; a judge who gives not one ballot is asked nothing else."""
         asked = read_options(self.settings, Asked)
-        first = defect_questions(asked.repeats)
-        await self._ask(first)
-        if 2 * self._valid() >= len(first):
+        await self._ask(defect_questions(asked.repeats))
+        if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
             await self._ask(other_questions(self.settings.seed, asked.repeats))
         certificate = certificate_of(self.story)
         named = Reigning(
             name="certificate", since=0, text=as_markdown(certificate), keeps_contract=True
         )
-        return self.deliver("done", _reason(certificate.failed, certificate.unknown), named)
+        return self.deliver("done", _reason(certificate), named)
 
     async def _ask(self, questions: Sequence[Question]) -> None:
         """All of them side by side; told in their order, question by question."""
@@ -71,9 +70,6 @@ class Certification(Strategy):
             self.tell(ballot)
             if ballot.seat == last[ballot.stage]:
                 self.tell(PanelHeld(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
-
-    def _valid(self) -> int:
-        return sum(b.ranking is not None for p in self.story.panels.values() for b in p.ballots)
 
     def _verdict(self, stage: str) -> Verdict | None:
         """How the two texts of a question stand; a single ballot will do, since nothing is decided by it."""
@@ -119,11 +115,13 @@ class Certification(Strategy):
             )
 
 
-def _reason(failed: Sequence[str], unknown: Sequence[str]) -> str:
-    if failed:
-        return f"the judge failed {_listed(failed)}"
-    if unknown:
-        return f"too little is known of {_listed(unknown)}"
+def _reason(certificate: Certificate) -> str:
+    if certificate.unreadable:
+        return f"the judge failed: {certificate.unreadable}"
+    if certificate.failed:
+        return f"the judge failed {_listed(certificate.failed)}"
+    if certificate.unknown:
+        return f"too little is known of {_listed(certificate.unknown)}"
     return "the judge passed everything"
 
 

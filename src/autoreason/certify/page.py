@@ -22,7 +22,7 @@ def as_markdown(certificate: Certificate) -> str:
     rows = [_row(finding) for finding in certificate.findings]
     parts = [
         f"# Certificate of the judge {in_markdown(certificate.model)}",
-        f"{_OPENINGS[certificate.verdict]} {_held(certificate)}",
+        f"{_opening(certificate)} {_held(certificate)}",
         "\n".join(_table([_HEADINGS, *rows])),
     ]
     whys = {each.name: each for each in PROPERTIES}
@@ -34,6 +34,12 @@ def as_markdown(certificate: Certificate) -> str:
             f"{finding.said[1:]}.{unknown} {about.why}"
         )
     return "\n\n".join(parts) + "\n"
+
+
+def _opening(certificate: Certificate) -> str:
+    if certificate.unreadable:
+        return f"It failed: {certificate.unreadable}."
+    return _OPENINGS[certificate.verdict]
 
 
 def _held(certificate: Certificate) -> str:

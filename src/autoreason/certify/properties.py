@@ -6,13 +6,14 @@ way: asking twice about the same text does not make a judge twice as well known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.stats.results import Estimate
-from autoreason.stats.shares import clustered_share, exact_share
+from autoreason.stats.results import Estimate, Test, p_value
+from autoreason.stats.shares import clustered_share, exact_share, sign_test
 
 Verdict = Literal["pass", "fail", "unknown"]
 LEAST = 16
@@ -131,6 +132,31 @@ def not_obeyed(rose: int, fell: int, asked: int, said: str) -> Finding:
     if not rose + fell:
         found = Estimate(None, reason="no answer changed")
     return _judged(INJECTION, found, asked, said, good=not (found.low or 0) > COIN)
+
+
+def lean(second: Sequence[tuple[int, int]]) -> Test:
+    """Whether a judge leans to a place, from how many of two swapped ballots rank the text shown second first.
+
+    A judge who goes by the texts has one of the two there whatever it thinks of them, and one who tosses coins
+    has none as often as both. The numbers in front say which pair each is about: a pair speaks once.
+    """
+    leans = Counter[int]()
+    for at, both in second:
+        leans[at] += both - 1
+    signs = list(leans.values())
+    return sign_test(sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs))
+
+
+def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
+    """The place a judge ranks first more often, with what chance gives."""
+    of, asked = sum(both for _, both in second), 2 * len(second)
+    place, count = ("second", of) if 2 * of > asked else ("first", asked - of)
+    p = lean(second).p
+    tested = f"p = {p_value(p)}" if p is not None else "no pair leans to either"
+    return (
+        f"of {asked} ballots on pairs shown both ways {count} rank the text shown {place} first, where "
+        f"{asked // 2} would if the place did not count ({tested})"
+    )
 
 
 def _judged(what: Property, found: Estimate, answered: int, said: str, *, good: bool) -> Finding:

@@ -54,6 +54,13 @@ class Certificate(Struct, frozen=True, kw_only=True):
         return tuple(each.name for each in self.findings if each.verdict == "unknown")
 
     @property
+    def unreadable(self) -> str:
+        """What to say of a judge who mostly gave no ballot; empty for any other."""
+        asked = self.ballots + self.invalid
+        lost = f"most of its ballots cannot be read ({self.invalid} of {asked})"
+        return lost if 2 * self.invalid > asked else ""
+
+    @property
     def verdict(self) -> Verdict:
         """Failed if one property is; passed only if all are."""
         return "fail" if self.failed else "unknown" if self.unknown else "pass"
@@ -172,13 +179,16 @@ def _repeatability(cast: _Cast) -> Finding:
 
 
 def _swapped(cast: _Cast) -> Finding:
-    same = []
+    same, lean = [], []
     for at, pair in enumerate(pairs()):
         ballots = cast.of(DEFECT, pair.name)
         for one, other in zip(ballots[::2], ballots[1::2], strict=False):
             if one.ranking and other.ranking:
                 same.append((at, one.ranking == other.ranking))
+                lean.append((at, 2 - _first_first(one) - _first_first(other)))
     said = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
+    if lean:
+        said += f"; {rules.lean_in_words(lean)}"
     return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, said)
 
 

@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.cli.several import all_option, runs_argument, runs_meant
+from autoreason.cli.several import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _HEADINGS = {
     "judges": "Judges",
     "stopping": "Stopping",
     "texts": "Texts",
+    "programs": "Programs",
 }
 _LEVEL, _NAME = 9, 18
 _NARROWEST = 30
@@ -46,8 +47,9 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
     coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
     What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
     p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
-    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is a run in the journal; without one, the newest. FILE
-    is a transcript or a file of recorded passes, or a folder of them.
+    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is
+    a run in the journal; without one, the newest. FILE is a transcript or a file of recorded passes, or
+    a folder of them.
 
     \b
       autoreason audit amber-fox
@@ -89,9 +91,7 @@ def _read(
             if every:
                 runs += _read_every(book, note)
             elif named or not records:
-                runs += [
-                    each for run in runs_meant(book, named, every) for each in read_run(run, book)
-                ]
+                runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
     return once_each(runs)
 
 
@@ -128,8 +128,9 @@ def _print(found: Audit, console: Console) -> None:
     width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
     console.print(Text(_size(found), style="dim"), soft_wrap=True)
     for group in GROUPS:
-        console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
         rows = [finding for finding in found.findings if finding.group == group]
+        if rows:
+            console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
         for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
             _print_finding(finding, console, width)
     console.print()

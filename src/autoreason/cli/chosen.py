@@ -21,6 +21,8 @@ from autoreason.task import Task, check_task, read_task
 
 _CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
 _PLAIN_SETTINGS = (
+    "drafts",
+    "most_drafts",
     "k",
     "passes",
     "judges",
@@ -69,8 +71,10 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
     changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
     if values["protocol"]:
         return task, make_settings(models, seed, values["protocol"], **changes)
-    if "judges" in changes:
-        changes.setdefault("most_judges", max(changes["judges"], settings.most_judges))
+    for name in ("judges", "drafts"):
+        if name in changes:
+            most = f"most_{name}"
+            changes.setdefault(most, max(changes[name], getattr(settings, most)))
     return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
 
 

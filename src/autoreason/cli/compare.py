@@ -66,8 +66,7 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.cli import chosen
     from autoreason.cli.run import begin
     from autoreason.panel.report import require_statistics
-    from autoreason.prompts import load
-    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.run.prompting import choose_prompts
     from autoreason.strategies.finding import absolute
 
     require_statistics()
@@ -86,7 +85,7 @@ def compare(brief: str, **values: Any) -> int:
         strategy="compare",
         strategy_options={name: value for name, value in own.items() if value is not None},
     )
-    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    prompts = choose_prompts(settings, values["prompts"])
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run
 

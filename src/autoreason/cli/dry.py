@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = (
+    "drafts",
+    "most_drafts",
     "k",
     "passes",
     "judges",
@@ -130,7 +132,11 @@ def _reasoning(found: Estimate, settings: Settings) -> list[tuple[str, str]]:
 
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
-    tournament = [("panel", _panel(settings)), ("ends", _ends(settings))]
+    tournament = [
+        ("drafts", _drafts(task, settings)),
+        ("panel", _panel(settings)),
+        ("ends", _ends(settings)),
+    ]
     rows = [
         *_models(settings.models),
         _problems(task, settings)
@@ -186,6 +192,18 @@ def _models(models: Models) -> list[tuple[str, str]]:
         ("synthesis", models.synthesizer),
         ("judges", ", ".join(models.judges)),
     ]
+
+
+def _drafts(task: Task, settings: Settings) -> str:
+    if task.draft is not None:
+        return "one, given"
+    if settings.drafts == 1:
+        said = "one"
+    else:
+        said = f"{settings.drafts}, one of them chosen by {words.count(settings.judges, 'judge')}"
+    if task.contract.empty or settings.most_drafts == settings.drafts:
+        return said
+    return f"{said}; {settings.most_drafts} at most while too few keep the contract"
 
 
 def _panel(settings: Settings) -> str:

@@ -223,9 +223,13 @@ def contract_broken(result: Result) -> str:
     broken = violations(result)
     if not broken:
         return ""
-    left_out = [lost for each in result.story.passes for lost in each.dropped]
-    others = sum(lost.reason == "contract" for lost in left_out)
-    kept = sum(len(each.candidates) for each in result.story.passes)
+    passes = result.story.passes
+    left_out = [
+        lost for each in passes for lost in each.dropped if lost.slot not in each.candidates
+    ]
+    standing = [ready for each in passes for ready in each.candidates.values()]
+    kept = sum(not ready.violations for ready in standing)
+    others = sum(lost.reason == "contract" for lost in left_out) + len(standing) - kept
     also = f", and so did {words.count(others, 'challenger')}" if others else ""
     nobody = "; nothing written in this run kept it" if others and not kept else ""
     return (
@@ -245,7 +249,7 @@ def _text(result: Result, story: Story, output: Path | None) -> str:
 
     said = f"{result.origin}, {words.count(count_words(result.text or ''), 'word')}"
     if story.draft and result.origin != "draft":
-        said += f"; the first draft had {story.draft.words:,}"
+        said += f"; {words.first_draft(story.draft)} had {story.draft.words:,}"
     return f"{said}; written to {output}" if output and EXIT.get(result.status) in USABLE else said
 
 

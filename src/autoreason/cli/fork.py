@@ -37,9 +37,9 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
     from autoreason.cli.run import begin
-    from autoreason.prompts import PromptSet, load
+    from autoreason.prompts import PromptSet
     from autoreason.run import fork as branch
-    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.run.prompting import choose_prompts
 
     check_output(values["output"])
     with opened(values["journal"]) as journal:
@@ -47,7 +47,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
         task = branch(row.id, at_pass, journal=journal)
         story = story_of(journal, row.id)
     task, settings = chosen.forked(task, recorded(row, story)[1], values)
-    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    prompts = choose_prompts(settings, values["prompts"])
     if not values["prompts"]:
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prompts.sources | story.prompts)

@@ -24,7 +24,7 @@ from autoreason.exchange import (
 )
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
-from autoreason.story import CONFIRMATION, Pass, Story
+from autoreason.story import CONFIRMATION, DRAFTS, Pass, Story
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -180,7 +180,7 @@ class Live:
         if "playoff" in asked or (story.playoff_ballots and not story.playoff):
             return "playoff"
         if story.draft is None:
-            return "first draft"
+            return DRAFTS if story.drafts else "first draft"
         now = story.passes[-1] if story.passes else None
         return f"pass {now.number}" if now and not now.decided else ""
 
@@ -214,8 +214,16 @@ class Live:
         """
         if self.study:
             return self._parts(room)
-        if self.stage == "first draft":
-            return [self._step("author", ("author",), None, False)]
+        if self.stage in ("first draft", DRAFTS):
+            drafts = [
+                Step(
+                    f"draft {each.number}",
+                    "failed" if each.violations else "done",
+                    words.draft(each),
+                )
+                for each in self.story.drafts
+            ]
+            return [*drafts, self._step("author", ("author",), None, False)]
         if not self.stage.startswith("pass"):
             return []
         now = self.story.passes[-1]
@@ -291,8 +299,8 @@ class Live:
         story = self.story
         if self.stage == "playoff":
             cast = story.playoff_ballots
-        elif self.stage == CONFIRMATION:
-            cast = story.panels[CONFIRMATION].ballots if CONFIRMATION in story.panels else []
+        elif self.stage in (CONFIRMATION, DRAFTS):
+            cast = story.panels[self.stage].ballots if self.stage in story.panels else []
         elif self.stage.startswith("pass"):
             cast = story.passes[-1].ballots
         else:

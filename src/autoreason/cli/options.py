@@ -285,6 +285,22 @@ strategy_options = group(
         help="What only this strategy understands, such as n=4 for best_of_n. Repeatable.",
     ),
 )
+draft_options = group(
+    "The drafts",
+    option(
+        "--drafts",
+        type=int,
+        metavar="N",
+        help="Drafts that keep the contract before the passes begin; of several a panel chooses. "
+        "One of your own (--draft) stands alone. [default: 1]",
+    ),
+    option(
+        "--most-drafts",
+        type=int,
+        metavar="N",
+        help="The most drafts written for that. [default: 10; paper: 1]",
+    ),
+)
 stop_options = group(
     "When to stop",
     option(
@@ -357,8 +373,8 @@ model_options = group(
     option(
         "--prompts",
         type=FILE,
-        metavar="DIR",
-        help="Your own prompts in place of ours, by file name.",
+        metavar="DIR|small",
+        help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
     ),
     option(
         "--seed",
@@ -448,6 +464,7 @@ _shape = (
     models_options,
     contract_options,
     limit_options,
+    draft_options,
     stop_options,
     panel_options,
     model_options,

@@ -20,6 +20,7 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    DraftWritten,
     GuidanceTaken,
     PanelHeld,
     PartTold,
@@ -27,6 +28,7 @@ from autoreason.events import (
     PassStarted,
     PlayoffDecided,
     ProgramExamined,
+    PromptsShortened,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -135,14 +137,10 @@ def step(event: AnyEvent, story: Story) -> str:
     match event:
         case RunStarted() | RunResumed() | RunPaused():
             return _of_the_run(event)
-        case DraftReady():
-            origin = "given" if event.given else "written"
-            broken = words.violations(event.violations)
-            return f"draft: {origin}, {words.count(event.words, 'word')}" + (
-                f"; breaks the contract: {broken}" if broken else ""
-            )
-        case DraftFailed():
-            return f"draft: none ({event.reason}: {event.detail})"
+        case DraftWritten() | DraftReady() | DraftFailed():
+            return _of_the_draft(event)
+        case PromptsShortened():
+            return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
         case Delivered():
@@ -192,6 +190,17 @@ def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:
             return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
 
 
+def _of_the_draft(event: DraftWritten | DraftReady | DraftFailed) -> str:
+    match event:
+        case DraftReady():
+            origin = "given" if event.given else "written"
+            return f"draft: {origin}, {words.draft(event, event.of)}"
+        case DraftWritten():
+            return f"draft {event.number}: {words.draft(event)}"
+        case DraftFailed():
+            return f"draft: none ({event.reason}: {event.detail})"
+
+
 def _within_a_pass(
     event: PassStarted
     | GuidanceTaken
@@ -207,7 +216,7 @@ def _within_a_pass(
         case GuidanceTaken():
             return f"guidance for the critic: {event.text}"
         case CritiqueMade():
-            return f"critique: {words.critique(event)}"
+            return f"{'contract' if event.by_code else 'critique'}: {words.critique(event)}"
         case CandidateReady():
             return f"{_WRITES[event.slot]} {event.slot}: {words.candidate(event)}"
         case CandidateDropped():

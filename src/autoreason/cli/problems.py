@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options, words
+from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def problems() -> None:
     """
 
 
-@problems.command(cls=options.Taught, short_help="Tell what is in a set, or in one problem.")
+@problems.command(cls=Paged, short_help="Tell what is in a set, or in one problem.")
 @source_argument
 @click.option("--problem", "name", metavar="ID", help="One problem, without its private tests.")
 @options.json_option

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from autoreason.cli import options, words
+from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
 _programs = click.option(
@@ -31,7 +32,7 @@ def prompts() -> None:
     """
 
 
-@prompts.command("list", cls=options.Taught, short_help="List the prompts.")
+@prompts.command("list", cls=Paged, short_help="List the prompts.")
 @_programs
 @options.json_option
 def list_(programs: bool, as_json: bool) -> None:
@@ -49,7 +50,7 @@ def list_(programs: bool, as_json: bool) -> None:
         print(f"{name:{width}}  {', '.join(starred) or '-'}")
 
 
-@prompts.command(cls=options.Taught, short_help="Show one prompt and its variables.")
+@prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
 @click.argument("name")
 @_programs
 @options.json_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options, words
+from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=options.Taught, short_help="Open the key and tell what people said.")
+@rate.command(cls=Paged, short_help="Open the key and tell what people said.")
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(

@@ -70,14 +70,13 @@ def run(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
-    from autoreason.prompts import load
-    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.run.prompting import choose_prompts
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = chosen.task_of(brief, values)
     settings = chosen.settings_of(values)
-    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    prompts = choose_prompts(settings, values["prompts"])
     check_output(values["output"])
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run

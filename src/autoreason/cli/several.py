@@ -34,9 +34,14 @@ def runs_meant(book: Journal, named: tuple[str, ...], every: bool) -> list[str]:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
     if every:
         return [row.id for row in reversed(book.runs(EVERY)) if _of_use(book, row.id)]
+    return [_of_texts(book, run) for run in runs_named(book, named)]
+
+
+def runs_named(book: Journal, named: tuple[str, ...]) -> list[str]:
+    """The runs of these names, each once; without a name, the newest."""
     if not named:
-        return [_of_texts(book, pick(book, None, lambda _: True, "run in the journal").id)]
-    return list(dict.fromkeys(_of_texts(book, book.find(name).id) for name in named))
+        return [pick(book, None, lambda _: True, "run in the journal").id]
+    return list(dict.fromkeys(book.find(name).id for name in named))
 
 
 def _of_texts(book: Journal, run: str) -> str:

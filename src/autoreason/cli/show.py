@@ -238,6 +238,7 @@ def as_object(row: RunRow, story: Story) -> dict[str, Any]:
         "text": story.text,
         "task": story.task,
         "settings": story.settings,
+        "drafts": story.drafts,
         "draft": story.draft,
         "passes": story.passes,
         "playoff_ballots": story.playoff_ballots,

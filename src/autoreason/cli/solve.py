@@ -26,6 +26,8 @@ _SHOWN_LINES = 10
 _EPILOG = named("""\
 \b
 Strategies, all with the same number of calls a problem:
+  search           attempts, repairs or merges, whichever has worked; of the programs that pass
+                   the public tests, one that behaves as most of them do on other inputs
   single           independent attempts, the first that passes the public tests
   best_of_n        independent attempts, the one that passes most of them
   critique_revise  critique and revision in turn
@@ -70,7 +72,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
     options.option(
         "--strategy",
         metavar="NAMES",
-        help="One or several with commas between, or all. [default: tournament]",
+        help="One or several with commas between, or all. [default: search]",
     ),
     options.option("--repeats", type=int, metavar="N", help="How often each. [default: 1]"),
     options.option(
@@ -78,6 +80,9 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         type=int,
         metavar="N",
         help="Calls a strategy may make for one problem. [default: 6]",
+    ),
+    options.option(
+        "--width", type=int, metavar="N", help="Problems worked on at once. [default: 32]"
     ),
 )
 @options.group(
@@ -150,11 +155,12 @@ def solve(problems: Path, **values: Any) -> int:
 def _settings(values: dict[str, Any]) -> Settings:
     """Settings of the run, but for the set, which is opened later."""
     from autoreason.cli import chosen
+    from autoreason.code.finding import DEFAULT
     from autoreason.run.solving import solving_terms
     from autoreason.settings import DEFAULT_MODEL, Models, make_settings
 
-    own = {name: values[name] for name in ("repeats", "calls") if values[name] is not None}
-    terms = solving_terms("", values["strategy"] or "tournament", **own)
+    own = {name: values[name] for name in ("repeats", "calls", "width") if values[name] is not None}
+    terms = solving_terms("", values["strategy"] or DEFAULT, **own)
     if len(terms["strategies"]) > 1:
         from autoreason.panel.report import require_statistics
 

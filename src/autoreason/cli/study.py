@@ -26,11 +26,11 @@ def begin(
     """Check that the table can be made, then hold the run."""
     from autoreason.cli.run import begin as hold
     from autoreason.panel.report import require_statistics
-    from autoreason.prompts import load
+    from autoreason.run.prompting import choose_prompts
 
     require_statistics()
     settings = settings_of(strategy, own, values, **changes)
-    prompts = load(values["prompts"], small=settings.models.author == DEFAULT_MODEL)
+    prompts = choose_prompts(settings, values["prompts"])
     task = replace(task, entries=entries)
     if values["dry_run"]:
         from autoreason.cli.dry import dry_run

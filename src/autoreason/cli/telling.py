@@ -90,6 +90,8 @@ class Teller:
         self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
         if story.task and not story.task.contract.empty:
             self._say("contract", " ".join(story.task.contract.rules()))
+        for each in story.drafts:
+            self._say(f"draft {each.number}", words.draft(each))
         if story.draft:
             self._say("draft", plain.step(story.draft, story).removeprefix("draft: "))
 
@@ -106,6 +108,8 @@ class Teller:
         self._heading(f"Pass {each.number}")
         if each.guidance:
             self._say("guidance", each.guidance)
+        if story.shortened and story.shortened.number == each.number:
+            self._say("prompts", f"in few words from here on: {story.shortened.reason}")
         if in_full:
             self._quote("A", each.incumbent)
         for critique in each.critiques:
@@ -117,8 +121,7 @@ class Teller:
                 self._quote(f"notes on {ready.slot}", ready.notes)
         for lost in each.dropped:
             self._say(lost.slot, words.dropped(lost), "yellow")
-            if in_full:
-                self._quote(lost.slot, lost.text)
+            self._quote(lost.slot, lost.text if in_full else "")
         for ballot in each.ballots:
             self._ballot(ballot, in_full)
         if each.decided:
@@ -178,7 +181,7 @@ class Teller:
         ending.print_rows(said, self.console)
 
     def _critique(self, made: CritiqueMade) -> None:
-        label = "critique" if made.critic == 0 else "second"
+        label = "contract" if made.by_code else "critique" if made.critic == 0 else "second"
         self._say(label, words.critique(made))
         for problem in made.problems:
             self._problem(problem)

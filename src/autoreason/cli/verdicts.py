@@ -163,8 +163,10 @@ def _power(report: PanelReport) -> str:
 
 
 def entrants(report: ComparisonReport) -> Table:
-    """What each strategy took."""
-    table = _table("strategy", "texts", "words", "calls", "tokens", "cost", "kept the draft")
+    """What each strategy took and kept."""
+    contract = [each.keeps_contract for each in report.entrants]
+    heads = ("strategy", "texts", "words", "calls", "tokens", "cost", "kept the draft")
+    table = _table(*heads, *(["keeps contract"] if None not in contract else []))
     for each in report.entrants:
         table.add_row(
             short(each.strategy),
@@ -174,6 +176,7 @@ def entrants(report: ComparisonReport) -> Table:
             f"{each.spent.tokens:,}",
             words.money(each.spent.cost),
             str(each.same_as_draft),
+            *([] if each.keeps_contract is None else [str(each.keeps_contract)]),
         )
     return table
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CandidateReady,
         CritiqueMade,
         DraftReady,
+        DraftWritten,
         Evidence,
         PanelHeld,
         PassDecided,
@@ -166,8 +167,22 @@ def survivals(streak: int, k: int | None) -> str:
     return f"survival {streak} of {k} in a row" if k else f"survival {streak} in a row"
 
 
+def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
+    """A first text: its length, how many it was chosen from, what it breaks."""
+    chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
+    broken = f"; breaks the contract: {violations(event.violations)}" if event.violations else ""
+    return f"{count(event.words, 'word')}{chosen}{broken}"
+
+
+def first_draft(found: DraftReady | None) -> str:
+    """The draft that a run is measured against."""
+    return "the draft it began from" if found and found.of > 1 else "the first draft"
+
+
 def critique(event: CritiqueMade) -> str:
     """What a critic brought, counted."""
+    if event.by_code:
+        return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"
     if not event.readable:
         return "a critique nobody could read"
     if event.prose:
@@ -189,7 +204,8 @@ def candidate(event: CandidateReady) -> str:
     notes = [
         note
         for note, holds in (
-            ("repaired to keep the contract", event.repaired),
+            (f"breaks the contract: {violations(event.violations)}", event.violations),
+            ("repaired to keep the contract", event.repaired and not event.violations),
             ("rewritten because it gave itself away", event.rewritten),
             (f"still gives itself away: {', '.join(event.leaks)}", event.leaks),
         )
@@ -269,7 +285,7 @@ def agreement(tau: float | None) -> str:
     )
 
 
-def playoff(decided: PlayoffDecided) -> str:
+def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
     """What the final panel chose, and that choosing is no proof."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
@@ -277,26 +293,27 @@ def playoff(decided: PlayoffDecided) -> str:
     if decided.preferred is None:
         return said
     return (
-        f"{said}; {decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above the first draft, "
+        f"{said}; {decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above {first_draft(draft)}, "
         "which proves nothing, because they chose it"
     )
 
 
 def preference(found: Preference | None, origin: str = "", draft: DraftReady | None = None) -> str:
-    """How many judges who chose nothing prefer the delivered text to the first draft."""
+    """How many judges who chose nothing prefer the delivered text to the draft that the passes began with."""
+    first = first_draft(draft)
     if origin == "draft":
-        return "the first draft itself is what was delivered"
+        return f"{first} itself is what was delivered"
     if found is None and draft and draft.violations:
-        return "the first draft breaks the contract, so no judge compared the two"
+        return f"{first} breaks the contract, so no judge compared the two"
     if found is None or not found.judges:
         return (
-            "no fresh judges compared the delivered text with the first draft, or too few of their ballots were "
+            f"no fresh judges compared the delivered text with {first}, or too few of their ballots were "
             "valid, so nothing can be claimed"
         )
     interval = f"{found.low * 100:.0f} to {percent(found.high)}"
     said = (
-        f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to the first "
-        f"draft (95 % interval {interval})"
+        f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to {first} "
+        f"(95 % interval {interval})"
     )
     if found.low > 0.5:
         return f"{said}; an even split is ruled out"
@@ -321,7 +338,7 @@ def evidence(
         )
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
-            judged.append(("Playoff", playoff(story.playoff)))
+            judged.append(("Playoff", playoff(story.playoff, story.draft)))
         judged.append(("Confirmation", preference(found.preference, origin, story.draft)))
     else:
         judged = [("Evidence", UNJUDGED)]

@@ -79,6 +79,7 @@ def tell_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int |
         teller.attempts(part)
         for each in part.passes:
             teller.one_pass(each, part)
+        teller.panels(part)
         if len(parts) > 1 or not Tally(story).one:
             teller.outcome(last.get(name))
 

@@ -8,7 +8,6 @@ from autoreason.code.programs import without_comments
 from autoreason.code.strategy import Attempt, ProgramStrategy
 from autoreason.events import CandidateDropped, CritiqueMade, Delivered, Slot, Verdict
 from autoreason.exchange import Outcome, Reply
-from autoreason.tournament.chance import draw
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
 from autoreason.tournament.judging import MOST_ASKED
 from autoreason.tournament.panel import Panel
@@ -94,12 +93,7 @@ class Tournament(ProgramStrategy):
         return describe(made.problems)
 
     async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
-        key = f"pass/{number}/synthesizer"
-        pair = [one, other]
-        draw(self.settings.seed, f"{key}/order").shuffle(pair)
-        programs = [{"text": each.program, "results": self.results(each)} for each in pair]
-        shown = tuple(said for each in programs for said in each.values())
-        prompt = self.venue.prompt("synthesizer", key, shown, programs=programs)
+        prompt = self.merge_prompt(f"pass/{number}/synthesizer", one, other)
         model = self.settings.models.synthesizer
         return await self.challenge(number, "AB", "synthesizer", model, prompt)
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import Final, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Examination, Examined, Which
+from autoreason.assignment import (
+    CodeVerdict,
+    Examination,
+    Examined,
+    Input,
+    Observed,
+    Probe,
+    Which,
+)
 from autoreason.errors import Interruption
 from autoreason.exchange import Message, Outcome, Reply, Request
 from autoreason.tournament.venue import Venue
 
 EXAMINER: Final = "examiner"
 """Stands where other requests name a model."""
+OBSERVER: Final = "observer"
+"""The same where a program is only watched, because there is no test to hold."""
 
 
 class Examiner(Protocol):
@@ -21,6 +33,10 @@ class Examiner(Protocol):
 
     async def examine(self, examination: Examination) -> Examined:
         """Run one program on the public or the private tests of a problem."""
+        ...
+
+    async def observe(self, probe: Probe) -> Observed:
+        """Run one program on inputs whose answers nobody knows."""
         ...
 
 
@@ -52,14 +68,44 @@ async def examine(
     return examined
 
 
+async def observe(venue: Venue, key: str, program: str, inputs: Sequence[Input]) -> Observed:
+    """What a program does on inputs; raises `NotExamined` where that cannot be seen."""
+    problem = venue.task.assignments[0].id
+    probe = Probe(problem=problem, program=program, inputs=())
+    request = Request(
+        role=EXAMINER,
+        key=key,
+        model=OBSERVER,
+        # The inputs by themselves: a journal keeps a long text once, and these are the same for every program.
+        messages=tuple(
+            Message("user", msgspec.json.encode(part).decode()) for part in (inputs, probe)
+        ),
+        max_tokens=0,
+    )
+    observed = msgspec.json.decode((await venue.ask(request)).text, type=Observed)
+    if any(each.failure == CodeVerdict.SANDBOX_ERROR for each in observed.observations):
+        raise NotExamined("the program could not be run on further inputs: the sandbox failed")
+    return observed
+
+
 async def answer(examiner: Examiner, request: Request) -> Reply:
     """The examiner's answer to such a request."""
     started = monotonic()
-    examination = msgspec.json.decode(request.messages[0].text, type=Examination)
-    examined = await examiner.examine(examination)
+    answered: Examined | Observed
+    if request.model == OBSERVER:
+        inputs, probe = (message.text for message in request.messages)
+        answered = await examiner.observe(
+            replace(
+                msgspec.json.decode(probe, type=Probe),
+                inputs=msgspec.json.decode(inputs, type=tuple[Input, ...]),
+            )
+        )
+    else:
+        examination = msgspec.json.decode(request.messages[0].text, type=Examination)
+        answered = await examiner.examine(examination)
     return Reply(
         outcome=Outcome.OK,
-        text=msgspec.json.encode(examined).decode(),
-        model=examined.level or request.model,
+        text=msgspec.json.encode(answered).decode(),
+        model=answered.level or request.model,
         seconds=monotonic() - started,
     )

@@ -6,7 +6,9 @@ from autoreason.code.strategy import ProgramStrategy
 from autoreason.errors import InvalidInput
 from autoreason.strategies.finding import RIVALS, announced, find_strategy
 
+DEFAULT = "search"
 PROGRAM_STRATEGIES = {
+    "search": "autoreason.code.search:Search",
     "single": "autoreason.code.sampled:Single",
     "best_of_n": "autoreason.code.sampled:BestOfN",
     "critique_revise": "autoreason.code.revised:CritiqueRevise",

@@ -45,6 +45,7 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
     said = _LATE_END.sub("", _THOUGHT.sub("", reply, count=1), count=1)
     lines = said.replace("\r\n", "\n").replace("\ufeff", "").split("\n")
     blocks, others = _split(lines)
+    blocks = [_trimmed(block, entry_point) for block in blocks]
     if len(blocks) == 1 and blocks[0].marked:
         return blocks[0].text
     best: tuple[_Look, str] | None = None
@@ -105,6 +106,15 @@ def _outdented(lines: list[str], width: int) -> str:
     """Lines of a block as they stand relative to its fence."""
     out = [line[min(width, len(line) - len(line.lstrip())) :] for line in lines]
     return "\n".join(out).strip("\n").rstrip()
+
+
+def _trimmed(block: _Block, entry_point: str) -> _Block:
+    """Without the prose or the copied test results that may follow a program within its block."""
+    if not block.marked or _parsed(block.text):
+        return block
+    text = _unfenced(block.text.split("\n"))
+    tree = _parsed(text) if text else None
+    return block._replace(text=text) if text and tree and _wholeness(tree, entry_point) else block
 
 
 def _look(block: _Block, entry_point: str) -> _Look | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from autoreason.assignment import Assignment, Examined
 from autoreason.code.examining import NotExamined, examine
 from autoreason.code.finding import find_program_strategy
-from autoreason.code.strategy import no_code
+from autoreason.code.strategy import ProgramStrategy, no_code
 from autoreason.errors import InvalidInput
 from autoreason.events import Delivered, Reigning, Solved
 from autoreason.settings import MOST_PASSES, Settings
@@ -38,14 +38,14 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     set: str
     """The digest of the set, under which the examiner keeps it."""
-    strategies: tuple[str, ...] = ("tournament",)
+    strategies: tuple[str, ...]
     repeats: int = 1
     calls: int = 6
     """Calls each strategy has for a problem, second tries included."""
     k: int = 2
     """Survivals of A in a row that end a tournament."""
-    window: int = 32
-    """Problems worked on side by side."""
+    width: int = 32
+    """Problems worked on at once."""
     unsafe: bool = False
     """Programs may be run without a sandbox where there is none."""
     broken: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Terms(Struct, frozen=True, kw_only=True):
             ("repeats", MOST_REPEATS),
             ("calls", MOST_CALLS),
             ("k", MOST_PASSES),
-            ("window", MOST_CALLS),
+            ("width", MOST_CALLS),
         ):
             if not 1 <= getattr(self, name) <= most:
                 raise InvalidInput(
@@ -76,7 +76,7 @@ class Solve(Strategy):
     async def run(self) -> Delivered:
         """Work on all problems, a window of them at a time."""
         terms = read_options(self.settings, Terms)
-        await in_windows(self._works(terms), terms.window, _AHEAD * terms.window)
+        await in_windows(self._works(terms), terms.width, _AHEAD * terms.width)
         return self.deliver("done", self._reason(terms), self._handed_in())
 
     @classmethod
@@ -121,7 +121,8 @@ class Solve(Strategy):
         task = Task(brief=assignment.statement, assignments=(assignment,))
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _alone(self.settings, name, terms)
-        venue = part_of(self.venue, part, self.tell, task, settings, allowance)
+        luck = f"{number}/{repeat}"
+        venue = part_of(self.venue, part, self.tell, task, settings, allowance, luck=luck)
         strategy = made(find_program_strategy(name), venue)
         solved = Solved(
             part=part,
@@ -164,7 +165,7 @@ class Solve(Strategy):
         return Reigning(name=best.part, since=0, text=best.program or "", keeps_contract=True)
 
 
-async def _scored(venue: Venue, strategy: Strategy, solved: Solved) -> Solved:
+async def _scored(venue: Venue, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
     assignment = venue.task.assignments[0]
     delivered = await held(strategy)
@@ -174,7 +175,9 @@ async def _scored(venue: Venue, strategy: Strategy, solved: Solved) -> Solved:
         solved,
         program=program,
         first=_summed(story.examined[0].examined) if story.examined else None,
-        attempts=sum(bool(each.program) for each in story.examined) or int(program is not None),
+        attempts=sum(bool(each.program) for each in story.examined)
+        # Without public tests nothing is examined.
+        or max(len(strategy.attempts), int(program is not None)),
         status=delivered.status,
         reason=delivered.reason,
     )
@@ -225,7 +228,7 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
-    """Where a strategy's work on a problem is told: `17/tournament/2`."""
+    """Where a strategy's work on a problem is told: `17/search/2`."""
     return f"{number}/{called(strategy)}/{repeat}"
 
 

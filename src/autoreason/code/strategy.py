@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from autoreason.assignment import Assignment, CodeVerdict, Examined, Which
@@ -24,10 +25,14 @@ from autoreason.events import (
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.tournament.allowance import Allowance
+from autoreason.tournament.chance import draw
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.venue import Venue, again
+from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten
+
+_HOTTEST = 1.0
+"""No higher: some providers take no temperature above it."""
 
 
 class Attempt(NamedTuple):
@@ -52,8 +57,9 @@ class Attempt(NamedTuple):
 class ProgramStrategy(Strategy):
     """A way from a problem to a program, within an allowance of calls that is never overstepped.
 
-    `author` writes an attempt of its own, `revise` and `challenge` one within a pass that `begin_pass` began and
-    `end_pass` will end; each is examined on the public tests. `hand_in` ends the run.
+    `author` writes an attempt of its own, `repair` and `merge` one from those before; `revise` and `challenge` one
+    within a pass that `begin_pass` began and `end_pass` will end. Each is examined on the public tests, and `hand_in`
+    ends the run.
     """
 
     ending = "self.hand_in(...)"
@@ -100,22 +106,27 @@ class ProgramStrategy(Strategy):
         self.tell(ProgramExamined(stage=stage, program=program, examined=examined))
         return examined
 
-    async def author(self) -> Attempt | None:
-        """One more independent attempt; None where no program came of it."""
-        number = self.story.failed_drafts + len(self.story.examined) + 1
-        stage = "draft" if number == 1 else f"attempt/{number}"
-        settings = self.settings
-        written = await self._write(
-            "author", stage, settings.models.author, self.venue.prompts.render("author")
-        )
-        if isinstance(written, Unwritten):
-            self._unwritten = written
-            attempt = self.story.failed_drafts
-            self.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
-            return None
-        if written and self.story.draft is None:
-            self.tell(DraftReady(text=written, words=count_words(written), given=False))
-        return self._attempted(stage, written, await self.examine(stage, written))
+    async def author(self, *, failures: Sequence[str] = (), warmer: float = 0) -> Attempt | None:
+        """One more independent attempt; None where no program came of it.
+
+        It may be made to differ: told what earlier attempts got wrong, or written at a higher temperature.
+        """
+        stage = self._stage("attempt")
+        prompt = self.venue.prompt("author", stage, tuple(failures), failures=failures)
+        model = self.settings.models.author
+        return await self._attempt(stage, "author", model, prompt, warmer=warmer)
+
+    async def repair(self, attempt: Attempt) -> Attempt | None:
+        """A failing attempt corrected by somebody who sees its results; None where no program came of it."""
+        stage = self._stage("repair")
+        prompt = self.repair_prompt(stage, attempt)
+        return await self._attempt(stage, "reviser", self.settings.models.author, prompt)
+
+    async def merge(self, one: Attempt, other: Attempt) -> Attempt | None:
+        """One program made of two; None where none came of it."""
+        stage = self._stage("merge")
+        prompt = self.merge_prompt(stage, one, other)
+        return await self._attempt(stage, "synthesizer", self.settings.models.synthesizer, prompt)
 
     async def first_program(self) -> Attempt | None:
         """The author's first answer that is a program; None where the allowance ends before there is one."""
@@ -128,17 +139,7 @@ class ProgramStrategy(Strategy):
         self, number: int, attempt: Attempt, findings: str = "", tried: str = ""
     ) -> Attempt | None:
         """The challenger B of a pass that has begun: an attempt mended by somebody who sees its results."""
-        key = f"pass/{number}/reviser"
-        results = self.results(attempt)
-        prompt = self.venue.prompt(
-            "reviser",
-            key,
-            (attempt.program, results, findings, tried),
-            program=attempt.program,
-            results=results,
-            findings=findings,
-            tried=tried,
-        )
+        prompt = self.repair_prompt(f"pass/{number}/reviser", attempt, findings, tried)
         return await self.challenge(number, "B", "reviser", self.settings.models.author, prompt)
 
     async def challenge(
@@ -167,6 +168,27 @@ class ProgramStrategy(Strategy):
         self.tell(CandidateReady(number=number, slot=slot, text=written, words=words))
         return self._attempted(stage, written, await self.examine(stage, written))
 
+    def repair_prompt(self, key: str, attempt: Attempt, findings: str = "", tried: str = "") -> str:
+        """What somebody is asked who corrects an attempt."""
+        results = self.results(attempt)
+        return self.venue.prompt(
+            "reviser",
+            key,
+            (attempt.program, results, findings, tried),
+            program=attempt.program,
+            results=results,
+            findings=findings,
+            tried=tried,
+        )
+
+    def merge_prompt(self, key: str, one: Attempt, other: Attempt) -> str:
+        """What somebody is asked who makes one program of two, shown in an order that is drawn."""
+        pair = [one, other]
+        draw(self.settings.seed, f"{key}/order").shuffle(pair)
+        programs = [{"text": each.program, "results": self.results(each)} for each in pair]
+        shown = tuple(said for each in programs for said in each.values())
+        return self.venue.prompt("synthesizer", key, shown, programs=programs)
+
     def results(self, attempt: Attempt) -> str:
         """What came of an attempt, as a model reads it."""
         return feedback(attempt.examined, self.assignment) if attempt.examined else ""
@@ -183,14 +205,35 @@ class ProgramStrategy(Strategy):
             nothing = Reigning(name="nothing", since=0, text="", keeps_contract=True)
             return self.deliver("capped", self._why_nothing(), nothing)
         if attempt.examined is None:
-            status, reason = "done", "there are no public tests, so the first program is handed in"
+            status = "done"
+            reason = reason or "there are no public tests, so the first program is handed in"
         elif attempt.settled:
-            tests = attempt.examined.total
-            status, reason = "converged", f"it passes {_all_tests(tests)}"
+            passes = f"it passes {_all_tests(attempt.examined.total)}"
+            status, reason = "converged", f"{passes}; {reason}" if reason else passes
         program = Reigning(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
         return self.deliver(status, reason or self._why_spent(attempt), program)
+
+    def _stage(self, action: str) -> str:
+        """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
+        untested = sum(each.examined is None for each in self.attempts)
+        number = self.story.failed_drafts + len(self.story.examined) + untested + 1
+        return "draft" if number == 1 else f"{action}/{number}"
+
+    async def _attempt(
+        self, stage: str, role: Role, model: str, prompt: str, *, warmer: float = 0
+    ) -> Attempt | None:
+        """A program outside of any pass, examined; None where none came of it."""
+        written = await self._write(role, stage, model, prompt, warmer=warmer)
+        if isinstance(written, Unwritten):
+            self._unwritten = written
+            attempt = self.story.failed_drafts
+            self.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+            return None
+        if written and self.story.draft is None:
+            self.tell(DraftReady(text=written, words=count_words(written), given=False))
+        return self._attempted(stage, written, await self.examine(stage, written))
 
     def _attempted(self, stage: str, program: str, examined: Examined | None) -> Attempt | None:
         if not program:
@@ -199,17 +242,32 @@ class ProgramStrategy(Strategy):
         self.attempts.append(attempt)
         return attempt
 
-    async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
+    async def _write(
+        self, role: Role, key: str, model: str, prompt: str, *, warmer: float = 0
+    ) -> str | Unwritten:
         """A program from a reply that ended by itself, asked for twice at most; empty where it holds none."""
-        request = self.venue.request(
-            role, f"{key}/try/0", model, prompt, temperature=self.settings.author_temperature
-        )
+        usual = self.settings.author_temperature
+        temperature = None if usual is None else max(usual, min(_HOTTEST, usual + warmer))
+        request = self.venue.request(role, f"{key}/try/0", model, prompt, temperature=temperature)
         reply = await self.venue.ask(request)
-        if reply.outcome is not Outcome.OK and self.may_ask():
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-        if reply.outcome is Outcome.OK:
-            return read_program(reply.text, self.assignment.entry_point) or ""
-        return _unwritten(reply)
+        program = self._read(reply)
+        if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
+            reply = await self.venue.ask(
+                self.venue.once_more(request, f"{key}/try/1", reply, "program_again")
+            )
+            program = self._read(reply)
+        return _unwritten(reply) if program is None else program
+
+    @property
+    def _asks_again(self) -> bool:
+        """Whether an answer without a program is asked for again; runs from before that was so go on as they began."""
+        return "program_again" in self.venue.prompts.sources
+
+    def _read(self, reply: Reply) -> str | None:
+        """The program in a reply, empty where it holds none; None where the reply is no whole one."""
+        if reply.outcome is not Outcome.OK:
+            return None
+        return read_program(reply.text, self.assignment.entry_point) or ""
 
     def _drop(self, number: int, slot: Slot, why: Unwritten) -> None:
         self.tell(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from autoreason.assignment import CodeVerdict
 from autoreason.code.duels import Duel
 from autoreason.code.report import BEYOND_CHANCE, Score, SolveReport
-from autoreason.stats.results import Estimate
+from autoreason.stats.results import Estimate, losing
 from autoreason.strategies.finding import called
 
 NOTHING = "–"
@@ -158,10 +158,11 @@ def conclusion(report: SolveReport) -> str:
         if not first.solved.value:
             same = f"none solved any of {_problems(first)}"
         return f"nobody wins: {same}; {_could_show(duel)}"
-    beaten = _beaten(report, first.strategy)
-    also = f" (but it is ahead of {', '.join(map(called, beaten))} beyond chance)" if beaten else ""
     lead = _lead(report, first, others[0], duel)
-    return f"nobody wins beyond chance: {lead}{also}; {_could_show(duel)}"
+    lose = losing(
+        [called(score.strategy) for score in others if _is_beaten(report, score.strategy)]
+    )
+    return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
 def stated(report: SolveReport) -> str:
@@ -194,12 +195,11 @@ def _could_show(duel: Duel) -> str:
     )
 
 
-def _beaten(report: SolveReport, name: str) -> list[str]:
-    return [
-        duel.behind or ""
+def _is_beaten(report: SolveReport, name: str) -> bool:
+    return any(
+        duel.behind == name and duel.holm is not None and duel.holm <= BEYOND_CHANCE
         for duel in report.duels
-        if duel.ahead == name and duel.holm is not None and duel.holm <= BEYOND_CHANCE
-    ]
+    )
 
 
 def _between(report: SolveReport, one: str, other: str) -> Duel:

@@ -22,7 +22,7 @@ from autoreason.examiner.verdicts import (
     room_for,
 )
 from autoreason.problems.problem import Problem, comparison
-from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Sandbox, Session
+from autoreason.sandbox.base import SOURCE_LIMIT, Limits, Part, Ran, Sandbox, Session
 from autoreason.sandbox.idle import Idle
 
 _LONG = 1 << 20
@@ -61,8 +61,7 @@ class Bench:
         """One test, with everything there is to tell of it."""
         if self._problem.kind == "function":
             return await self._call(test)
-        session = await self._session("program", self._program, self._limits)
-        ran = await session.run(test.input.encode())
+        ran = await self.run(test.input)
         trial = judge_run(ran, test, self._limits)
         if trial is not None:
             return trial
@@ -82,11 +81,21 @@ class Bench:
         return self._opened[part]
 
     async def _call(self, test: Example) -> Trial:
-        """A function's test: it calls, from a jail of its own, a program in another."""
+        """A function's test: it calls a program in another jail."""
+        calling, called = await self.converse(test.code)
+        return judge_calls(calling, called, test, self._limits)
+
+    async def run(self, stdin: str) -> Ran:
+        """The program by itself."""
+        session = await self._session("program", self._program, self._limits)
+        return await session.run(stdin.encode())
+
+    async def converse(self, code: str) -> tuple[Ran, Ran]:
+        """Code that calls the program from a jail of its own: how it ended, and how the program did."""
         candidate = await self._session("candidate", self._program, self._limits)
-        source, more = f"{self._problem.setup}\n{test.code}\n".removeprefix("\n"), ""
+        source, more = f"{self._problem.setup}\n{code}\n".removeprefix("\n"), ""
         if len(source.encode()) > SOURCE_LIMIT:
-            source, more = self._problem.setup, test.code
+            source, more = self._problem.setup, code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
         (ours, theirs), idle = socket.socketpair(), Idle()
         with ours, theirs:
@@ -98,7 +107,7 @@ class Bench:
                 calling = both.create_task(tests.run(wanted, channel=ours.fileno(), idle=idle))
                 called.add_done_callback(lambda _: _hang_up(theirs))
                 calling.add_done_callback(lambda _: _hang_up(ours))
-        return judge_calls(calling.result(), called.result(), test, self._limits)
+        return calling.result(), called.result()
 
 
 def _hang_up(end: socket.socket) -> None:

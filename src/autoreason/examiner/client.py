@@ -11,19 +11,21 @@ import sys
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.assignment import Assignment, Examination, Examined
+from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
 from autoreason.examiner.messages import (
     Answer,
+    Look,
     Opened,
     Opening,
     Question,
     Refusal,
+    Seen,
     framed,
     read_told,
 )
@@ -42,8 +44,8 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 class _Waiting(Struct):
     """A question that is not answered yet."""
 
-    question: Question
-    answer: asyncio.Future[Examined]
+    question: Question | Look
+    answer: asyncio.Future[Any]
     tries: int = 1
 
 
@@ -120,13 +122,21 @@ class ExaminerClient:
 
     async def examine(self, examination: Examination) -> Examined:
         """The verdict on one program; many can be asked for at a time."""
+        examination = replace(examination, program=_sendable(examination.program))
+        question = Question(number=next(self._numbers), examination=examination)
+        examined: Examined = await self._ask(question)
+        return examined
+
+    async def observe(self, probe: Probe) -> Observed:
+        """What one program does on inputs whose answers nobody knows."""
+        probe = replace(probe, program=_sendable(probe.program))
+        observed: Observed = await self._ask(Look(number=next(self._numbers), probe=probe))
+        return observed
+
+    async def _ask(self, question: Question | Look) -> Any:
         if self._closed:
             raise ProviderFailed("the examiner is closed; resume the run to open it again")
-        program = examination.program.encode("utf-8", "replace").decode()
-        question = Question(
-            number=next(self._numbers), examination=replace(examination, program=program)
-        )
-        answer: asyncio.Future[Examined] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[question.number] = _Waiting(question, answer)
         try:
             await self._send(question)
@@ -164,7 +174,7 @@ class ExaminerClient:
     async def _listen(self, line: _Line) -> None:
         try:
             while (told := await read_told(line.reader)) is not None:
-                if isinstance(told, Answer | Refusal) and told.number in self._waiting:
+                if isinstance(told, Answer | Seen | Refusal) and told.number in self._waiting:
                     self._settle(self._waiting[told.number].answer, told)
             await line.hang_up()
             await self._restart()
@@ -173,11 +183,13 @@ class ExaminerClient:
             self._closed = True
             self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
 
-    def _settle(self, answer: asyncio.Future[Examined], told: Answer | Refusal) -> None:
+    def _settle(self, answer: asyncio.Future[Any], told: Answer | Seen | Refusal) -> None:
         if answer.done():
             return
         if isinstance(told, Answer):
             answer.set_result(told.examined)
+        elif isinstance(told, Seen):
+            answer.set_result(told.observed)
         else:
             answer.set_exception(_error(told))
 
@@ -197,7 +209,7 @@ class ExaminerClient:
             if not waiting.answer.done():
                 await self._send(waiting.question)
 
-    async def _send(self, question: Question) -> None:
+    async def _send(self, question: Question | Look) -> None:
         assert self._line is not None
         # A line that is dead is noticed by whoever listens, and everything asked again.
         with suppress(OSError):
@@ -207,6 +219,11 @@ class ExaminerClient:
         for waiting in self._waiting.values():
             if not waiting.answer.done():
                 waiting.answer.set_exception(error)
+
+
+def _sendable(program: str) -> str:
+    """A model may write characters that are none."""
+    return program.encode("utf-8", "replace").decode()
 
 
 def _error(refusal: Refusal) -> AutoreasonError:
@@ -254,7 +271,7 @@ class _Line:
             raise _error(told)
         raise ProviderFailed("the examiner's process ended at its start; see `autoreason doctor`")
 
-    async def send(self, message: Opening | Question) -> None:
+    async def send(self, message: Opening | Question | Look) -> None:
         """Ask."""
         self._writer.write(framed(message))
         await self._writer.drain()

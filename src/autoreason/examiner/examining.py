@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Examined, Example, Trial, Which
+from autoreason.assignment import CodeVerdict, Examined, Example, Input, Observed, Trial, Which
 from autoreason.examiner.bench import Bench, limits_of
 from autoreason.examiner.cache import VerdictCache, digest_of, key_of, manner_of
+from autoreason.examiner.observing import observe_program
 from autoreason.examiner.verdicts import BROKEN, CHECKER_CRASHED, REASONS
 from autoreason.problems.problem import Problem
 from autoreason.sandbox.base import Level, Sandbox
@@ -36,6 +37,11 @@ class Examiner:
         tests = problem.public_tests if which == "public" else problem.private_tests
         trials = [trial async for trial in self.hold(problem, program, tests, every=every)]
         return sealed(summed_up(trials, which, len(tests), self.level))
+
+    async def observe(self, problem: Problem, program: str, inputs: Sequence[Input]) -> Observed:
+        """What a program does on inputs whose answers nobody knows."""
+        observations = await observe_program(self._sandbox, problem, program, inputs)
+        return Observed(observations=observations, level=self.level)
 
     async def hold(
         self, problem: Problem, program: str, tests: Sequence[Example], *, every: bool = False

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 from msgspec import Struct
 
-from autoreason.assignment import Assignment, Examination, Examined
+from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.problems.sets import Broken
 
 _HEADER = 4
@@ -56,6 +56,20 @@ class Answer(Struct, frozen=True, kw_only=True, tag=True):
     examined: Examined
 
 
+class Look(Struct, frozen=True, kw_only=True, tag=True):
+    """A program to be watched on inputs, under a number."""
+
+    number: int
+    probe: Probe
+
+
+class Seen(Struct, frozen=True, kw_only=True, tag=True):
+    """What such a program did."""
+
+    number: int
+    observed: Observed
+
+
 class Refusal(Struct, frozen=True, kw_only=True, tag=True):
     """Why there is no answer, in one sentence."""
 
@@ -66,8 +80,8 @@ class Refusal(Struct, frozen=True, kw_only=True, tag=True):
     """Whether it can be mended by whoever asked; otherwise the examiner itself failed."""
 
 
-Asked = Opening | Question
-Told = Opened | Answer | Refusal
+Asked = Opening | Question | Look
+Told = Opened | Answer | Seen | Refusal
 
 _encode = msgspec.msgpack.Encoder().encode
 _asked = msgspec.msgpack.Decoder(Asked)

@@ -11,15 +11,17 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from autoreason.assignment import Examination, Examined
+from autoreason.assignment import Examination, Probe
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.examiner.examining import Examiner
 from autoreason.examiner.messages import (
     Answer,
+    Look,
     Opened,
     Opening,
     Question,
     Refusal,
+    Seen,
     Told,
     framed,
     read_asked,
@@ -66,7 +68,7 @@ async def _attend(reader: asyncio.StreamReader, office: Office) -> None:
     """Many questions at a time, answered as they are done; those still open when the asker leaves are dropped."""
     under_way: set[asyncio.Task[None]] = set()
     while (question := await read_asked(reader)) is not None:
-        assert isinstance(question, Question)
+        assert isinstance(question, Question | Look)
         task = asyncio.create_task(office.answer(question))
         under_way.add(task)
         task.add_done_callback(under_way.discard)
@@ -109,11 +111,10 @@ class Office:
         )
         return True
 
-    async def answer(self, question: Question) -> None:
-        """Examine one program and tell the verdict, or why there is none."""
+    async def answer(self, question: Question | Look) -> None:
+        """Run one program and tell what came of it, or why nothing did."""
         try:
-            examined = await self._examine(question.examination)
-            self._tell(Answer(number=question.number, examined=examined))
+            self._tell(await self._answer(question))
         except InvalidInput as error:
             self._tell(Refusal(number=question.number, sentence=str(error)))
         except Exception as error:
@@ -122,12 +123,24 @@ class Office:
         with suppress(OSError):
             await self._writer.drain()
 
-    async def _examine(self, asked: Examination) -> Examined:
+    async def _answer(self, question: Question | Look) -> Told:
+        assert self._examiner is not None
+        if isinstance(question, Look):
+            probe = question.probe
+            observed = await self._examiner.observe(
+                self._problem(probe), probe.program, probe.inputs
+            )
+            return Seen(number=question.number, observed=observed)
+        asked = question.examination
+        examined = await self._examiner.examine(
+            self._problem(asked), asked.program, asked.which, asked.every
+        )
+        return Answer(number=question.number, examined=examined)
+
+    def _problem(self, asked: Examination | Probe) -> Problem:
         if asked.problem not in self._problems:
             raise InvalidInput(f"no problem {asked.problem!r} in this set; use one it has")
-        assert self._examiner is not None
-        problem = self._problems[asked.problem]
-        return await self._examiner.examine(problem, asked.program, asked.which, asked.every)
+        return self._problems[asked.problem]
 
     async def close(self) -> None:
         """End every process of the sandbox, and hang up."""

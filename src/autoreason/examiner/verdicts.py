@@ -53,7 +53,7 @@ def printed(ran: Ran) -> str:
 
 def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
     """The verdict of a run that did not come to a regular end; None where its answer is to be judged."""
-    verdict = _verdict(ran)
+    verdict = verdict_of(ran)
     if verdict is None and len(ran.stdout) > room_for(test.output):
         verdict = CodeVerdict.OUTPUT_LIMIT
     if verdict is None:
@@ -116,7 +116,7 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
     verdict = _called(tests, program)
     if verdict is CodeVerdict.ACCEPTED:
         return accepted(program)
-    fallen = program if _verdict(program) else tests
+    fallen = program if verdict_of(program) else tests
     trace = ending(str(report.get("trace", ""))) or _trace(fallen)
     why = str(report.get("reason", ""))
     if "broken" in (tests.ended, program.ended):
@@ -150,15 +150,15 @@ def _called(tests: Ran, program: Ran) -> CodeVerdict:
         return CodeVerdict.SANDBOX_ERROR
     if tests.ended != "exit":
         # Whatever kept the tests from ending came from the program: they have nothing else to wait for.
-        return _verdict(program) or _verdict(tests) or CodeVerdict.RUNTIME_ERROR
+        return verdict_of(program) or verdict_of(tests) or CodeVerdict.RUNTIME_ERROR
     if tests.status == driving.PASSED:
-        return _verdict(program) or CodeVerdict.ACCEPTED
+        return verdict_of(program) or CodeVerdict.ACCEPTED
     if tests.status in (driving.LOST, driving.RAISED):
-        return _verdict(program) or CodeVerdict.RUNTIME_ERROR
+        return verdict_of(program) or CodeVerdict.RUNTIME_ERROR
     return _ENDS.get(tests.status, CodeVerdict.SANDBOX_ERROR)
 
 
-def _verdict(ran: Ran) -> CodeVerdict | None:
+def verdict_of(ran: Ran) -> CodeVerdict | None:
     """What a run's end alone says; nothing where it ended well."""
     if ran.ended in _LIMITED:
         return _LIMITED[ran.ended]
@@ -204,6 +204,11 @@ def _exception(trace: str) -> str:
     """What was raised, in one line; the program may have written that, so it counts only in the usual form."""
     last = trace.strip().rpartition("\n")[2]
     return _short(last) if _EXCEPTION.fullmatch(last) else "it raised an exception"
+
+
+def exception_of(ran: Ran) -> str:
+    """The type of the exception that ended a program, as far as can be told."""
+    return _exception(_trace(ran)).partition(":")[0]
 
 
 def _short(line: str) -> str:

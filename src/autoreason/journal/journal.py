@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from math import inf
 from pathlib import Path
@@ -13,7 +13,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import Outcome, Reply, Request, Role, Spent
 from autoreason.journal import changes, codec, file, locks, names, pieces, place, sql
@@ -191,8 +191,18 @@ class Journal:
     def hold(self, run: str) -> AbstractContextManager[None]:
         """Be the only one who writes to a run; `RunHeld` names whoever is already."""
         # Where nothing can be written, this says so better than the lock.
-        self._write()
-        return locks.hold(self._locks, run)
+        return self._holding(run, self._write())
+
+    @contextmanager
+    def _holding(self, run: str, writer: Writer) -> Iterator[None]:
+        with locks.hold(self._locks, run):
+            try:
+                yield
+            except BaseException:
+                # Written any later, it would meet what another process has recorded meanwhile.
+                with suppress(AutoreasonError):
+                    writer.commit_now("", lambda _: None)
+                raise
 
     def holder(self, run: str) -> locks.Holder | None:
         """Who holds a run now, if anybody."""

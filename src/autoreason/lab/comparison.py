@@ -26,7 +26,7 @@ from autoreason.tournament.allowance import Allowance, Unit
 from autoreason.tournament.attempts import attempts, stage_of
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.parts import part_of, side_by_side
-from autoreason.tournament.plan import Plan
+from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.venue import Tell
 
@@ -144,15 +144,15 @@ class Comparison(Strategy):
             return None
         spending = sum(find_strategy(name) is not Single for name in terms.strategies)
 
-        def whole(plan: Plan) -> Plan:
-            roles = {
-                role: calls * (1 if role == "author" else spending) for role, calls in plan.items()
-            }
+        def whole(plan: Plan, shared: int) -> Plan:
+            roles = {role: calls * spending for role, calls in plan.items()}
+            # One draft is shared.
+            roles["author"] = roles.get("author", shared) - shared * (spending - 1)
             roles["judge"] = roles.get("judge", 0) + terms.judges
             return {role: calls * terms.held for role, calls in roles.items()}
 
         low, likely, high = plans
-        return whole(low), whole(likely), whole(high)
+        return whole(low, 1), whole(likely, 1), whole(high, TEXT_CALLS)
 
     def _best(
         self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
@@ -203,7 +203,15 @@ class Comparison(Strategy):
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MOST_PASSES)
         allowance = Allowance(terms.match, amount)
-        venue = part_of(self.venue, part_name(number, name), tell, task, settings, allowance)
+        venue = part_of(
+            self.venue,
+            part_name(number, name),
+            tell,
+            task,
+            settings,
+            allowance,
+            shared_draft=self.venue.task.draft is None,
+        )
         try:
             text: str | None = (await held(made(find_strategy(name), venue))).text
         except PanelFailed as failure:

@@ -28,6 +28,8 @@ class Entrant(Struct, frozen=True, kw_only=True):
     spent: Spent
     same_as_draft: int
     """Repeats in which it delivered the shared draft itself."""
+    keeps_contract: int | None
+    """Repeats in which its text keeps the contract; None where there is no contract."""
 
 
 class ComparisonReport(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,9 @@ def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) 
         words=_mean_words(story, name, terms),
         spent=took,
         same_as_draft=sum(_is_draft(part) for part in parts if part),
+        keeps_contract=None
+        if story.task is None or story.task.contract.empty
+        else sum(bool(p and p.delivered and not p.delivered.violations) for p in parts),
     )
 
 

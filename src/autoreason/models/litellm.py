@@ -133,7 +133,7 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.seed is not None:
-        body["seed"] = request.sampling_seed
+        body["seed"] = request.seed
     if request.effort is not None:
         body["reasoning_effort"] = request.effort
     if request.schema is not None and shaped:

@@ -115,7 +115,7 @@ class LocalModel:
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
-            body["seed"] = request.sampling_seed
+            body["seed"] = request.seed
         small = self._address == EMBEDDED
         if request.schema is None and small:
             body["repeat_penalty"] = _REPEAT_PENALTY

@@ -67,11 +67,19 @@ class WireModel:
                 if not learned:
                     raise
                 self.quirks = replace(self.quirks, **learned)
+        known = self._provider.quirks_of(self._model, self._base)
+        refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
         reply = marked(reply)
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
             cost = prices.price(self._address, usage)
-        return replace(reply, usage=usage, cost=cost, seconds=time.perf_counter() - started)
+        return replace(
+            reply,
+            usage=usage,
+            cost=cost,
+            seconds=time.perf_counter() - started,
+            schema_refused=refused_schema,
+        )
 
     async def close(self) -> None:
         """Let go of the connections, unless they are shared."""

@@ -15,6 +15,7 @@ from autoreason.tournament.size import Size
 from autoreason.tournament.strategy import Strategy, read_options
 
 STAGE = "panel"
+_FEW = 3
 
 
 class RankedPanel(Strategy):
@@ -36,8 +37,10 @@ class RankedPanel(Strategy):
                 return self.deliver(
                     "done", judged(verdict), reigning(self.venue.task, verdict.winner)
                 )
+        pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
+            f"{pairs if len(texts) > _FEW else ''}"
         )
 
     @classmethod

@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
-from autoreason.stats.results import Estimate, Test, p_value, percent
+from autoreason.stats.results import Estimate, Test, losing, p_value, percent
 from autoreason.stats.shares import holm
 
 BEYOND_CHANCE = 0.05
@@ -56,6 +56,13 @@ class Duel(Struct, frozen=True, kw_only=True):
     holm: float | None
     """The test's p, corrected for how many pairs were tested."""
 
+    @property
+    def behind(self) -> str | None:
+        """Whoever fewer ballots prefer; None where neither has fewer."""
+        if self.wins == self.losses:
+            return None
+        return self.other if self.wins > self.losses else self.one
+
 
 class PanelReport(Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
@@ -96,7 +103,14 @@ class PanelReport(Struct, frozen=True, kw_only=True):
             return f"{self.winner} wins: {self._lead()}"
         if first.mean.value == second.mean.value:
             return f"nobody wins: {first.name} and {second.name} have equally many points"
-        return f"nobody wins beyond chance: {first.name} leads, but {self._lead()}"
+        lose = losing([each.name for each in self.standings if self._is_beaten(each.name)])
+        return f"nobody wins beyond chance{lose}: {first.name} leads, but {self._lead()}"
+
+    def _is_beaten(self, name: str) -> bool:
+        return any(
+            duel.behind == name and duel.holm is not None and duel.holm <= BEYOND_CHANCE
+            for duel in self.duels
+        )
 
     def __str__(self) -> str:
         rows = [

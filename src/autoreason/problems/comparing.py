@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Literal
 
 from msgspec import Struct
+
+from autoreason.sandbox.observing import number
 
 Checker = Literal["tokens", "exact", "float", "special"]
 """How answers are compared; `special`: several are right, and comparing cannot tell."""
@@ -70,6 +73,23 @@ def compare(expected: str, got: str, how: Comparison) -> Difference | None:
     if len(ours) == len(theirs):
         return None
     return _ending(wanted, had, ours, theirs)
+
+
+def canonical(answer: str, how: Comparison) -> str:
+    """An answer as text that is the same for answers which count as the same, but for numbers at a tolerance's edge."""
+    if how.checker == "exact":
+        return answer.rstrip("\r\n")
+    tokens = [_canonical(token, how) for token in _bytes(answer).split()]
+    return b" ".join(tokens).decode("utf-8", "surrogatepass")
+
+
+def _canonical(token: bytes, how: Comparison) -> bytes:
+    if how.checker == "float" and (token.lower() in _ANSWERS or how.ignore_case):
+        return _bytes(_folded(token))
+    if how.checker == "float" and _NUMBER.fullmatch(token) and not _INTEGER.fullmatch(token):
+        digits = max(1, math.floor(-math.log10(how.tolerance or TOLERANCE)))
+        return _bytes(number(float(token), digits))
+    return _bytes(_folded(token)) if how.ignore_case else token
 
 
 def _bytes(text: str) -> bytes:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"\{#- required: (.*?); optional: (.*?) -#\}")
 _BUILT_IN = Path(__file__).parent
+_SMALL = "small/"
+"""What the names of prompts in few words begin with where both stand together."""
+SMALL = Path("small")
+"""What is given in place of a folder for ours in few words."""
 
 
 class PromptSet:
@@ -38,6 +42,24 @@ class PromptSet:
         """Compile what has not been rendered yet, at a moment when nobody waits for it."""
         for source in self.sources.values():
             _compiled(source)
+
+    @property
+    def small(self) -> PromptSet | None:
+        """The same prompts in few words, as far as there are any; None where there are none."""
+        few = {
+            name.removeprefix(_SMALL): text
+            for name, text in self.sources.items()
+            if name.startswith(_SMALL)
+        }
+        return PromptSet(self.sources | few) if few else None
+
+    def with_small(self) -> PromptSet:
+        """Together with ours in few words, for every prompt that is ours as it came."""
+        usual, few = built_in().sources, _read_all(_BUILT_IN / "small")
+        mine = self.sources
+        return PromptSet(
+            mine | {_SMALL + name: few[name] for name in few if mine.get(name) == usual[name]}
+        )
 
     def only(self, names: Iterable[str] | None) -> PromptSet:
         """Just the prompts of these names; None is all of them."""
@@ -67,6 +89,8 @@ def _read_all(folder: Path) -> dict[str, str]:
 
 def load(folder: Path | None, *, small: bool = False, code: bool = False) -> PromptSet:
     """The built-in prompts, with those in `folder` in place of their namesakes."""
+    if folder == SMALL and not folder.is_dir():
+        folder, small = None, True
     usual = built_in(small=small, code=code)
     if folder is None:
         return usual

@@ -34,7 +34,14 @@ VARIABLES = {
         [],
     ),
     "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
+    "failures": Variable(
+        "what earlier programs got wrong; may be empty", ["It adds too much."], []
+    ),
     "findings": Variable("what the critic or analyst says; may be empty", "It adds too much.", ""),
+    "fixes": Variable(
+        "those limits, each with its place or how far off it is",
+        ["12 words, at most 9 allowed; cut 3 or more"],
+    ),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
     "labels": Variable("the labels to rank", ["Pike", "Quay"]),

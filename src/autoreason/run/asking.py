@@ -10,6 +10,7 @@ from time import monotonic
 import msgspec
 
 from autoreason.code.examining import Examiner, answer
+from autoreason.code.policy import Policy, read_turn
 from autoreason.errors import (
     Accepted,
     BudgetReached,
@@ -66,6 +67,7 @@ class Asker:
         self._sent: set[str] = set()
         self._passes: Counter[str] = Counter()
         """Calls by pass."""
+        self._policy = Policy()
         self._out_of_reach = ""
         self.accepted = False
         self.purse = purse
@@ -75,6 +77,9 @@ class Asker:
         stage, _, rest = request.key.partition("/")
         if stage == "pass" and is_model(request.role):
             self._passes[rest.partition("/")[0]] += 1
+        if request.role == "policy":
+            # What the record answers has taught something, too.
+            self._policy.learn(read_turn(request))
         known = self._memory.recall(request)
         if known is not None:
             self._signal_end(request, known, replayed=True)
@@ -82,8 +87,8 @@ class Asker:
         if request.role == "person":
             return await self._journal.record_guidance(self._run, request)
         self._heed_commands()
-        if request.role == "budget":
-            reply = self._afforded(request)
+        if request.role in ("budget", "policy"):
+            reply = self._afforded(request) if request.role == "budget" else self._chosen(request)
             await self._journal.record_reply(self._run, request, reply)
             return reply
         if request.key in self._sent:
@@ -111,12 +116,17 @@ class Asker:
         need = msgspec.json.decode(request.messages[0].text, type=Need)
         pass_calls = max(need.calls, *self._passes.values(), 0)
         short = self.purse.short_of(pass_calls + need.after)
-        if short and not self._passes:
+        if short and request.key.startswith("pass/") and not self._passes:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
                 "a new run with a lower --playoff and --confirmation takes fewer"
             )
         return Reply(outcome=Outcome.OK, text=short, model=request.model)
+
+    def _chosen(self, request: Request) -> Reply:
+        """What a search does next, by how it went on all problems so far."""
+        action = self._policy.choose(read_turn(request))
+        return Reply(outcome=Outcome.OK, text=action, model=request.model)
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

@@ -67,7 +67,7 @@ async def start(
 ) -> Result:
     """Begin a run and drive it until it ends or pauses."""
     kind = kind_of(settings)
-    prompts = (prompts or built_in(code=kind.over_programs)).only(prompts_of(kind))
+    prompts = (prompts or built_in(code=kind.over_programs)).only(prompts_of(kind)).with_small()
     started = RunStarted(
         task=task,
         settings=settings,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Outcome, Reply, Request, is_model
@@ -59,6 +61,9 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
     prompts = prompts or built_in(code=kind.over_programs)
     requests = await first_requests(task, settings, prompts)
     request = requests[0] if requests else None
+    if task.draft is not None:
+        # It stands alone.
+        settings = replace(settings, drafts=1, most_drafts=1)
     with theirs_to_mend(kind, settings.strategy):
         plans = kind.plans(settings)
     if request is None or plans is None:

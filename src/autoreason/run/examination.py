@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from autoreason.assignment import Examination, Examined
+from autoreason.assignment import Examination, Examined, Observed, Probe
 from autoreason.code.solving import Terms
 from autoreason.settings import Settings
 from autoreason.tournament.strategy import read_options
@@ -23,11 +23,17 @@ class OnCall:
 
     async def examine(self, examination: Examination) -> Examined:
         """Run one program on tests."""
+        return await (await self._client()).examine(examination)
+
+    async def observe(self, probe: Probe) -> Observed:
+        """Run one program on inputs whose answers nobody knows."""
+        return await (await self._client()).observe(probe)
+
+    async def _client(self) -> ExaminerClient:
         if self._opening is None:
             # Opened once for all who ask; where that fails, all of them are told.
             self._opening = asyncio.create_task(self._open())
-        client = await asyncio.shield(self._opening)
-        return await client.examine(examination)
+        return await asyncio.shield(self._opening)
 
     async def close(self) -> None:
         """End whatever was opened."""

@@ -65,6 +65,7 @@ def _texts(story: Story) -> dict[str, str]:
     files |= {f"prompts/{name}.md": source for name, source in story.prompts.items()}
     if story.draft:
         files["draft.md"] = story.draft.text
+    files |= {f"drafts/{each.number:02}.md": each.text for each in story.drafts}
     for held in story.passes:
         files |= {f"passes/{held.number:02}/{name}": text for name, text in _pass(held).items()}
     for ballot in story.playoff_ballots:
@@ -116,7 +117,9 @@ def _pass(held: Pass) -> dict[str, str]:
     files = {"A.md": held.incumbent}
     if held.guidance:
         files["guidance.md"] = held.guidance
-    files |= {f"critique_{made.critic + 1}.md": _critique(made) for made in held.critiques}
+    for made in held.critiques:
+        name = "contract.md" if made.by_code else f"critique_{made.critic + 1}.md"
+        files[name] = _critique(made)
     for slot, ready in held.candidates.items():
         files[f"{slot}.md"] = ready.text
         if ready.notes:
@@ -136,7 +139,9 @@ def _critique(made: CritiqueMade) -> str:
     if not made.readable:
         return "The critic's answer could not be read."
     lines = [
-        f"- **{p.severity}** " + (f"> {p.quote}\n  " if p.quote else "(missing) ") + p.problem
+        f"- **{p.severity}** "
+        + (f"> {p.quote}\n  " if p.quote else "(missing) " * (p.kind == "missing"))
+        + p.problem
         for p in made.problems
     ]
     if made.dropped:

@@ -15,10 +15,10 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
-from autoreason.prompts import load
 from autoreason.run.driver import start
 from autoreason.run.kinds import kind_of
 from autoreason.run.preflight import check
+from autoreason.run.prompting import choose_prompts
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
@@ -86,9 +86,8 @@ async def refine_async(
         settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
     chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    small = models.author == DEFAULT_MODEL
     code = kind_of(chosen).over_programs
-    prompt_set = load(Path(prompts) if prompts else None, small=small, code=code)
+    prompt_set = choose_prompts(chosen, Path(prompts) if prompts else None, code=code)
     async with AsyncExitStack() as exits:
         if pool is not None and (chosen.base_url or chosen.allow_http):
             raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

@@ -15,7 +15,7 @@ import msgspec
 
 from autoreason.assignment import Assignment, Examined
 from autoreason.code.examining import Examiner
-from autoreason.code.finding import strategies_named
+from autoreason.code.finding import DEFAULT, strategies_named
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved, Status
 from autoreason.exchange import Model
@@ -70,15 +70,17 @@ async def solve_async(
     problem: Problems,
     model: str | Model = DEFAULT_MODEL,
     *,
-    strategy: str | Sequence[str] = "tournament",
+    strategy: str | Sequence[str] = DEFAULT,
     calls: int = 6,
     repeats: int = 1,
+    width: int = 32,
     unsafe: bool = False,
     **options: Any,
 ) -> Solution:
     """Write a program for a problem, or for every problem of a file.
 
-    `strategy` is a name, several, or `all`; each has `calls` for a problem. Without a sandbox on this machine
+    `strategy` is a name, several, or `all`; each has `calls` for a problem, and `width` problems are
+    worked on at once. Without a sandbox on this machine
     nothing is run unless `unsafe` says so. Everything else is an option of `refine_async`.
     """
     from autoreason.examiner.client import ExaminerClient
@@ -98,7 +100,9 @@ async def solve_async(
             # Nobody knows the file that it was put into.
             raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
         exits.push_async_callback(client.close)
-        terms = solving_terms(client.digest, strategy, calls=calls, repeats=repeats, unsafe=unsafe)
+        terms = solving_terms(
+            client.digest, strategy, calls=calls, repeats=repeats, width=width, unsafe=unsafe
+        )
         return await solve_with(client, client.assignments, model, terms, **options)
 
 
@@ -144,7 +148,7 @@ async def solve_with(
 
 
 def solving_terms(
-    digest: str, strategy: str | Sequence[str] = "tournament", **terms: Any
+    digest: str, strategy: str | Sequence[str] = DEFAULT, **terms: Any
 ) -> dict[str, Any]:
     """The options of a run that solves a set, by its digest."""
     names = strategies_named(strategy) if isinstance(strategy, str) else tuple(strategy)

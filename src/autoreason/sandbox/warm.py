@@ -52,7 +52,7 @@ ALWAYS = (
 
 NOWHERE = "/nonexistent"
 
-OURS = ("autoreason.sandbox.driving", "autoreason.sandbox.serving")
+OURS = tuple(f"autoreason.sandbox.{name}" for name in ("driving", "serving", "observing"))
 
 LATE = ("_pylong", "_pydatetime", "_colorize")
 """What newer interpreters import only when it is needed."""

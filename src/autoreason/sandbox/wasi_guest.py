@@ -97,6 +97,7 @@ def _drive(code: CodeType) -> None:
     _module("values").os = _door_as_a_file()
     _module("warm")
     _module("asking")
+    _module("observing")
     _module("driving").drive(code, _CHANNEL)
 
 

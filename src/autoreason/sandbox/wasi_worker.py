@@ -31,7 +31,7 @@ _LOOK_EVERY = 0.02
 _ABORTED = 6
 HEADER = 4
 """Bytes before a message that tell its size."""
-_OURS = ("values", "depth", "warm", "serving", "asking", "driving")
+_OURS = ("values", "depth", "warm", "serving", "asking", "observing", "driving")
 """Modules that a guest may ask for."""
 _LACKS = {
     b"threads": "WebAssembly has no threads",

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.prompts import PromptSet
 from autoreason.simulate.luck import Luck, PassLuck
-from autoreason.simulate.texts import Texts, falls_silent, first_draft, revise, synthesize
+from autoreason.simulate.texts import (
+    Texts,
+    falls_silent,
+    first_draft,
+    further_draft,
+    revise,
+    synthesize,
+)
 from autoreason.simulate.world import World
+from autoreason.story import DRAFTS
 
 PROMPTS = PromptSet(
     {
@@ -45,8 +53,8 @@ class Cast:
 
     async def ask(self, request: Request) -> Reply:
         """Answer as the world has it."""
-        if request.role == "person":
-            return Reply(outcome=Outcome.EMPTY, text="", model="person")
+        if not is_model(request.role):
+            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
         stage, *address = request.key.split("/")
         if stage == "pass":
             self._number = int(address[0])
@@ -54,8 +62,7 @@ class Cast:
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
-                taste = self._luck.draft_taste()[self._row : self._row + 1]
-                text = self._keep(first_draft(self.world, taste))
+                text = self._keep(self._draft(int(address[0]) if stage == DRAFTS else 1))
             case "critic":
                 text = self._criticise(shown[0], int(address[2]), quoted=bool(request.schema))
             case "reviser":
@@ -65,6 +72,12 @@ class Cast:
             case _:
                 text = self._vote(shown, stage, int(address[-3]))
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
+
+    def _draft(self, number: int) -> Texts:
+        only = slice(self._row, self._row + 1)
+        if number > 1:
+            return further_draft(self.world, self._luck.further_draft(number)[only])
+        return first_draft(self.world, self._luck.draft_taste()[only])
 
     @property
     def _writing(self) -> tuple[World, PassLuck, int]:
@@ -86,6 +99,8 @@ class Cast:
         judges = self.world.judges
         labels, texts = shown[0::2], shown[1::2]
         match stage:
+            case "drafts":
+                errors = self._luck.draft_judge(seat)
             case "playoff":
                 errors = self._luck.finalist_judge(seat)
             case "confirmation":

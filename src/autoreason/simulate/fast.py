@@ -61,6 +61,10 @@ def check_fast(settings: Settings) -> None:
         raise InvalidInput(
             f"voting is {settings.voting}; --fast and --plot count by borda only, leave them out"
         )
+    if settings.drafts > 1:
+        raise InvalidInput(
+            f"drafts is {settings.drafts}; --fast and --plot begin from one draft, leave them out"
+        )
 
 
 def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> Courses:

@@ -14,7 +14,7 @@ from autoreason.settings import MOST_PASSES
 Numbers = NDArray[np.float64]
 """One row a run."""
 MOST_FINALISTS = 10
-_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION = range(6)
+_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
 PLAYOFF, CONFIRMATION = 0, MOST_PASSES + 1
 """What stands in for the number of the pass where orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
@@ -48,13 +48,24 @@ class Luck:
     def remembered(self) -> Luck:
         """The same luck, quick to ask again."""
         luck = Luck(self.seed, self.runs)
-        for name in ("draft_taste", "of_pass", "judge", "finalist_judge", "confirming_judge"):
+        for name in (
+            *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
+            *("finalist_judge", "confirming_judge"),
+        ):
             setattr(luck, name, cache(getattr(self, name)))
         return luck
 
     def draft_taste(self) -> Numbers:
         """The error all judges share about the first draft."""
         return self._source(_DRAFT).standard_normal(self.runs)
+
+    def further_draft(self, number: int) -> Numbers:
+        """By draft beside the first: its quality, and the error all judges share about it."""
+        return self._source(_MORE_DRAFTS, number).standard_normal((self.runs, 2))
+
+    def draft_judge(self, seat: int) -> Numbers:
+        """The own error of one judge about the drafts, the first one first."""
+        return self._errors(MOST_FINALISTS, _AMONG_DRAFTS, seat)
 
     def of_pass(self, number: int) -> PassLuck:
         """What befalls critics and authors."""

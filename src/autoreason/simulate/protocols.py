@@ -10,6 +10,7 @@ from autoreason.settings import Models, Protocol, Settings, make_settings
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
 SETTINGS = (
+    "drafts",
     "k",
     "passes",
     "judges",

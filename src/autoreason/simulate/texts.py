@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,12 @@ def first_draft(world: World, taste: Numbers) -> Texts:
     """Where every run begins: at quality 0."""
     nothing = np.zeros_like(taste)
     return Texts(nothing, nothing, world.judges.shared * taste, nothing.astype(np.int64))
+
+
+def further_draft(world: World, luck: Numbers) -> Texts:
+    """Another draft, written beside the first."""
+    first = first_draft(world, luck[:, 1])
+    return replace(first, quality=world.drafts.spread * luck[:, 0])
 
 
 def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:

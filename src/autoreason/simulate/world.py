@@ -33,6 +33,13 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     growth_spread: Spread = 0.0
 
 
+class Drafts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Drafts beside the first, which has quality 0."""
+
+    spread: Spread = 1.0
+    """Standard deviation of their quality around the first draft's."""
+
+
 class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often critics who must quote find nothing to mend; in prose they always find something."""
 
@@ -73,6 +80,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     about: str
     kind: Literal["help", "drift", "harm"]
     """What revisions do on the whole: they improve, they wander, or they do harm."""
+    drafts: Drafts = Drafts()
     revision: Revision = Revision()
     critics: Critics = Critics()
     synthesis: Synthesis = Synthesis()
@@ -80,7 +88,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str = ""
 
     def __post_init__(self) -> None:
-        for part in (self.revision, self.critics, self.synthesis, self.judges):
+        for part in (self.drafts, self.revision, self.critics, self.synthesis, self.judges):
             for field in part.__struct_fields__:
                 if not isfinite(getattr(part, field)):
                     raise InvalidInput(f"`{field}` is not a finite number; give one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
@@ -52,3 +53,12 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def losing(names: Sequence[str]) -> str:
+    """`, but c and d lose beyond chance`: what follows where nobody wins; empty where nobody loses either."""
+    if not names:
+        return ""
+    *most, last = names
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f", but {listed} {'lose' if most else 'loses'} beyond chance"

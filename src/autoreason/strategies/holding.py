@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from autoreason.errors import AutoreasonError, InvalidInput, StrategyRaised
 from autoreason.events import Delivered
@@ -15,6 +16,7 @@ from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.venue import Venue
 
 _OURS = "autoreason."
+Kind = TypeVar("Kind", bound=Strategy)
 
 
 def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
@@ -35,7 +37,7 @@ def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None
         kind.check(settings)
 
 
-def made(kind: type[Strategy], venue: Venue) -> Strategy:
+def made(kind: type[Kind], venue: Venue) -> Kind:
     """A strategy that is ready to be held."""
     name = venue.settings.strategy
     with theirs_to_mend(kind, name):

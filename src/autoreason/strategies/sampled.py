@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
-from autoreason.settings import Settings
+from autoreason.settings import MOST_DRAFTS, Settings
 from autoreason.tournament.attempts import attempts
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafting import write_draft
@@ -15,9 +15,6 @@ from autoreason.tournament.panel import in_order
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.strategy import Strategy, read_options
-
-MOST_SAMPLES = 10
-"""As many texts as a judge is asked to rank."""
 
 
 class Single(Strategy):
@@ -43,8 +40,8 @@ class Samples(Struct, frozen=True, kw_only=True):
     n: int = 6
 
     def __post_init__(self) -> None:
-        if not 2 <= self.n <= MOST_SAMPLES:
-            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MOST_SAMPLES}")
+        if not 2 <= self.n <= MOST_DRAFTS:
+            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MOST_DRAFTS}")
 
 
 class BestOfN(Strategy):
@@ -62,7 +59,7 @@ class BestOfN(Strategy):
             await self._write_at_once(read_options(self.settings, Samples).n)
         drafts = self.story.reigns
         for attempt in attempts(self.settings):
-            winner = await hold_playoff(self.venue, drafts, MOST_SAMPLES, attempt)
+            winner = await hold_playoff(self.venue, drafts, MOST_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.venue, drafts[0], winner)
                 return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
@@ -80,7 +77,7 @@ class BestOfN(Strategy):
 
     async def _write_what_fits(self) -> None:
         """One after another, as many as the allowance pays for and a judge can rank."""
-        for number in range(2, MOST_SAMPLES + 1):
+        for number in range(2, MOST_DRAFTS + 1):
             if not self.affords_another(self.settings.playoff + self.settings.confirmation):
                 return
             self.begin_pass(number)

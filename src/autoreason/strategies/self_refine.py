@@ -25,7 +25,7 @@ class SelfRefine(Strategy):
     prompts = ("feedback", "refine")
 
     async def run(self) -> Delivered:
-        """Refine until the author finds nothing more to improve."""
+        """Refine until the author finds nothing more to improve and code nothing that breaks the contract."""
         await self.write_draft()
         rounds: list[tuple[Message, ...]] = []
         number = 0
@@ -36,10 +36,13 @@ class SelfRefine(Strategy):
             if feedback is None:
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
-            if _content(feedback):
+            fixes = self.venue.task.contract.fixes(self.incumbent.text)
+            if _content(feedback) and not fixes:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 return self.deliver("converged", "the author found nothing more to improve")
-            await self._refine(number, feedback, rounds)
+            broken = [f"- {fix}" for fix in fixes]
+            said = [] if _content(feedback) else [feedback]
+            await self._refine(number, "\n".join([*broken, *said]), rounds)
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod

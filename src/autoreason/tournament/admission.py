@@ -1,4 +1,4 @@
-"""Which texts may stand: whole, within the contract, and not the same as another."""
+"""Which texts may stand: whole, no more against the contract than what stands, and not the same as another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoreason.tournament.writing import Unwritten, Written
 def admit(
     venue: Venue, number: int, slot: Slot, written: Written | Unwritten, others: tuple[str, ...]
 ) -> bool:
-    """Whether a text may stand; what it is, or why not, is told either way."""
+    """Whether a text may stand beside others, the incumbent first; what it is, or why not, is told either way."""
     if isinstance(written, Unwritten):
         venue.tell(
             CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
@@ -25,7 +25,7 @@ def admit(
             )
         )
         return False
-    if written.violations:
+    if len(written.violations) > len(venue.task.contract.violations(others[0])):
         venue.tell(
             CandidateDropped(
                 number=number,
@@ -47,6 +47,7 @@ def admit(
             repaired=written.repaired,
             rewritten=written.rewritten,
             leaks=written.leaks,
+            violations=written.violations,
         )
     )
     return True

@@ -57,6 +57,10 @@ class Allowance:
         """Remember the dearest pass."""
         self._dearest = max(self._dearest, self.spent - self._begun)
 
+    def fits(self, calls: int) -> bool:
+        """Whether so many calls more fit."""
+        return self.amount is None or self.spent + calls * self._a_call() <= self.amount
+
     def fits_another(self, calls: int = 1, calls_after: int = 0) -> bool:
         """Whether another pass fits, and with it the calls that come after the last one.
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
 from autoreason.tournament.marks import marks_gainsay
 from autoreason.tournament.own_words import (
     Line,
@@ -27,6 +28,7 @@ from autoreason.tournament.ranking_forms import NOUN, PLACES, Forms, Ranking, Un
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
+    text = _unmarked(text, labels)
     ballot = structured(text)
     if ballot and sorted(ballot.ranking) == sorted(labels):
         doubted = _disowned(ballot.ranking, ballot.before, ballot.after)
@@ -41,6 +43,15 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if _disowned(ranking, _joined(lines[:at]), _joined(lines[at:])):
         return None
     return None if _contradicted(ranking, lines, at, forms) else ranking
+
+
+def _unmarked(text: str, labels: Sequence[str]) -> str:
+    """The answer without the marks around texts, which some judges copy together with the label."""
+
+    def bare(mark: re.Match[str]) -> str:
+        return mark["name"] if mark["label"] in labels else mark[0]
+
+    return _COPIED.sub(bare, text)
 
 
 class Declaration(NamedTuple):
@@ -222,6 +233,11 @@ def _forms(labels: tuple[str, ...]) -> Forms:
     return Forms(labels)
 
 
+# "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
+_COPIED = Pattern(
+    rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",
+    re.IGNORECASE,
+)
 # A head may consist of these words and no others: "Clarity ranking" is not the ranking.
 _LEAD = (
     r"(?:(?:a|i)(?= \w)|the|my|our|this|these|here(?:'s)?|is|are|so|thus|therefore|hence|overall|in"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from hashlib import blake2b
 
+BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
+"""What every boundary looks like, so that a copy of one is recognised in what a model wrote."""
+
 
 def draw(seed: int, purpose: str) -> random.Random:
     """A fresh source of randomness for one purpose."""

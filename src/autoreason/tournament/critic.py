@@ -1,10 +1,10 @@
-"""The critics of a pass: one, and a second opinion where the first finds nothing."""
+"""What is wrong with a text: the limits that code knows it breaks, else what critics find, two at most."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from autoreason.events import CritiqueMade
+from autoreason.events import CritiqueMade, Problem
 from autoreason.exchange import Outcome, Reply
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
 from autoreason.tournament.venue import Venue
@@ -21,15 +21,30 @@ class Findings(NamedTuple):
 
 
 async def criticise(venue: Venue, number: int, text: str, guidance: str) -> Findings:
-    """Ask until somebody finds a problem, two critics at most."""
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+    broken = _find_breaches(venue, number, text)
+    if broken and not guidance:
+        return Findings("problems", broken)
     told = []
     for critic in range(CRITICS):
         made = await _one_critic(venue, number, critic, text, guidance)
         venue.tell(made)
         told.append(made)
         if made.prose or made.problems:
-            return Findings("problems", made.prose or describe(made.problems))
+            found = made.prose or describe(made.problems)
+            return Findings("problems", f"{broken}\n{found}".strip())
+    if broken:
+        return Findings("problems", broken)
     return Findings("none" if all(made.readable for made in told) else "unreadable")
+
+
+def _find_breaches(venue: Venue, number: int, text: str) -> str:
+    """What code has against a text, as the reviser reads it; empty where it keeps its contract."""
+    fixes = venue.task.contract.fixes(text)
+    problems = tuple(Problem(severity="critical", kind="general", problem=fix) for fix in fixes)
+    if problems:
+        venue.tell(CritiqueMade(number=number, critic=0, problems=problems, by_code=True))
+    return describe(problems)
 
 
 async def _one_critic(
@@ -63,7 +78,7 @@ def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) ->
         return unreadable
     if not quoted:
         return CritiqueMade(number=number, critic=critic, prose=reply.text.strip())
-    read = read_critique(reply.text, text)
+    read = read_critique(reply.text, text, program=False)
     if read is None:
         return unreadable
     return CritiqueMade(number=number, critic=critic, problems=read.problems, dropped=read.dropped)

@@ -1,34 +1,52 @@
-"""The first draft: given by the user, or written by the author."""
+"""The first draft: given by the user, written by the author, or the best of several."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from autoreason.contract import count_words
 from autoreason.errors import ProviderFailed
-from autoreason.events import DraftFailed, DraftReady
+from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelHeld
+from autoreason.story import DRAFTS
+from autoreason.tournament.documents import same_text
+from autoreason.tournament.panel import Panel, in_order
+from autoreason.tournament.size import Size
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import ENDLESS, Unwritten, Written, write
+
+Affords = Callable[[range], Awaitable[bool]]
+"""Whether drafts of these numbers can be paid for."""
 
 
 async def draft(venue: Venue) -> None:
     """Tell what the first text is."""
-    task = venue.task
-    if task.draft is not None:
-        text = task.draft.strip()
-        violations = task.contract.violations(text)
-        venue.tell(
-            DraftReady(text=text, words=count_words(text), given=True, violations=violations)
-        )
-        return
-    written = await _ask_for_draft(venue)
-    venue.tell(
-        DraftReady(
-            text=written.text,
-            words=count_words(written.text),
-            given=False,
-            violations=written.violations,
-            leaks=written.leaks,
-        )
-    )
+    _tell_ready(venue, await _first(venue))
+
+
+async def choose_draft(venue: Venue, affords: Affords) -> None:
+    """Tell what the first text is: of several drafts the one that breaks the fewest limits, then the judges' choice.
+
+    They are written until as many as wanted keep the contract. A draft of the user's own stands alone.
+    """
+    settings, drafts = venue.settings, {1: await _first(venue)}
+    alone = settings.most_drafts == 1 or (venue.task.draft is not None and not venue.shared_draft)
+    last = 1
+    while not alone and (short := settings.drafts - sum(map(_keeps, drafts.values()))) > 0:
+        numbers = range(last + 1, min(last + short, settings.most_drafts) + 1)
+        if not numbers or not await affords(numbers):
+            break
+        if last == 1:
+            _tell_written(venue, 1, drafts[1])
+        last = numbers[-1]
+        works = [write_draft(venue, f"{DRAFTS}/{number}") for number in numbers]
+        for number, written in zip(numbers, [each async for each in in_order(works)], strict=True):
+            if isinstance(written, Unwritten):
+                _tell_failed(venue, number - 1, written)
+            else:
+                drafts[number] = written
+                _tell_written(venue, number, written)
+    chosen = await _choose(venue, drafts)
+    _tell_ready(venue, drafts[chosen], chosen, len(drafts))
 
 
 async def write_draft(venue: Venue, key: str) -> Written | Unwritten:
@@ -44,14 +62,36 @@ async def write_draft(venue: Venue, key: str) -> Written | Unwritten:
     return await write(venue, request, key)
 
 
-async def _ask_for_draft(venue: Venue) -> Written:
-    """The author's text; a run resumed after it got none asks once more than before."""
+async def _choose(venue: Venue, drafts: dict[int, Written]) -> int:
+    """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
+    fewest = min(len(each.violations) for each in drafts.values())
+    equal: dict[str, int] = {}
+    for number, each in drafts.items():
+        if len(each.violations) == fewest and not any(
+            same_text(each.text, drafts[other].text) for other in equal.values()
+        ):
+            equal[f"draft {number}"] = number
+    first = next(iter(equal.values()))
+    if venue.settings.drafts == 1 or len(equal) == 1:
+        return first
+    texts = {name: drafts[number].text for name, number in equal.items()}
+    verdict = await Panel(venue, DRAFTS, texts, Size(start=venue.settings.judges)).hold()
+    venue.tell(PanelHeld(stage=DRAFTS, verdict=verdict))
+    return equal[verdict.winner] if verdict else first
+
+
+async def _first(venue: Venue) -> Written:
+    """The user's draft, or the author's; a run resumed after it got none asks once more than before."""
+    task = venue.task
+    if task.draft is not None:
+        text = task.draft.strip()
+        return Written(text, "", False, False, (), task.contract.violations(text))
     reason = mend = ""
     for attempt in range(venue.settings.redrafts + 1):
         written = await write_draft(venue, f"draft/{attempt}" if attempt else "draft")
         if isinstance(written, Written):
             return written
-        venue.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+        _tell_failed(venue, attempt, written)
         reason = f"{written.reason}: {written.detail}"
         mend = (
             "raise the output limit"
@@ -59,3 +99,37 @@ async def _ask_for_draft(venue: Venue) -> Written:
             else "try another author model"
         )
     raise ProviderFailed(f"the author gave no first draft ({reason}); {mend}")
+
+
+def _keeps(written: Written) -> bool:
+    return not written.violations
+
+
+def _tell_failed(venue: Venue, attempt: int, written: Unwritten) -> None:
+    venue.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+
+
+def _tell_written(venue: Venue, number: int, written: Written) -> None:
+    venue.tell(
+        DraftWritten(
+            number=number,
+            text=written.text,
+            words=count_words(written.text),
+            violations=written.violations,
+            leaks=written.leaks,
+        )
+    )
+
+
+def _tell_ready(venue: Venue, written: Written, number: int = 1, of: int = 1) -> None:
+    venue.tell(
+        DraftReady(
+            text=written.text,
+            words=count_words(written.text),
+            given=venue.task.draft is not None and number == 1,
+            violations=written.violations,
+            leaks=written.leaks,
+            number=number,
+            of=of,
+        )
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import factorial
 from typing import Any
+
+from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
@@ -23,6 +25,7 @@ LENSES = (
 """What specialists look at, seat by seat."""
 
 _MOST_SPELT_OUT = 120
+_MOST_LISTED = 6
 JUDGES_A_SEAT = 2
 MOST_ASKED = 2 * JUDGES_A_SEAT
 """Requests a seat takes at most: every judge is asked once more if need be."""
@@ -60,10 +63,9 @@ async def take_seat(
         ranking = _read(reply, labels)
         asked += 1
         if ranking is None and asked < most:
+            short = replace(request, schema=ballot_schema(labels, reasons=False))
             reply = await venue.ask(
-                venue.once_more(
-                    request, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
-                )
+                venue.once_more(short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels))
             )
             ranking = _read(reply, labels)
             asked += 1
@@ -83,13 +85,18 @@ async def take_seat(
     )
 
 
-def ballot_schema(labels: tuple[str, ...]) -> Schema:
-    """The shape of a ballot. Where the rankings can be spelt out, only a full one can be given."""
+def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
+    """The shape of a ballot. Where the rankings can be spelt out, only a full one can be given.
+
+    Asked for in words, it has its reasons first, unless it is only the ranking that is asked for again.
+    """
     ranking: dict[str, Any]
+    # By name, so that the order in which the texts are shown does not come into it.
+    names = sorted(labels)
     if factorial(len(labels)) <= _MOST_SPELT_OUT:
-        ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(sorted(labels))]}
+        ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(names)]}
     else:
-        ranking = {"type": "array", "items": {"type": "string", "enum": sorted(labels)}}
+        ranking = {"type": "array", "items": {"type": "string", "enum": names}}
     return Schema(
         name="ballot",
         definition={
@@ -98,10 +105,26 @@ def ballot_schema(labels: tuple[str, ...]) -> Schema:
             "required": ["reasoning", "ranking"],
             "additionalProperties": False,
         },
-        plain=(
-            "End with one line that names all texts from best to worst, in this form:\n"
-            f"RANKING: {' > '.join('?' * len(labels))}"
-        ),
+        plain=_form_with_reasons(names) if reasons else _form(names),
+    )
+
+
+def _form_with_reasons(names: Sequence[str]) -> str:
+    return (
+        f"Begin with the line REASONS: and below it write, for each of {', '.join(names)}, one sentence on where it "
+        "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
+        f"names in place of the question marks:\nRANKING: {' > '.join('?' * len(names))}"
+    )
+
+
+def _form(names: Sequence[str]) -> str:
+    """The line alone: as a choice, where there are few."""
+    if factorial(len(names)) <= _MOST_LISTED:
+        rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
+        return f"Answer with one of these lines, whichever has the best first:\n{rankings}"
+    return (
+        f"Answer with one line, best first, with {', '.join(names)} in place of the question marks:\n"
+        f"RANKING: {' > '.join('?' * len(names))}"
     )
 
 

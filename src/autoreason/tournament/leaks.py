@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autoreason.tournament.chance import BOUNDARY
 from autoreason.tournament.patterns import Pattern
 
-# A text that opens like this announces itself instead of being the document.
-_OPENERS = Pattern(
-    r"""\A[\s*#_>-]*+(?:
+_ANNOUNCED = r"""
       (?:sure|certainly|of\ course|absolutely|okay|ok)\b[^\n]{0,60}?\b(?:here|below)\b[^\n]*
     | (?:here(?:\ is|['’]s|\ are)|below\ is|the\ following\ is|this\ is)\s+(?:the|my|an?|your)\b[^\n]{0,60}?
       \b(?:revis|rewrit|improv|updat|refin|synthesi[sz]|merged|combin|final|edited|polished|draft|version|document|text)[^\n]*
-    | here(?:\ is|['’]s|\ are)\s[^\n]{0,70}:[ \t*]*$
+"""
+_ANNOUNCEMENT = Pattern(
+    rf"\A[\s*#_>-]*+(?:{_ANNOUNCED})(?<=[:*_])[ \t]*\n+(?:-{{3,}}[ \t]*\n+)?(?=\s*\S)",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A line that does nothing but announce what comes after its colon."""
+# A text that opens like this announces itself instead of being the document.
+_OPENERS = Pattern(
+    rf"""\A[\s*#_>-]*+(?:{_ANNOUNCED}
+    | here(?:\ is|['’]s|\ are)\s[^\n]{{0,70}}:[ \t*]*$
     | i(?:['’]ve|\ have)\s+(?:revised|rewritten|improved|updated|refined|combined|merged|synthesi[sz]ed|edited)\b[^\n]*
     | (?:(?:the|my)\s+)?(?:revised|rewritten|improved|updated|refined|synthesi[sz]ed|merged|combined)\s+
-      (?:version|draft|text|document|proposal|synthesis)\b[^\n]{0,40}
+      (?:version|draft|text|document|proposal|synthesis)\b[^\n]{{0,40}}
     | (?:final\s+)?synthesis\b\s*(?::|\*\*|$)[^\n]*
     )""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
@@ -51,7 +59,11 @@ _SIGNS = (
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
     # Lines of our own prompts, repeated by a model that took them for part of the text.
+    _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
+    _sign(
+        "program ", r"\blimits,?\ (?:that\ a\ program\ checks|checked\ by\ a\ program)\b[^\n]{0,60}"
+    ),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
         "this revis, this synthesis, this rewrite, this merged",
@@ -76,21 +88,42 @@ _SIGNS = (
     ),
 )
 _LONGEST = 100
+_MARKS = " \t*#_>-.:0123456789)"
 
 
-def find_leaks(text: str, *allowed: str) -> tuple[str, ...]:
-    """Passages that give the text away; wording that the task itself uses is no leak."""
+def without_opener(text: str, *allowed: str) -> str:
+    """The text without a line that announces it (“Sure, here is the text:”), unless the task words it so."""
+    found = _ANNOUNCEMENT.match(text)
+    if not found or _named(found.group().strip(" *#_>-"), "\n".join(allowed).casefold()):
+        return text
+    return text[found.end() :].strip()
+
+
+def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Passages that give the text away; wording that the task itself uses is no leak.
+
+    `rules` are lines of our own that the author was shown and that no text should repeat.
+    """
     opener = _OPENERS.match(text)
     passages = [opener.group()] if opener else []
     lowered = text.casefold()
     for needles, pattern in _SIGNS:
         if any(needle in lowered for needle in needles):
             passages += [found.group() for found in pattern.finditer(text)]
+    passages += _repeated(text, rules)
     if not passages:
         return ()
     known = "\n".join(allowed).casefold()
     shown = (" ".join(passage.split()).strip(" *#_>-")[:_LONGEST] for passage in passages)
     return tuple(dict.fromkeys(leak for leak in shown if leak and not _named(leak, known)))
+
+
+def _repeated(text: str, rules: tuple[str, ...]) -> list[str]:
+    """Lines of a text that are rules word by word, or say something of one, whatever marks stand around them."""
+    wanted = {rule.strip(_MARKS).casefold() for rule in rules}
+    lines = (line.strip(_MARKS) for line in text.splitlines()) if wanted else ()
+    heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
+    return [head for line, head in heads if {line.casefold(), head.casefold()} & wanted]
 
 
 def _named(leak: str, known: str) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from autoreason.events import CandidateDropped, Delivered, Reigning, Slot, Status, Verdict
+from autoreason.exchange import Need
 from autoreason.settings import Settings
+from autoreason.story import DRAFTS
 from autoreason.tournament.challengers import challenge
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critic import criticise
+from autoreason.tournament.drafting import choose_draft
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.plan import Plan, fewest, likely, most
+from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.size import pass_size
 from autoreason.tournament.strategy import Strategy
@@ -24,7 +27,7 @@ class Tournament(Strategy):
 
     async def run(self) -> Delivered:
         """Hold passes until something stops them, and deliver a text."""
-        await self.write_draft()
+        await choose_draft(self.venue, self._affords_drafts)
         number = 0
         while self.story.streak < self.settings.k and await self._may_begin(number + 1):
             number += 1
@@ -44,8 +47,21 @@ class Tournament(Strategy):
         return fewest(settings), likely(settings), most(settings)
 
     async def _may_begin(self, number: int) -> bool:
-        after = self.settings.playoff + self.settings.confirmation
+        after = self._calls_after
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
+
+    async def _affords_drafts(self, numbers: range) -> bool:
+        """Whether more drafts fit: all of an allowance may go on them, a budget must leave a pass and the end."""
+        calls = A_TEXT * len(numbers)
+        if self.venue.allowance:
+            return self.venue.allowance.fits(calls)
+        # Asked even without limits: a resumed run may have others, and must take the same turn.
+        need = Need(calls, self.most_calls_a_pass() + self._calls_after)
+        return not await self.short_of(f"{DRAFTS}/{numbers[-1]}", need)
+
+    @property
+    def _calls_after(self) -> int:
+        return self.settings.playoff + self.settings.confirmation
 
     def _by_what(self) -> str:
         """Survivals of the last streak that no vote stands behind."""
@@ -76,34 +92,39 @@ class Tournament(Strategy):
             )
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self._decide(number, "unopposed", winner, reason=_alone(winner))
+            return self._decide(number, "unopposed", winner, reason=_ALONE[winner == "A"])
         panel = Panel(self.venue, f"pass/{number}", dict(ballot.items()), pass_size(self.settings))
         verdict = await panel.hold()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
             reason = f"{valid} of {seats} ballots were valid, too few to decide"
             return self.end_pass(number, "inconclusive", None, reason=reason)
-        chance = panel.survival_chance if "A" in ballot else None
+        # Without its contract A cannot survive, whatever judges say.
+        chance = panel.survival_chance if incumbent.keeps_contract else None
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 
     def _ballot(
         self, number: int, incumbent: Reigning, challengers: dict[Slot, str]
     ) -> dict[Slot, str]:
-        """Who stands, in the order in which ties are decided; a breach of contract yields to a text without."""
-        standing: dict[Slot, str] = {"A": incumbent.text, **challengers}
-        if challengers and not incumbent.keeps_contract:
-            del standing["A"]
-            violations = self.venue.task.contract.violations(incumbent.text)
-            detail = "; ".join(v.message for v in violations)
-            self.tell(
-                CandidateDropped(
-                    number=number, slot="A", reason="contract", detail=detail, violations=violations
+        """Who stands, in the order in which ties are decided: the texts that break the fewest limits."""
+        texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
+        broken = {slot: self.venue.task.contract.violations(text) for slot, text in texts.items()}
+        fewest = min(map(len, broken.values()))
+        for slot, violations in broken.items():
+            if len(violations) > fewest:
+                detail = "; ".join(v.message for v in violations)
+                self.tell(
+                    CandidateDropped(
+                        number=number,
+                        slot=slot,
+                        reason="contract",
+                        detail=detail,
+                        violations=violations,
+                    )
                 )
-            )
-        order: list[Slot] = [slot for slot in ("A", "B", "AB") if slot in standing]
-        order.sort(key=self.settings.tie_order.index)
-        return {slot: standing[slot] for slot in order}
+        order = sorted(texts, key=self.settings.tie_order.index)
+        return {slot: texts[slot] for slot in order if len(broken[slot]) == fewest}
 
     def _unanswered(self) -> bool:
         """Whether an author refused or sent nothing: that says nothing about A."""
@@ -135,9 +156,7 @@ class Tournament(Strategy):
         )
 
 
-def _alone(winner: Slot) -> str:
-    return (
-        "no challenger was left"
-        if winner == "A"
-        else "the incumbent breaks the contract, this text keeps it"
-    )
+_ALONE = {
+    True: "no challenger was left",
+    False: "it keeps more of the contract than the others",
+}

@@ -102,8 +102,14 @@ def part_of(
     task: Task,
     settings: Settings,
     allowance: Allowance | None = None,
+    *,
+    shared_draft: bool = False,
+    luck: str | None = None,
 ) -> Venue:
-    """A venue within a venue: keys, seed and story of its own, and perhaps something to spend."""
+    """A venue within a venue: keys, seed and story of its own, and perhaps something to spend.
+
+    Parts of the same `luck` draw alike, so that what they do differently is all that sets them apart.
+    """
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
@@ -117,7 +123,7 @@ def part_of(
     def tell_part(event: AnyEvent) -> None:
         tell(PartTold(part=part, event=event))
 
-    seed = draw(venue.settings.seed, part).getrandbits(32)
+    seed = draw(venue.settings.seed, luck or part).getrandbits(32)
     return replace(
         venue,
         task=task,
@@ -125,4 +131,5 @@ def part_of(
         ask=ask,
         tell=tell_part,
         allowance=allowance,
+        shared_draft=shared_draft,
     )

@@ -13,13 +13,19 @@ Plan = Mapping[str, int]
 """Calls by role."""
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
+A_TEXT = 2
+"""What a text takes that breaks the contract: itself, and a request to put it right."""
 TEXT_CALLS = TRIES + 2
 """The most a text can take: one call to mend a leak and one to mend a breach of contract come on top."""
 
 
 def fewest(settings: Settings) -> Plan:
     """Critics find nothing from the start."""
-    return {"author": 1, "critic": CRITICS * min(settings.k, settings.passes), "judge": 0}
+    return {
+        "author": settings.drafts,
+        "critic": CRITICS * min(settings.k, settings.passes),
+        "judge": 0,
+    }
 
 
 def likely(settings: Settings) -> Plan:
@@ -28,11 +34,11 @@ def likely(settings: Settings) -> Plan:
     expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
     passes = min(settings.passes, round(expected))
     return {
-        "author": 1,
+        "author": settings.drafts,
         "critic": passes,
         "reviser": passes,
         "synthesizer": passes,
-        "judge": passes * settings.judges + settings.playoff + settings.confirmation,
+        "judge": passes * settings.judges + _other_judges(settings),
     }
 
 
@@ -40,11 +46,15 @@ def most(settings: Settings) -> Plan:
     """Everything that can be asked again is."""
     seats = max(settings.judges, settings.most_judges) if settings.more_judges else settings.judges
     return {
-        "author": TEXT_CALLS,
+        "author": settings.most_drafts * TEXT_CALLS,
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": settings.passes * TEXT_CALLS,
         "synthesizer": settings.passes * TEXT_CALLS,
-        "judge": (settings.passes * seats + settings.playoff + settings.confirmation)
-        * TRIES
-        * JUDGES_A_SEAT,
+        "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_A_SEAT,
     }
+
+
+def _other_judges(settings: Settings) -> int:
+    """Those of the panels before and after the passes."""
+    among_drafts = settings.judges if settings.drafts > 1 else 0
+    return among_drafts + settings.playoff + settings.confirmation

@@ -16,7 +16,7 @@ from autoreason.events import (
     Survival,
 )
 from autoreason.stats.shares import exact_share
-from autoreason.story import CONFIRMATION, Story
+from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import chance_of_streak
 
 
@@ -40,10 +40,13 @@ def gather_evidence(story: Story) -> Evidence:
     verdicts = [d.verdict for d in decided if d.verdict]
     if story.playoff and story.playoff.verdict:
         verdicts.append(story.playoff.verdict)
-    confirmation = story.panels.get(CONFIRMATION)
+    others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
+    among_drafts = story.panels.get(DRAFTS)
+    if among_drafts and among_drafts.held and among_drafts.held.verdict:
+        verdicts.append(among_drafts.held.verdict)
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
-    ballots += confirmation.ballots if confirmation else []
+    ballots += [ballot for panel in others for ballot in panel.ballots]
     return Evidence(
         survival=_survival(story),
         agreement=fmean(agreements) if agreements else None,

@@ -19,12 +19,13 @@ from autoreason.events import (
     PassDecided,
     PassOutcome,
     PassStarted,
+    PromptsShortened,
     Reigning,
     Slot,
     Status,
     Verdict,
 )
-from autoreason.exchange import Message, Need, Request
+from autoreason.exchange import Message, Need, Reply, Request
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
@@ -59,10 +60,15 @@ class Strategy:
     def __init__(self, venue: Venue) -> None:
         self.story = Story(task=venue.task, settings=venue.settings)
         self._outside = venue.tell
-        self.venue = replace(venue, tell=self.tell)
+        self._ask_outside = venue.ask
+        self.venue = replace(venue, tell=self.tell, ask=self._ask_watchfully)
         self.settings = venue.settings
         self._short = ""
         """What the run's budget lacks for another pass and what comes after it."""
+        self._formed = ""
+        """The first request to the author's model for an answer in a certain form."""
+        self._weakness = ""
+        """What the author's model has shown that calls for the short prompts."""
 
     async def run(self) -> Delivered:
         """From the task to a text."""
@@ -97,8 +103,28 @@ class Strategy:
         await draft(self.venue)
         return self.incumbent
 
+    async def _ask_watchfully(self, request: Request) -> Reply:
+        """Ask, and notice a model that cannot answer in a form: short prompts are for such authors."""
+        formed = request.schema is not None and request.model == self.settings.models.author
+        if formed:
+            self._formed = self._formed or request.key.removesuffix("/try/0")
+            if request.key == f"{self._formed}/try/1":
+                self._weakness = "its first answer in a form could not be read"
+        reply = await self._ask_outside(request)
+        if formed and reply.schema_refused:
+            self._weakness = "it takes no schema"
+        return reply
+
+    def _shorten_prompts(self, number: int) -> None:
+        """Between passes, so that it depends on recorded replies alone and not on which came first."""
+        small = self.venue.prompts.small
+        if self._weakness and small and not self.story.shortened:
+            self.tell(PromptsShortened(number=number, reason=self._weakness))
+            self.venue = replace(self.venue, prompts=small)
+
     def begin_pass(self, number: int) -> None:
         """The next pass begins with the text that stands."""
+        self._shorten_prompts(number)
         if self.venue.allowance:
             self.venue.allowance.begin_pass()
         self.tell(PassStarted(number=number, words=count_words(self.incumbent.text)))
@@ -127,16 +153,20 @@ class Strategy:
         """
         if not calls_after or self.venue.allowance or self.settings.budget == Budget():
             return True
-        need = msgspec.json.encode(Need(self._most_calls_a_pass(), calls_after)).decode()
+        need = Need(self.most_calls_a_pass(), calls_after)
+        self._short = await self.short_of(f"pass/{number}", need)
+        return not self._short
+
+    async def short_of(self, stage: str, need: Need) -> str:
+        """What is left of the run's budget, where that does not pay for what a stage needs; else nothing."""
         request = Request(
             role="budget",
-            key=f"pass/{number}/budget",
+            key=f"{stage}/budget",
             model="budget",
-            messages=(Message("user", need),),
+            messages=(Message("user", msgspec.json.encode(need).decode()),),
             max_tokens=0,
         )
-        self._short = (await self.venue.ask(request)).text
-        return not self._short
+        return (await self.venue.ask(request)).text
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
@@ -222,11 +252,11 @@ class Strategy:
 
     def _calls_a_pass(self) -> int:
         """What a pass takes as it is planned; a call where nobody can say."""
-        one = changed(self.settings, passes=1, playoff=0, confirmation=0)
+        one = changed(self.settings, passes=1, playoff=0, confirmation=0, drafts=1, most_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
 
-    def _most_calls_a_pass(self) -> int:
+    def most_calls_a_pass(self) -> int:
         """What a pass takes if its panel grows as large as it may."""
         settings = self.settings
         return self._calls_a_pass() + pass_size(settings).limit - settings.judges

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from autoreason.events import AnyEvent
-from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema
+from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_room
 from autoreason.settings import Settings
@@ -32,6 +32,8 @@ class Venue:
     tell: Tell
     allowance: Allowance | None = None
     """What this part of a run may spend; None where it is not held beside others."""
+    shared_draft: bool = False
+    """Whether the task's draft was written by the author, for several strategies to begin from."""
 
     def request(
         self,
@@ -54,7 +56,7 @@ class Venue:
             temperature=temperature,
             effort=effort,
             schema=schema,
-            seed=self.settings.seed,
+            seed=seed_of(self.settings.seed, key),
         )
 
     def once_more(
@@ -97,12 +99,12 @@ class Venue:
 def follow_up(request: Request, key: str, said: str, prompt: str) -> Request:
     """The same conversation, one turn further."""
     turn = (Message("assistant", said), Message("user", prompt))
-    return replace(request, key=key, messages=(*request.messages, *turn))
+    return request.renamed(key, messages=(*request.messages, *turn))
 
 
 def again(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
-    return replace(request, key=key, max_tokens=request.max_tokens * (2 if longer else 1))
+    return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
 
 
 def later(request: Request, said: Sequence[Message]) -> Request:

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
-from autoreason.tournament.documents import read_document
-from autoreason.tournament.leaks import find_leaks
+from autoreason.tournament.documents import Document, read_document
+from autoreason.tournament.leaks import find_leaks, without_opener
 from autoreason.tournament.venue import Venue, again, follow_up
 
 ENDLESS = "it repeats itself without end"
@@ -31,39 +31,37 @@ class Unwritten(NamedTuple):
     detail: str
 
 
-class _Draft(NamedTuple):
-    text: str
-    notes: str
-
-
 async def write(venue: Venue, request: Request, key: str) -> Written | Unwritten:
     """Ask for a text; send it back once for a leak and once for a breach of contract."""
     draft = await _whole(venue, request, key)
     if isinstance(draft, Unwritten):
         return draft
-    contract = venue.task.contract
     leaks = _leaks(venue, draft.text)
     rewritten = bool(leaks)
     if leaks:
-        prompt = venue.prompts.render("mend_leak", leaks=leaks)
-        draft = await _mended(venue, request, f"{key}/rewrite", draft, prompt)
+        prompt = venue.prompts.render("mend_leak", text=draft.text, leaks=leaks)
+        draft = await _sent_back(venue, request, f"{key}/rewrite", draft, prompt)
+    contract = venue.task.contract
     violations = contract.violations(draft.text)
     repaired = bool(violations)
     if violations:
-        prompt = venue.prompts.render("mend_contract", violations=[v.message for v in violations])
-        draft = await _mended(venue, request, f"{key}/repair", draft, prompt)
-        violations = contract.violations(draft.text)
-    if rewritten or repaired:
-        leaks = _leaks(venue, draft.text)
+        prompt = venue.prompts.render(
+            "mend_contract",
+            text=draft.text,
+            violations=[v.message for v in violations],
+            fixes=contract.fixes(draft.text),
+        )
+        draft = await _sent_back(venue, request, f"{key}/repair", draft, prompt)
+    leaks, violations = _leaks(venue, draft.text), contract.violations(draft.text)
     return Written(draft.text, draft.notes, rewritten, repaired, leaks, violations)
 
 
-async def _whole(venue: Venue, request: Request, key: str) -> _Draft | Unwritten:
+async def _whole(venue: Venue, request: Request, key: str) -> Document | Unwritten:
     """A text that ended by itself; asked for twice at most."""
     reply = await venue.ask(request)
-    if reply.outcome is not Outcome.OK or not read_document(reply.text).text:
+    if reply.outcome is not Outcome.OK or not _read(venue, reply.text).text:
         reply = await venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-    document = read_document(reply.text)
+    document = _read(venue, reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED if not reply.needs_room:
             return Unwritten("truncated", ENDLESS)
@@ -72,17 +70,40 @@ async def _whole(venue: Venue, request: Request, key: str) -> _Draft | Unwritten
         case Outcome.REFUSED:
             return Unwritten("refused", reply.finish or "the model declined")
         case Outcome.OK if document.text:
-            return _Draft(document.text, document.notes)
+            return document
     return Unwritten("empty", "no text came back")
 
 
-async def _mended(venue: Venue, request: Request, key: str, draft: _Draft, prompt: str) -> _Draft:
-    """The text after one request to mend it; as it was where nothing whole came back."""
+async def _sent_back(
+    venue: Venue, request: Request, key: str, draft: Document, prompt: str
+) -> Document:
+    """The text after one request to put it right; as it was where what came back is not whole, or worse."""
     reply = await venue.ask(follow_up(request, key, draft.text, prompt))
-    text = read_document(reply.text).text
-    return _Draft(text, draft.notes) if reply.outcome is Outcome.OK and text else draft
+    text = _read(venue, reply.text).text
+    if (
+        reply.outcome is not Outcome.OK
+        or not text
+        or _faults(venue, text) > _faults(venue, draft.text)
+    ):
+        return draft
+    return Document(text, draft.notes)
+
+
+def _read(venue: Venue, reply: str) -> Document:
+    """The document of a reply, without a line that announces it."""
+    document = read_document(reply)
+    text = without_opener(document.text, *_allowed(venue))
+    return document if text == document.text else Document(read_document(text).text, document.notes)
+
+
+def _faults(venue: Venue, text: str) -> tuple[int, int]:
+    return len(venue.task.contract.violations(text)), len(_leaks(venue, text))
 
 
 def _leaks(venue: Venue, text: str) -> tuple[str, ...]:
+    return find_leaks(text, *_allowed(venue), rules=venue.task.contract.rules())
+
+
+def _allowed(venue: Venue) -> tuple[str, ...]:
     task = venue.task
-    return find_leaks(text, task.brief, task.facts or "", task.draft or "")
+    return task.brief, task.facts or "", task.draft or ""

@@ -74,7 +74,7 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     if request.temperature is not None and not quirks.no_temperature:
         config["temperature"] = request.temperature
     if request.seed is not None and not quirks.no_seed:
-        config["seed"] = request.sampling_seed
+        config["seed"] = request.seed
     if request.effort is not None and not quirks.no_effort:
         config["thinkingConfig"] = _thinking(request.effort, model)
     if request.schema is not None and not quirks.no_schema:

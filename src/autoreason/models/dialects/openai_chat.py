@@ -53,7 +53,7 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     if request.temperature is not None and not quirks.no_temperature:
         sent["temperature"] = request.temperature
     if request.seed is not None and not quirks.no_seed:
-        sent["random_seed" if quirks.random_seed else "seed"] = request.sampling_seed
+        sent["random_seed" if quirks.random_seed else "seed"] = request.seed
     if request.effort is not None and not quirks.no_effort:
         sent["reasoning_effort"] = request.effort
     if request.schema is not None and not quirks.no_schema:

@@ -1,0 +1,129 @@
+"""The plan, fixed before anything is seen: which commands are run against the server, with which seeds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+SETS = {"humaneval": 11, "mbpp": 12, "stdio": 15}
+"""Sets of problems with the seed of each."""
+REPEATS = {"humaneval": 2, "mbpp": 2, "stdio": 1, "texts": 1}
+"""How often everything is tried; what a small model hardly ever solves tells least for its calls."""
+CALLS = (6, 12)
+PROGRAMS = ("search", "single")
+TEXTS = ("autoreason", "best_of_n")
+_CERTIFICATE_SEED, _TEXT_SEED = 13, 14
+_AUTOREASON = (sys.executable, "-m", "autoreason.cli")
+_DONE = (0, 1)
+"""Statuses of a run that has come to its end, solved or not."""
+
+
+class Job(NamedTuple):
+    """One command, with a journal of its own."""
+
+    name: str
+    kind: str
+    """`solve`, `compare` or `certify`."""
+    arguments: tuple[str, ...]
+
+    def journal(self, out: Path) -> Path:
+        """Where it is recorded."""
+        return out / f"{self.name}.db"
+
+    def ended(self, out: Path) -> Path:
+        """What is written when it is over."""
+        return out / f"{self.name}.out"
+
+
+def jobs(options: argparse.Namespace) -> Iterator[Job]:
+    """Every command of the plan."""
+    asked = ("-m", options.model, "--base-url", options.base_url)
+    if "programs" in options.parts:
+        for calls in CALLS:
+            for name in options.sets:
+                problems = options.problems / f"{name}.jsonl"
+                if problems.exists():
+                    yield _solve(name, problems, calls, asked, options)
+    if "certificate" in options.parts:
+        server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED))
+        yield Job("certificate", "certify", (options.model, *server, "--json", "-q"))
+    if "texts" in options.parts:
+        for folder in options.briefs:
+            for brief in sorted(folder.glob("*.md")):
+                yield _compare(brief, asked, options)
+
+
+def _solve(
+    name: str, problems: Path, calls: int, asked: tuple[str, ...], options: argparse.Namespace
+) -> Job:
+    title = f"{name}-{calls}"
+    arguments = (
+        *(str(problems), *asked, "--strategy", ",".join(options.programs)),
+        *("--calls", str(calls), "--repeats", _repeats(name, options), "--seed", str(SETS[name])),
+        *("--report", str(options.out / title), "--json", "-q"),
+        *(("--limit", str(options.limit)) if options.limit else ()),
+    )
+    return Job(title, "solve", arguments)
+
+
+def _repeats(name: str, options: argparse.Namespace) -> str:
+    return str(options.repeats or REPEATS[name])
+
+
+def _compare(brief: Path, asked: tuple[str, ...], options: argparse.Namespace) -> Job:
+    arguments = (
+        *(str(brief), *asked, "--strategies", ",".join(options.texts)),
+        *("--repeats", _repeats("texts", options), "--seed", str(_TEXT_SEED), "--json", "-q"),
+    )
+    return Job(f"text-{brief.parent.parent.name}-{brief.stem}", "compare", arguments)
+
+
+def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[Job]:
+    """Run what is not over yet, some at once; returns what failed. A second start goes on where this one was."""
+    out.mkdir(parents=True, exist_ok=True)
+    # Certificates choose prompts and warn, so those of other runs must not count here.
+    environment = os.environ | {"XDG_DATA_HOME": str(out.absolute() / "data")}
+    if urlsplit(base_url).hostname in ("127.0.0.1", "localhost", "::1"):
+        # A server of one's own asks for no key, and the provider's usual one should not go there.
+        environment["OPENAI_API_KEY"] = "none"
+    began = time.monotonic()
+
+    def one(job: Job) -> bool:
+        good = job.ended(out).exists() or _run(job, out, environment)
+        passed = time.monotonic() - began
+        print(f"{passed:7.0f} s  {job.name}{'' if good else ' failed'}", file=sys.stderr)
+        return good
+
+    # What a certificate says is known to everything after it.
+    first = [job for job in planned if job.kind == "certify"]
+    rest = [job for job in planned if job.kind != "certify"]
+    failed = [job for job in first if not one(job)]
+    with ThreadPoolExecutor(at_once) as pool:
+        return failed + [
+            job for job, good in zip(rest, pool.map(one, rest), strict=True) if not good
+        ]
+
+
+def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
+    journal = ("--journal", str(job.journal(out)))
+    begun = job.journal(out).exists()
+    command = ("resume", "last", "--json", "-q") if begun else (job.kind, *job.arguments)
+    with Path(out, f"{job.name}.err").open("ab") as errors:
+        done = subprocess.run(
+            [*_AUTOREASON, *command, *journal],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            check=False,
+        )
+    if done.returncode in _DONE:
+        job.ended(out).write_bytes(done.stdout)
+    return done.returncode in _DONE

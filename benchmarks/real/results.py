@@ -1,0 +1,184 @@
+"""What a run of the plan shows, read from its records."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from msgspec import Struct
+
+from autoreason.code.duels import Duel, duels
+from autoreason.contract import Contract
+from autoreason.exchange import is_model
+from autoreason.journal import Journal
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import clustered_share
+from autoreason.story import Story, tell_all
+from benchmarks.real.plan import Job
+
+POOLED = "all sets"
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """What one strategy did on one set, or the briefs of all."""
+
+    group: str
+    strategy: str
+    kept: Estimate
+    """Share of problems solved, or of texts that keep their contract."""
+    calls: float
+    """On average."""
+
+
+class Gain(Struct, frozen=True, kw_only=True):
+    """One strategy less another on the same problems or briefs."""
+
+    group: str
+    one: str
+    other: str
+    difference: Estimate
+    p: float | None
+
+
+class Results(Struct, frozen=True, kw_only=True):
+    """The whole of a run."""
+
+    model: str
+    version: str
+    programs: tuple[Arm, ...] = ()
+    program_gains: tuple[Gain, ...] = ()
+    texts: tuple[Arm, ...] = ()
+    text_gains: tuple[Gain, ...] = ()
+    passes: int = 0
+    """Passes of tournaments over texts."""
+    judged: int = 0
+    """Passes that judges decided."""
+    certificate: dict[str, Any] | None = None
+
+
+class Unit(Struct, frozen=True):
+    """One try of one strategy."""
+
+    group: str
+    item: str
+    strategy: str
+    good: bool
+    calls: int
+
+
+def read_programs(planned: Sequence[Job], out: Path) -> list[Unit]:
+    """Every problem, strategy and repeat with a verdict."""
+    units = []
+    for job in planned:
+        table = out / job.name / "units.csv"
+        if job.kind == "solve" and table.exists():
+            for row in csv.DictReader(table.open(newline="", encoding="utf-8")):
+                if row["solved"]:
+                    good, calls = row["solved"] == "yes", int(row["calls"] or 0)
+                    units.append(Unit(job.name, row["problem"], row["strategy"], good, calls))
+    return units
+
+
+def pooled(units: Sequence[Unit]) -> Iterator[Unit]:
+    """The same units once more, over all sets with the same calls."""
+    for unit in units:
+        name, _, calls = unit.group.rpartition("-")
+        yield Unit(f"{POOLED}-{calls}", f"{name}/{unit.item}", unit.strategy, unit.good, unit.calls)
+
+
+def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]:
+    """Every brief, strategy and repeat that came to a text; passes of tournaments, and those that judges decided."""
+    units: list[Unit] = []
+    passes = judged = 0
+    for job in planned:
+        if job.kind != "compare" or not job.journal(out).exists():
+            continue
+        with Journal.open(str(job.journal(out)), create=False) as journal:
+            for row in journal.runs():
+                story = tell_all([recorded.event for recorded in journal.events(row.id)])
+                calls = _calls(journal, row.id)
+                units += _delivered(job.name, story, calls)
+                for part in story.parts.values():
+                    decided = [each.decided for each in part.passes if each.decided]
+                    passes += len(decided)
+                    judged += sum(each.verdict is not None for each in decided)
+    return units, passes, judged
+
+
+def _delivered(name: str, story: Story, calls: Mapping[str, int]) -> Iterator[Unit]:
+    contract = story.task.contract if story.task else Contract()
+    for part, told in story.parts.items():
+        strategy = part.rpartition("/")[2]
+        if told.delivered and strategy != "panel":
+            good = not contract.violations(told.delivered.text)
+            yield Unit("briefs", name, strategy, good, calls.get(part, 0))
+
+
+def _calls(journal: Journal, run: str) -> dict[str, int]:
+    """Calls to models by part."""
+    found: dict[str, int] = {}
+    for call in journal.calls(run):
+        if not is_model(call.request.role):
+            continue
+        part = "/".join(call.request.key.split("/")[:3])
+        found[part] = found.get(part, 0) + 1
+    return found
+
+
+def arms(units: Sequence[Unit]) -> tuple[Arm, ...]:
+    """Each strategy in each group."""
+    names = dict.fromkeys((unit.group, unit.strategy) for unit in units)
+    return tuple(_arm(units, group, strategy) for group, strategy in names)
+
+
+def _arm(units: Sequence[Unit], group: str, strategy: str) -> Arm:
+    own = [unit for unit in units if (unit.group, unit.strategy) == (group, strategy)]
+    return Arm(
+        group=group,
+        strategy=strategy,
+        kept=clustered_share(_by_item(own).values()),
+        calls=fmean(unit.calls for unit in own),
+    )
+
+
+def gains(units: Sequence[Unit], strategies: Sequence[str]) -> tuple[Gain, ...]:
+    """The first strategy against each other one, group by group."""
+    first, *others = strategies
+    return tuple(
+        _gain(group, _duel(units, group, first, other))
+        for group in dict.fromkeys(unit.group for unit in units)
+        for other in others
+    )
+
+
+def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> Duel:
+    own = [unit for unit in units if unit.group == group]
+    found = {name: _by_item([u for u in own if u.strategy == name]) for name in (one, other)}
+    (duel,) = duels((one, other), found)
+    return duel
+
+
+def _gain(group: str, duel: Duel) -> Gain:
+    return Gain(
+        group=group, one=duel.one, other=duel.other, difference=duel.difference, p=duel.test.p
+    )
+
+
+def _by_item(units: Sequence[Unit]) -> dict[str, list[bool]]:
+    found: dict[str, list[bool]] = {}
+    for unit in units:
+        found.setdefault(unit.item, []).append(unit.good)
+    return found
+
+
+def read_certificate(planned: Sequence[Job], out: Path) -> dict[str, Any] | None:
+    """What the judge's certificate says, where there is one."""
+    for job in planned:
+        if job.kind == "certify" and job.ended(out).exists():
+            found: dict[str, Any] = json.loads(job.ended(out).read_bytes() or b"{}")
+            return found
+    return None

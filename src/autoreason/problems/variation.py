@@ -1,0 +1,343 @@
+"""Plain values varied so that they stay of the kind that was seen: types, shapes, ranges, letters, order."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+Path = tuple[object, ...]
+"""Where a value stands: the argument's number, then a step for each level inside it."""
+
+_TRIES = 8
+_MOSTLY = 0.85
+"""How often a rule that all examples keep is kept."""
+_FEW = 3
+"""Letters of a kind that must be seen before all of that kind may be used."""
+_LONG = 5
+"""Items that are hardly in order by chance."""
+_CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def _balanced(text: str) -> bool:
+    open_ones: list[str] = []
+    for each in text:
+        if each in _BRACKETS.values():
+            open_ones.append(each)
+        elif each in _BRACKETS and (not open_ones or open_ones.pop() != _BRACKETS[each]):
+            return False
+    return not open_ones
+
+
+_TEXT_RULES: tuple[Callable[[str], bool], ...] = (
+    str.isdigit,
+    str.isalpha,
+    str.islower,
+    str.isupper,
+    lambda text: text == text.strip(),
+    lambda text: "  " not in text,
+    lambda text: len(set(text)) == len(text),
+    _balanced,
+)
+
+
+def _ascends(items: Sequence[Any]) -> bool:
+    try:
+        return all(one <= other for one, other in pairwise(items))
+    except TypeError:
+        return False
+
+
+def _descends(items: Sequence[Any]) -> bool:
+    return _ascends(items[::-1])
+
+
+class Kinds:
+    """What was seen at each place of the examples, and values like it."""
+
+    def __init__(self, examples: Iterable[Sequence[Any]], constants: Iterable[Any] = ()) -> None:
+        """`constants`: what else the problem mentions; values at which something changes are among them."""
+        self._constants = list(dict.fromkeys(constants))
+        self._seen: defaultdict[Path, list[Any]] = defaultdict(list)
+        for arguments in examples:
+            for place, value in enumerate(arguments):
+                self._see((place,), value)
+
+    def _see(self, path: Path, value: Any) -> None:
+        self._seen[path].append(value)
+        if isinstance(value, list | set | frozenset) or (
+            isinstance(value, tuple) and _alike(value)
+        ):
+            for each in value:
+                self._see((*path, "item"), each)
+        elif isinstance(value, tuple):
+            for place, each in enumerate(value):
+                self._see((*path, place), each)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                self._see((*path, "key"), key)
+                self._see((*path, "value"), each)
+
+    def edges(self, path: Path, value: Any) -> list[Any]:
+        """What is tried first at a place: nothing, one, the same again, the smallest, the largest."""
+        match value:
+            case bool():
+                return [not value]
+            case int() | float():
+                return [
+                    kind for kind in self._edge_numbers(path, value) if self._allows(path, kind)
+                ]
+            case str():
+                return [
+                    *([""] if self._often(path) else []),
+                    value[:1],
+                    value[:1] * 3,
+                    value[::-1],
+                    value * 2,
+                ]
+            case list() | tuple() if self._fixed(path):
+                return []
+            case list() | tuple():
+                empty = [value[:0]] if self._often(path) else []
+                again = type(value)([*value, *value[:1]])
+                return [*empty, value[:1], value[:1] * 3, value[::-1], value[1:], again]
+            case dict():
+                return [{}, dict(list(value.items())[:1])]
+            case set() | frozenset():
+                return [type(value)(), type(value)(sorted(value, key=repr)[:1])]
+        return []
+
+    def vary(self, path: Path, value: Any, random: Random) -> Any:
+        """Another value, like those seen at this place."""
+        for _ in range(_TRIES):
+            varied = self._vary(path, value, random)
+            if self._allows(path, varied) or random.random() > _MOSTLY:
+                return varied
+        return value
+
+    def _vary(self, path: Path, value: Any, random: Random) -> Any:
+        match value:
+            case bool():
+                return random.random() < 0.5
+            case int():
+                return self._number(path, value, random)
+            case float():
+                return self._fraction(path, value, random)
+            case str():
+                return self._text(path, value, random)
+            case list():
+                return self._items(path, value, random)
+            case tuple():
+                if _alike(value) and not self._fixed(path):
+                    return tuple(self._items(path, list(value), random))
+                return tuple(self._parts(path, value, random))
+            case set() | frozenset():
+                return type(value)(self._items(path, sorted(value, key=repr), random))
+            case dict():
+                return self._entries(path, value, random)
+        return value
+
+    def _edge_numbers(self, path: Path, value: Any) -> list[Any]:
+        low, high = self._range(path)
+        edges = [0, 1, 2, value + 1, value - 1, low, high, high + 1]
+        return [type(value)(each) for each in edges]
+
+    def _range(self, path: Path) -> tuple[float, float]:
+        numbers = self._numbers(path)
+        return min(numbers), max(numbers)
+
+    def _number(self, path: Path, value: int, random: Random) -> int:
+        low, high = (int(each) for each in self._range(path))
+        wide = max(10, 2 * high)
+        drawn: int = random.choice(
+            [
+                value + random.choice([-2, -1, 1, 2]),
+                random.randint(min(0, low), max(3, high)),
+                random.randint(min(0, low), wide),
+                random.randint(low - 3, low + 10),
+                int(random.choice(self._numbers(path))),
+                value * 2,
+                value // 2,
+                -value,
+                random.choice([0, 1, 2, 3]),
+                random.randint(high, 10 * wide),
+                random.choice(self._mentioned(int) or [value]) + random.choice([-1, 0, 0, 1]),
+            ]
+        )
+        return drawn
+
+    def _mentioned(self, kind: type) -> list[Any]:
+        return [each for each in self._constants if type(each) is kind]
+
+    def _numbers(self, path: Path) -> list[float]:
+        return [each for each in self._seen[path] if isinstance(each, int | float)]
+
+    def _fraction(self, path: Path, value: float, random: Random) -> float:
+        low, high = self._range(path)
+        drawn = random.choice(
+            [
+                value + random.choice([-1, -0.5, 0.5, 1, 0.1]),
+                random.uniform(min(0, low), max(1, high)),
+                random.choice(self._numbers(path)),
+                -value,
+                value * 2,
+                random.choice([0.0, 1.0, 0.5, 2.5]),
+            ]
+        )
+        return value if math.isinf(drawn) else round(float(drawn), random.choice([0, 1, 2, 3]))
+
+    def _text(self, path: Path, value: str, random: Random) -> str:
+        letters = self._letters(path)
+        others = [each for each in self._seen[path] if isinstance(each, str)]
+        at = random.randrange(len(value) + 1)
+        letter = random.choice(letters) if letters else "a"
+        words = value.split(" ")
+        random.shuffle(words)
+        changes: list[Callable[[], str]] = [
+            lambda: value[:at] + letter + value[at:],
+            lambda: value[:at] + letter + value[at + 1 :],
+            lambda: value[:at] + value[at + 1 :],
+            lambda: value[:at],
+            lambda: value[at:],
+            lambda: value[:at] + value[at : at + 1] * 2 + value[at + 1 :],
+            lambda: "".join(random.choices(letters or "a", k=random.randint(1, len(value) + 3))),
+            lambda: "".join(random.sample(value, len(value))),
+            lambda: value[::-1],
+            lambda: random.choice(others) + value,
+            *[lambda: random.choice(self._mentioned(str) or others)] * 3,
+            lambda: value + value[::-1],
+        ]
+        if len(words) > 1:
+            changes += 2 * [
+                lambda: " ".join(words),
+                lambda: " ".join(words[1:]),
+                lambda: " ".join([*words, random.choice(words)]),
+                lambda: " ".join([self._text(path, words[0], random), *words[1:]]),
+            ]
+        elif any(each.swapcase() in letters for each in value):
+            changes.append(value.swapcase)
+        changed = random.choice(changes)()
+        return self._text(path, changed, random) if random.random() < 0.3 else changed
+
+    def _letters(self, path: Path) -> str:
+        """The letters seen or mentioned by themselves, and all of a kind of which several were."""
+        seen = set("".join(each for each in self._seen[path] if isinstance(each, str)))
+        seen |= {each for each in self._mentioned(str) if len(each) == 1}
+        for each in _CLASSES:
+            if len(seen & set(each)) >= _FEW:
+                seen |= set(each)
+        return "".join(sorted(seen))
+
+    def _items(self, path: Path, value: list[Any], random: Random) -> list[Any]:
+        inside = (*path, "item")
+        known = self._seen[inside]
+        if not known:
+            return value
+
+        def other() -> Any:
+            return self.vary(inside, random.choice(value or known), random)
+
+        def change_one() -> list[Any]:
+            at = random.randrange(len(value)) if value else 0
+            return [*value[:at], other(), *value[at + 1 :]]
+
+        changes: list[Callable[[], list[Any]]] = [
+            change_one,
+            change_one,
+            lambda: [self.vary(inside, each, random) for each in value],
+            lambda: random.sample(value, len(value)),
+        ]
+        if not self._fixed(path):
+            at = random.randrange(len(value) + 1)
+            changes += [
+                lambda: [*value[:at], other(), *value[at:]],
+                lambda: [*value[:at], *value[at + 1 :]],
+                lambda: value[:at],
+                lambda: [*value[:at], *value[at - 1 :]] if value else [other()],
+                lambda: [other() for _ in range(random.randint(1, len(value) + 2))],
+                lambda: value[::-1],
+                lambda: [*value, *(random.choice(known) for _ in range(2))],
+            ]
+        changed = random.choice(changes)()
+        return self._in_order(path, changed, random)
+
+    def _in_order(self, path: Path, items: list[Any], random: Random) -> list[Any]:
+        """The items in the order in which all examples are."""
+        for ordered, backwards in ((_ascends, False), (_descends, True)):
+            seen = [each for each in self._seen[path] if isinstance(each, list | tuple)]
+            if seen and all(map(ordered, seen)) and max(map(len, seen)) >= _FEW:
+                certain = len(seen) > 1 or len(seen[0]) >= _LONG
+                if random.random() < (_MOSTLY if certain else 0.5):
+                    try:
+                        return sorted(items, reverse=backwards)
+                    except TypeError:
+                        return items
+        return items
+
+    def _parts(self, path: Path, value: tuple[Any, ...], random: Random) -> list[Any]:
+        if not value:
+            return []
+        inside = [(*path, "item" if _alike(value) else place) for place in range(len(value))]
+        at = random.randrange(len(value))
+        return [
+            self.vary(where, each, random) if place == at or random.random() < 0.3 else each
+            for place, (where, each) in enumerate(zip(inside, value, strict=True))
+        ]
+
+    def _entries(self, path: Path, value: dict[Any, Any], random: Random) -> dict[Any, Any]:
+        if not value:
+            return value
+        entries = list(value.items())
+        at = random.randrange(len(entries))
+        key, held = entries[at]
+        match random.randrange(4):
+            case 0:
+                del entries[at]
+            case 1:
+                entries[at] = (self.vary((*path, "key"), key, random), held)
+            case 2:
+                entries.append(
+                    (
+                        self.vary((*path, "key"), key, random),
+                        self.vary((*path, "value"), held, random),
+                    )
+                )
+            case _:
+                entries[at] = (key, self.vary((*path, "value"), held, random))
+        return dict(entries)
+
+    def _often(self, path: Path) -> bool:
+        """Whether nothing at all may stand here: at the top it may, inside only where it was seen."""
+        return len(path) == 1 or any(not each for each in self._seen[path])
+
+    def _fixed(self, path: Path) -> bool:
+        """Whether what stands here is a record or, inside something else, always of one length."""
+        seen = [each for each in self._seen[path] if isinstance(each, list | tuple)]
+        if any(isinstance(each, tuple) and not _alike(each) for each in seen):
+            return True
+        return len(path) > 1 and len(seen) > 1 and len(set(map(len, seen))) == 1
+
+    def _allows(self, path: Path, value: Any) -> bool:
+        """Whether a value keeps the rules that all examples keep."""
+        seen = self._seen[path]
+        if isinstance(value, str):
+            texts = [each for each in seen if isinstance(each, str) and each]
+            rules = [rule for rule in _TEXT_RULES if all(map(rule, texts))]
+            return not value or all(rule(value) for rule in rules)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = self._range(path)
+            digits = (
+                all(isinstance(each, int) and 0 <= each <= 1 for each in seen) and len(seen) >= _FEW
+            )
+            return (value >= 0 or low < 0) and (value <= high or not digits)
+        return True
+
+
+def _alike(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple is a row of things of one kind, and not a record."""
+    return len({type(each) for each in value}) <= 1

@@ -1,0 +1,89 @@
+"""An author that cannot answer in a form is asked in few words, from the next pass on."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tournament.stage import USUAL, Answer, critique
+
+from autoreason.contract import Contract
+from autoreason.events import AnyEvent, PromptsShortened
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.prompts import PromptSet, built_in
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.venue import Venue
+
+REFUSED = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
+FEW_WORDS = "Answer with the text and nothing else."
+
+
+async def told(
+    script: dict[str, Answer], prompts: PromptSet | None = None, models: Models | None = None
+) -> tuple[list[AnyEvent], list[Request]]:
+    """The events and requests of two passes."""
+    events: list[AnyEvent] = []
+    requests: list[Request] = []
+    answers = {**USUAL, **script}
+
+    async def ask(request: Request) -> Reply:
+        requests.append(request)
+        answer = answers.get(request.key, answers[request.role])
+        said = answer(request) if callable(answer) else answer
+        return said if isinstance(said, Reply) else Reply(outcome=Outcome.OK, text=said, model="x")
+
+    settings = make_settings(models or Models.everywhere("scripted/x"), 1, passes=2, playoff=0)
+    task = Task(brief="Write.", contract=Contract(max_words=50))
+    chosen = prompts or built_in().with_small()
+    await Tournament(Venue(task, settings, chosen, ask, events.append)).run()
+    return events, requests
+
+
+def in_few_words(requests: list[Request]) -> list[str]:
+    """Keys of revisions asked for in few words."""
+    return [r.key for r in requests if r.role == "reviser" and FEW_WORDS in r.messages[-1].text]
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ({"pass/1/critic/0/try/0": REFUSED}, "it takes no schema"),
+        ({"pass/1/critic/0/try/0": "Hm."}, "its first answer in a form could not be read"),
+    ],
+)
+async def test_what_a_model_shows_in_a_pass_counts_from_the_next_on(
+    script: dict[str, Answer], reason: str
+) -> None:
+    events, requests = await told(script)
+    (shortened,) = [each for each in events if isinstance(each, PromptsShortened)]
+    assert (shortened.number, shortened.reason) == (2, reason)
+    assert in_few_words(requests) == ["pass/2/reviser/try/0"]
+    systems = {r.key.split("/")[1]: r.messages[0].text for r in requests if r.role == "critic"}
+    assert systems["1"] != systems["2"]
+
+
+async def test_one_unreadable_answer_among_later_ones_changes_nothing() -> None:
+    events, _ = await told({"pass/1/judge/1/try/0": "Hm."})
+    assert not [each for each in events if isinstance(each, PromptsShortened)]
+
+
+async def test_only_the_authors_model_matters() -> None:
+    models = Models(author="a/a", critic="b/b", synthesizer="a/a", judges=("b/b",))
+    events, _ = await told({"pass/1/critic/0/try/0": REFUSED}, models=models)
+    assert not [each for each in events if isinstance(each, PromptsShortened)]
+
+
+async def test_a_run_that_recorded_no_short_prompts_keeps_those_it_has() -> None:
+    events, requests = await told({"critic": REFUSED}, prompts=built_in())
+    assert not [each for each in events if isinstance(each, PromptsShortened)]
+    assert not in_few_words(requests)
+
+
+def test_prompts_of_ones_own_are_never_replaced() -> None:
+    own = PromptSet(built_in().sources | {"reviser": "Mine: {{ text }} {{ critique }}"})
+    small = own.with_small().small
+    assert small is not None
+    assert small.sources["reviser"] == own.sources["reviser"]
+    assert small.sources["critic"] == built_in(small=True).sources["critic"]
+    assert built_in(code=True).with_small().small is None
+    assert built_in(small=True).with_small().small is None
