@@ -42,7 +42,7 @@ SECTIONS = {
         "stop": "Stop a run cleanly; it can be resumed.",
     },
     "Set up": {
-        "models": "Providers, keys and local weights; models pull.",
+        "models": "Providers, keys and local models; models list, pull.",
         "prompts": "Show the prompts and their variables; export them.",
         "journal": "Check, back up and compact the journal.",
         "doctor": "Check this machine and say how to mend it.",

@@ -380,7 +380,7 @@ model_options = group(
         "--seed",
         type=int,
         metavar="N",
-        help="All randomness of the run comes from it. [default: drawn]",
+        help="All randomness of the run comes from it; sent on where a model takes one. [default: drawn]",
     ),
 )
 journal_option = group(
