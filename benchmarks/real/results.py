@@ -21,6 +21,7 @@ from autoreason.story import Story, tell_all
 from benchmarks.real.plan import Job
 
 POOLED = "all sets"
+TOURNAMENT = "autoreason"
 
 
 class Arm(Struct, frozen=True, kw_only=True):
@@ -102,7 +103,9 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
                 story = tell_all([recorded.event for recorded in journal.events(row.id)])
                 calls = _calls(journal, row.id)
                 units += _delivered(job.name, story, calls)
-                for part in story.parts.values():
+                for name, part in story.parts.items():
+                    if not name.endswith(f"/{TOURNAMENT}"):
+                        continue
                     decided = [each.decided for each in part.passes if each.decided]
                     passes += len(decided)
                     judged += sum(each.verdict is not None for each in decided)

@@ -165,6 +165,8 @@ class CandidateReady(Event, frozen=True, kw_only=True):
     """What still gives it away."""
     violations: tuple[Violation, ...] = ()
     """What it breaks; it stands only against texts that break as much."""
+    fresh: bool = False
+    """It is a draft of its own, written without sight of A."""
 
 
 class CandidateDropped(Event, frozen=True, kw_only=True):

@@ -79,6 +79,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Drafts that keep the contract before the passes begin; of several a panel chooses one."""
     most_drafts: int = 1
     """The most drafts written for that; 1 in records that do not say."""
+    rivals: bool = False
+    """Whether a fresh draft opposes A where a weak author leaves it unopposed; False in records that do not say."""
     k: int = 3
     """Survivals of A in a row that end the run."""
     passes: int = 15
@@ -238,7 +240,7 @@ _RANGES = (
     ("output_limit", 16, 1_000_000),
 )
 
-ROBUST: dict[str, Any] = {"most_drafts": MOST_DRAFTS}
+ROBUST: dict[str, Any] = {"most_drafts": MOST_DRAFTS, "rivals": True}
 """What new runs do beside the defaults, which are what older records were made with."""
 PAPER: dict[str, Any] = {
     "k": 2,

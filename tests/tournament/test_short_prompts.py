@@ -6,7 +6,13 @@ import pytest
 from tests.tournament.stage import USUAL, Answer, critique
 
 from autoreason.contract import Contract
-from autoreason.events import AnyEvent, PromptsShortened
+from autoreason.events import (
+    AnyEvent,
+    CandidateDropped,
+    CandidateReady,
+    PassDecided,
+    PromptsShortened,
+)
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
@@ -87,3 +93,46 @@ def test_prompts_of_ones_own_are_never_replaced() -> None:
     assert small.sources["critic"] == built_in(small=True).sources["critic"]
     assert built_in(code=True).with_small().small is None
     assert built_in(small=True).with_small().small is None
+
+
+NOTHING = Reply(outcome=Outcome.OK, text=critique(), model="x", schema_refused=True)
+
+
+async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft() -> None:
+    events, requests = await told({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
+    assert [r.key for r in requests if "pass/1/draft" in r.key] == ["pass/1/draft/0/try/0"]
+    ready = [each for each in events if isinstance(each, CandidateReady) and each.number == 1]
+    assert [(each.slot, each.text, each.fresh) for each in ready] == [("B", "Another text.", True)]
+    decided = [each for each in events if isinstance(each, PassDecided)]
+    assert decided[0].outcome == "decided"
+    author = next(r for r in requests if r.key == "draft/try/0")
+    (fresh,) = [r for r in requests if r.key == "pass/1/draft/0/try/0"]
+    assert fresh.messages == author.messages
+
+
+async def test_a_revision_that_changes_nothing_is_replaced_too() -> None:
+    weak = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
+    same = {"author": "The very text.", "reviser": "The very text."}
+    events, requests = await told({"critic": weak, **same, "pass/1/draft/0/try/0": "Another."})
+    dropped = [each for each in events if isinstance(each, CandidateDropped) and each.number == 1]
+    assert [(each.slot, each.reason) for each in dropped] == [("B", "clone")]
+    assert not [r for r in requests if r.role == "synthesizer"]
+    decided = [each for each in events if isinstance(each, PassDecided)]
+    assert decided[0].outcome == "decided"
+
+
+async def test_two_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
+    long = " ".join(["word"] * 60)
+    events, requests = await told({"critic": NOTHING, "author": long, "draft/try/0": "Short."})
+    asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
+    assert asked == ["pass/1/draft/0/try/0", "pass/1/draft/1/try/0"]
+    decided = [each for each in events if isinstance(each, PassDecided)]
+    assert (decided[0].outcome, decided[0].reason) == (
+        *("unopposed", "two critics found nothing to mend"),
+    )
+
+
+async def test_a_model_that_shows_no_weakness_survives_without_a_vote() -> None:
+    events, requests = await told({"critic": critique()})
+    assert not [r for r in requests if "/draft/" in r.key]
+    assert {e.outcome for e in events if isinstance(e, PassDecided)} == {"unopposed"}

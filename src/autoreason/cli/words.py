@@ -204,6 +204,7 @@ def candidate(event: CandidateReady) -> str:
     notes = [
         note
         for note, holds in (
+            ("a fresh draft", event.fresh),
             (f"breaks the contract: {violations(event.violations)}", event.violations),
             ("repaired to keep the contract", event.repaired and not event.violations),
             ("rewritten because it gave itself away", event.rewritten),

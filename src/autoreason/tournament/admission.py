@@ -10,7 +10,13 @@ from autoreason.tournament.writing import Unwritten, Written
 
 
 def admit(
-    venue: Venue, number: int, slot: Slot, written: Written | Unwritten, others: tuple[str, ...]
+    venue: Venue,
+    number: int,
+    slot: Slot,
+    written: Written | Unwritten,
+    others: tuple[str, ...],
+    *,
+    fresh: bool = False,
 ) -> bool:
     """Whether a text may stand beside others, the incumbent first; what it is, or why not, is told either way."""
     if isinstance(written, Unwritten):
@@ -48,6 +54,7 @@ def admit(
             rewritten=written.rewritten,
             leaks=written.leaks,
             violations=written.violations,
+            fresh=fresh,
         )
     )
     return True

@@ -1,4 +1,4 @@
-"""The challengers of a pass: the revision B and the synthesis AB."""
+"""The challengers of a pass: the revision B and the synthesis AB, or a fresh draft in their place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from autoreason.events import Slot
 from autoreason.tournament.admission import admit
 from autoreason.tournament.chance import draw
 from autoreason.tournament.documents import same_text
+from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.revision import revise
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
@@ -24,6 +25,15 @@ async def challenge(venue: Venue, number: int, incumbent: str, problems: str) ->
     if admit(venue, number, "AB", synthesis, (incumbent, revision.text)):
         standing["AB"] = _text(synthesis)
     return standing
+
+
+async def rival(venue: Venue, number: int, incumbent: str, most: int) -> dict[Slot, str]:
+    """A fresh draft that may stand against the incumbent; of so many the first that may, or none."""
+    for attempt in range(most):
+        written = await write_draft(venue, f"pass/{number}/draft/{attempt}")
+        if admit(venue, number, "B", written, (incumbent,), fresh=True):
+            return {"B": _text(written)}
+    return {}
 
 
 async def _synthesize(

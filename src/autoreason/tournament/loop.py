@@ -8,9 +8,9 @@ from autoreason.events import CandidateDropped, Delivered, Reigning, Slot, Statu
 from autoreason.exchange import Need
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
-from autoreason.tournament.challengers import challenge
+from autoreason.tournament.challengers import challenge, rival
 from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.critic import criticise
+from autoreason.tournament.critic import Findings, criticise
 from autoreason.tournament.drafting import choose_draft
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
@@ -80,11 +80,15 @@ class Tournament(Strategy):
         findings = await criticise(self.venue, number, incumbent.text, guidance)
         if findings.outcome == "unreadable":
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
-        if findings.outcome == "none":
+        challengers: dict[Slot, str] = {}
+        if findings.outcome != "none":
+            challengers = await challenge(self.venue, number, incumbent.text, findings.problems)
+        if not challengers:
+            challengers = await rival(self.venue, number, incumbent.text, self._rivals(findings))
+        if not challengers and findings.outcome == "none":
             return self._decide(
                 number, "unopposed", "A", reason="two critics found nothing to mend"
             )
-        challengers = await challenge(self.venue, number, incumbent.text, findings.problems)
         ballot = self._ballot(number, incumbent, challengers)
         if not challengers and self._unanswered():
             return self.end_pass(
@@ -103,6 +107,17 @@ class Tournament(Strategy):
         chance = panel.survival_chance if incumbent.keeps_contract else None
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
+
+    def _rivals(self, findings: Findings) -> int:
+        """How many fresh drafts may be written in place of challengers that a weak author did not bring about.
+
+        What such a model does not find, or cannot change, says little of A. They take no more than what they replace.
+        """
+        if not self.settings.rivals or not self._weakness:
+            return 0
+        if findings.outcome == "none":
+            return 2
+        return int(all(dropped.slot != "AB" for dropped in self.story.passes[-1].dropped))
 
     def _ballot(
         self, number: int, incumbent: Reigning, challengers: dict[Slot, str]
