@@ -70,15 +70,37 @@ async def test_whatever_fails_the_others_are_waited_for(failure: Exception) -> N
         return number
 
     results: list[int] = []
-
-    async def collect() -> None:
-        async for result in in_order([one(number) for number in range(4)]):
-            results.append(result)
-
     with pytest.raises(type(failure)):
-        await collect()
+        await in_order([one(number) for number in range(4)], results.append)
     assert results == [0], "what comes after a failure is no result yet"
     assert ended == [0, 2, 3], "but it is paid for"
+
+
+@pytest.mark.parametrize("where", ["the work", "the use"])
+async def test_nothing_goes_on_after_a_caller_that_was_broken_off(where: str) -> None:
+    class Broken(BaseException):
+        pass
+
+    recorded: list[int] = []
+
+    async def one(number: int) -> int:
+        if number == 0 and where == "the work":
+            raise Broken
+        for _ in range(number):
+            await asyncio.sleep(0)
+        recorded.append(number)
+        return number
+
+    def use(number: int) -> None:  # noqa: ARG001
+        raise Broken
+
+    with pytest.raises(Broken):
+        await in_order([one(number) for number in range(20)], use)
+    before = list(recorded)
+    for _ in range(30):
+        await asyncio.sleep(0)
+    assert recorded == before
+    assert len(before) < 19
 
 
 async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silence(
@@ -89,8 +111,7 @@ async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silenc
         raise Stopped(str(number))
 
     with pytest.raises(Stopped, match="0"):
-        async for _ in in_order([fail(number) for number in range(3)]):
-            pass
+        await in_order([fail(number) for number in range(3)], print)
     gc.collect()
     assert not caplog.records
 

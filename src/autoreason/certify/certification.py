@@ -12,7 +12,7 @@ from autoreason.certify.questions import Question, defect_questions, other_quest
 from autoreason.certify.report import Certificate, certificate_of
 from autoreason.certify.suite import SUITE
 from autoreason.errors import InvalidInput
-from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.events import BallotCast, Delivered, PanelHeld, Reigning, Verdict
 from autoreason.settings import Settings
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.evidence import chance_of_margin
@@ -66,10 +66,13 @@ class Certification(Strategy):
             for each in questions
         ]
         last = {each.stage: each.seat for each in questions}
-        async for ballot in in_order(seats):
+
+        def take(ballot: BallotCast) -> None:
             self.tell(ballot)
             if ballot.seat == last[ballot.stage]:
                 self.tell(PanelHeld(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
+
+        await in_order(seats, take)
 
     def _verdict(self, stage: str) -> Verdict | None:
         """How the two texts of a question stand; a single ballot will do, since nothing is decided by it."""

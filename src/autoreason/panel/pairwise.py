@@ -80,8 +80,7 @@ class PairwisePanel(Strategy):
             for stage, pair in stages.items()
             for seat, order in enumerate(_orders(pair, self.settings.judges))
         ]
-        async for ballot in in_order(seats):
-            self.tell(ballot)
+        await in_order(seats, self.tell)
         for stage in stages:
             cast = votes(self.story.panels[stage].ballots)
             self.tell(PanelHeld(stage=stage, verdict=duel(cast)))

@@ -15,6 +15,7 @@ from autoreason.tournament.panel import in_order
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.writing import Unwritten, Written
 
 
 class Single(Strategy):
@@ -70,7 +71,8 @@ class BestOfN(Strategy):
         numbers = range(2, n + 1)
         drafts = [write_draft(self.venue, f"pass/{number}/author") for number in numbers]
         # All are in before the first is taken: whatever ends the run here must not lose the others.
-        written = [each async for each in in_order(drafts)]
+        written: list[Written | Unwritten] = []
+        await in_order(drafts, written.append)
         for number, each in zip(numbers, written, strict=True):
             self.begin_pass(number)
             self.take(number, each)

@@ -38,8 +38,10 @@ async def choose_draft(venue: Venue, affords: Affords) -> None:
         if last == 1:
             _tell_written(venue, 1, drafts[1])
         last = numbers[-1]
+        answers: list[Written | Unwritten] = []
         works = [write_draft(venue, f"{DRAFTS}/{number}") for number in numbers]
-        for number, written in zip(numbers, [each async for each in in_order(works)], strict=True):
+        await in_order(works, answers.append)
+        for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, Unwritten):
                 _tell_failed(venue, number - 1, written)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -63,10 +63,12 @@ class Panel:
                 )
                 for seat in seats
             ]
-            async for ballot in in_order(voting):
-                self.ballots.append(ballot)
-                self.venue.tell(ballot)
+            await in_order(voting, self._take)
         return self._verdict() if len(self.rankings) >= quorum(len(self.ballots)) else None
+
+    def _take(self, ballot: BallotCast) -> None:
+        self.ballots.append(ballot)
+        self.venue.tell(ballot)
 
     def _orders(self) -> tuple[tuple[str, ...], ...]:
         spread = balanced_orders if self.venue.settings.balanced else random_orders
@@ -90,8 +92,8 @@ class Panel:
         )
 
 
-async def in_order(work: list[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
-    """Results in the order of the work, as soon as those before are in; all of it ends before a failure is raised.
+async def in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
+    """Use results in the order of the work, as soon as those before are in; all ends before a failure is raised.
 
     Calls beside the one that failed are paid for, so they are waited for and recorded.
     """
@@ -105,9 +107,15 @@ async def in_order(work: list[Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
                 failure = failure or raised
             else:
                 if not failure:
-                    yield result
+                    use(result)
         if failure:
             raise failure
     finally:
-        for task in tasks:
-            task.cancel()
+        await end(tasks)
+
+
+async def end(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they are over: what they record later could meet what others have recorded."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

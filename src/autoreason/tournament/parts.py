@@ -16,7 +16,7 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.allowance import Allowance
 from autoreason.tournament.chance import draw
-from autoreason.tournament.panel import in_order
+from autoreason.tournament.panel import end, in_order
 from autoreason.tournament.venue import Tell, Venue
 
 T = TypeVar("T")
@@ -50,12 +50,13 @@ async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
     results: list[T] = []
     if lanes:
         lanes[0].open()
-    async for result in in_order(
-        [work(lane.tell) for work, lane in zip(works, lanes, strict=True)]
-    ):
+
+    def take(result: T) -> None:
         results.append(result)
         if len(results) < len(lanes):
             lanes[len(results)].open()
+
+    await in_order([work(lane.tell) for work, lane in zip(works, lanes, strict=True)], take)
     return results
 
 
@@ -91,8 +92,7 @@ async def in_windows(
         if failure:
             raise failure
     finally:
-        for task in begun:
-            task.cancel()
+        await end(begun)
 
 
 def part_of(
