@@ -684,6 +684,21 @@ async def test_a_whole_reply_that_repeats_itself_is_cut_off_and_paid_for(
     assert reply.usage.output == 5
 
 
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_model_that_repeated_itself_is_watched_from_then_on(
+    provider: FakeProvider, opened: Opened, address: str
+) -> None:
+    whole = Answer(text="The same again. " * 2000)
+    streamed = Answer(text="The same again. " * 2000, pieces=400, stall_after=200)
+    provider.will(whole, streamed, Answer(text="Another."))
+    model = opened(address)
+    replies = [await model.ask(request(address, "judge")) for _ in range(3)]
+    assert [reply.finish == REPEATS for reply in replies] == [True, True, False]
+    assert len(replies[0].text) == len(whole.text)
+    assert len(replies[1].text) < 5000
+    assert replies[2].text == "Another."
+
+
 # The seed
 
 SEEDED = [

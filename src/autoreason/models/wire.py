@@ -9,7 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.exchange import REPEATS, OnSignal, Outcome, Reply, Request, TextArrived
+from autoreason.exchange import (
+    REPEATS,
+    OnSignal,
+    Outcome,
+    Reply,
+    Request,
+    Signal,
+    TextArrived,
+)
 from autoreason.models import prices
 from autoreason.models.dialects import openai_responses
 from autoreason.models.dialects.base import Dialect, Unreadable, credible
@@ -42,6 +50,7 @@ class WireModel:
         self._owned = transport is None
         self._transport = transport or Transport()
         self.quirks = provider.quirks_of(self._model, base)
+        self._repeats = False
 
     @property
     def address(self) -> str:
@@ -49,8 +58,10 @@ class WireModel:
         return self._address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request; text streams where somebody listens, except for judges."""
+        """Answer one request; text streams where somebody listens, except for judges, or where it must be watched."""
         listener = None if request.role == "judge" else on_signal
+        if listener is None and self._repeats:
+            listener = _unheard
         started = time.perf_counter()
         while True:
             quirks = self.quirks
@@ -70,6 +81,8 @@ class WireModel:
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
         reply = marked(reply)
+        # Whoever has done it once will do it again, and only a stream can be left.
+        self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
             cost = prices.price(self._address, usage)
@@ -167,3 +180,7 @@ class WireModel:
             headers=self._headers,
             body=encoded,
         )
+
+
+def _unheard(_: Signal) -> None:
+    """Where nobody listens to a reply that streams."""
