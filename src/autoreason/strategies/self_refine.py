@@ -8,7 +8,7 @@ from autoreason.settings import Settings
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.venue import again, later
-from autoreason.tournament.writing import write
+from autoreason.tournament.writing import fixes, write
 
 _REMEMBERED = 3
 """Rounds of the conversation that are shown again: all of it would soon fill any window."""
@@ -36,13 +36,13 @@ class SelfRefine(Strategy):
             if feedback is None:
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
-            fixes = self.venue.task.contract.fixes(self.incumbent.text)
-            if _content(feedback) and not fixes:
+            broken = fixes(self.venue, self.incumbent.text)
+            if _content(feedback) and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 return self.deliver("converged", "the author found nothing more to improve")
-            broken = [f"- {fix}" for fix in fixes]
             said = [] if _content(feedback) else [feedback]
-            await self._refine(number, "\n".join([*broken, *said]), rounds)
+            wanted = [*(f"- {fix}" for fix in broken), *said]
+            await self._refine(number, "\n".join(wanted), rounds)
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod

@@ -6,7 +6,7 @@ from autoreason.contract import count_words
 from autoreason.events import CandidateDropped, CandidateReady, Slot
 from autoreason.tournament.documents import same_text
 from autoreason.tournament.venue import Venue
-from autoreason.tournament.writing import Unwritten, Written
+from autoreason.tournament.writing import Unwritten, Written, violations
 
 
 def admit(
@@ -31,7 +31,7 @@ def admit(
             )
         )
         return False
-    if len(written.violations) > len(venue.task.contract.violations(others[0])):
+    if len(written.violations) > len(violations(venue, others[0])):
         venue.tell(
             CandidateDropped(
                 number=number,

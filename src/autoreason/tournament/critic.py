@@ -8,6 +8,7 @@ from autoreason.events import CritiqueMade, Problem
 from autoreason.exchange import Outcome, Reply
 from autoreason.tournament.critique import SCHEMA, describe, read_critique
 from autoreason.tournament.venue import Venue
+from autoreason.tournament.writing import fixes
 
 CRITICS = 2
 
@@ -40,8 +41,9 @@ async def criticise(venue: Venue, number: int, text: str, guidance: str) -> Find
 
 def _find_breaches(venue: Venue, number: int, text: str) -> str:
     """What code has against a text, as the reviser reads it; empty where it keeps its contract."""
-    fixes = venue.task.contract.fixes(text)
-    problems = tuple(Problem(severity="critical", kind="general", problem=fix) for fix in fixes)
+    problems = tuple(
+        Problem(severity="critical", kind="general", problem=fix) for fix in fixes(venue, text)
+    )
     if problems:
         venue.tell(CritiqueMade(number=number, critic=0, problems=problems, by_code=True))
     return describe(problems)

@@ -66,10 +66,10 @@ async def write_draft(venue: Venue, key: str) -> Written | Unwritten:
 
 async def _choose(venue: Venue, drafts: dict[int, Written]) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
-    fewest = min(len(each.violations) for each in drafts.values())
+    fewest = min(map(_faults, drafts.values()))
     equal: dict[str, int] = {}
     for number, each in drafts.items():
-        if len(each.violations) == fewest and not any(
+        if _faults(each) == fewest and not any(
             same_text(each.text, drafts[other].text) for other in equal.values()
         ):
             equal[f"draft {number}"] = number
@@ -104,7 +104,12 @@ async def _first(venue: Venue) -> Written:
 
 
 def _keeps(written: Written) -> bool:
-    return not written.violations
+    return _faults(written) == (0, 0)
+
+
+def _faults(written: Written) -> tuple[int, int]:
+    """Limits it breaks, and what still gives it away."""
+    return len(written.violations), len(written.leaks)
 
 
 def _tell_failed(venue: Venue, attempt: int, written: Unwritten) -> None:

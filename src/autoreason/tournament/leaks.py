@@ -22,6 +22,7 @@ _ANNOUNCEMENT = Pattern(
 _OPENERS = Pattern(
     rf"""\A[\s*#_>-]*+(?:{_ANNOUNCED}
     | here(?:\ is|['’]s|\ are)\s[^\n]{{0,70}}:[ \t*]*$
+    | i\ understand\ that\ the\ (?:text|document|draft)\b[^\n]*
     | i(?:['’]ve|\ have)\s+(?:revised|rewritten|improved|updated|refined|combined|merged|synthesi[sz]ed|edited)\b[^\n]*
     | (?:(?:the|my)\s+)?(?:revised|rewritten|improved|updated|refined|synthesi[sz]ed|merged|combined)\s+
       (?:version|draft|text|document|proposal|synthesis)\b[^\n]{{0,40}}
@@ -63,6 +64,12 @@ _SIGNS = (
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
     _sign(
         "program ", r"\blimits,?\ (?:that\ a\ program\ checks|checked\ by\ a\ program)\b[^\n]{0,60}"
+    ),
+    # An answer about the request, in place of the text.
+    _sign(
+        "please provide, please share, please send",
+        r"""\bplease\s+(?:provide|share|send)\s+(?:me\s+)?(?:with\s+)?the\s+(?:original\ |full\ |actual\ )?
+        (?:text|document|draft)\b[^\n]{0,60}""",
     ),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(

@@ -17,6 +17,7 @@ from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
 from autoreason.tournament.size import pass_size
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import violations
 
 
 class Tournament(Strategy):
@@ -124,18 +125,18 @@ class Tournament(Strategy):
     ) -> dict[Slot, str]:
         """Who stands, in the order in which ties are decided: the texts that break the fewest limits."""
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
-        broken = {slot: self.venue.task.contract.violations(text) for slot, text in texts.items()}
+        broken = {slot: violations(self.venue, text) for slot, text in texts.items()}
         fewest = min(map(len, broken.values()))
-        for slot, violations in broken.items():
-            if len(violations) > fewest:
-                detail = "; ".join(v.message for v in violations)
+        for slot, breaches in broken.items():
+            if len(breaches) > fewest:
+                detail = "; ".join(breach.message for breach in breaches)
                 self.tell(
                     CandidateDropped(
                         number=number,
                         slot=slot,
                         reason="contract",
                         detail=detail,
-                        violations=violations,
+                        violations=breaches,
                     )
                 )
         order = sorted(texts, key=self.settings.tie_order.index)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
 from autoreason.tournament.documents import Document, read_document
+from autoreason.tournament.echo import find_echo
 from autoreason.tournament.leaks import find_leaks, without_opener
 from autoreason.tournament.venue import Venue, again, follow_up
 
@@ -41,19 +42,33 @@ async def write(venue: Venue, request: Request, key: str) -> Written | Unwritten
     if leaks:
         prompt = venue.prompts.render("mend_leak", text=draft.text, leaks=leaks)
         draft = await _sent_back(venue, request, f"{key}/rewrite", draft, prompt)
-    contract = venue.task.contract
-    violations = contract.violations(draft.text)
-    repaired = bool(violations)
-    if violations:
+    broken = violations(venue, draft.text)
+    repaired = bool(broken)
+    if broken:
         prompt = venue.prompts.render(
             "mend_contract",
             text=draft.text,
-            violations=[v.message for v in violations],
-            fixes=contract.fixes(draft.text),
+            violations=[v.message for v in broken],
+            fixes=fixes(venue, draft.text),
         )
         draft = await _sent_back(venue, request, f"{key}/repair", draft, prompt)
-    leaks, violations = _leaks(venue, draft.text), contract.violations(draft.text)
-    return Written(draft.text, draft.notes, rewritten, repaired, leaks, violations)
+    leaks, broken = _leaks(venue, draft.text), violations(venue, draft.text)
+    return Written(draft.text, draft.notes, rewritten, repaired, leaks, broken)
+
+
+def violations(venue: Venue, text: str) -> tuple[Violation, ...]:
+    """Every limit that a text breaks; one that no task states is that it does not repeat the request."""
+    return venue.task.contract.violations(text) + _echo(venue, text)
+
+
+def fixes(venue: Venue, text: str) -> tuple[str, ...]:
+    """What breaks each of those limits, with its place, for whoever is to put it right."""
+    return venue.task.contract.fixes(text) + tuple(v.message for v in _echo(venue, text))
+
+
+def _echo(venue: Venue, text: str) -> tuple[Violation, ...]:
+    echo = find_echo(text, venue.prompts, *_allowed(venue))
+    return (Violation("echo", f"“{echo}” is of the request and no part of the text"),) * bool(echo)
 
 
 async def _whole(venue: Venue, request: Request, key: str) -> Document | Unwritten:
@@ -80,11 +95,9 @@ async def _sent_back(
     """The text after one request to put it right; as it was where what came back is not whole, or worse."""
     reply = await venue.ask(follow_up(request, key, draft.text, prompt))
     text = _read(venue, reply.text).text
-    if (
-        reply.outcome is not Outcome.OK
-        or not text
-        or _faults(venue, text) > _faults(venue, draft.text)
-    ):
+    before, after = _faults(venue, draft.text), _faults(venue, text)
+    worse = any(now > then for now, then in zip(after, before, strict=True))
+    if reply.outcome is not Outcome.OK or not text or worse:
         return draft
     return Document(text, draft.notes)
 
@@ -96,8 +109,9 @@ def _read(venue: Venue, reply: str) -> Document:
     return document if text == document.text else Document(read_document(text).text, document.notes)
 
 
-def _faults(venue: Venue, text: str) -> tuple[int, int]:
-    return len(venue.task.contract.violations(text)), len(_leaks(venue, text))
+def _faults(venue: Venue, text: str) -> tuple[int, int, int]:
+    contract = venue.task.contract
+    return len(contract.violations(text)), len(_echo(venue, text)), len(_leaks(venue, text))
 
 
 def _leaks(venue: Venue, text: str) -> tuple[str, ...]:
