@@ -118,7 +118,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(breach.violation for breach in self._breaches(text))
 
     def fixes(self, text: str) -> tuple[str, ...]:
-        """What breaks each of those rules, with its place, for whoever is to put it right."""
+        """What breaks each of those rules, with its place, for the author who is to fix it."""
         return tuple(breach.fix for breach in self._breaches(text))
 
     def _breaches(self, text: str) -> list[_Breach]:

@@ -81,7 +81,7 @@ class WireModel:
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
         reply = marked(reply)
-        # Whoever has done it once will do it again, and only a stream can be left.
+        # A model that did it once does it again, and only a stream can be left early.
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:

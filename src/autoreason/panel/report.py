@@ -58,7 +58,7 @@ class Duel(Struct, frozen=True, kw_only=True):
 
     @property
     def behind(self) -> str | None:
-        """Whoever fewer ballots prefer; None where neither has fewer."""
+        """The text that fewer ballots prefer; None where neither has fewer."""
         if self.wins == self.losses:
             return None
         return self.other if self.wins > self.losses else self.one

@@ -62,7 +62,7 @@ def violations(venue: Venue, text: str) -> tuple[Violation, ...]:
 
 
 def fixes(venue: Venue, text: str) -> tuple[str, ...]:
-    """What breaks each of those limits, with its place, for whoever is to put it right."""
+    """What breaks each of those limits, with its place, for the author who is to fix it."""
     return venue.task.contract.fixes(text) + tuple(v.message for v in _echo(venue, text))
 
 
