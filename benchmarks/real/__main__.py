@@ -21,7 +21,7 @@ from benchmarks.real.results import (
     arms,
     gains,
     pooled,
-    read_certificate,
+    read_certificates,
     read_programs,
     read_texts,
 )
@@ -86,7 +86,7 @@ def main() -> int:
         text_gains=gains(texts, options.texts),
         passes=passes,
         judged=judged,
-        certificate=read_certificate(planned, options.out),
+        certificates=read_certificates(planned, options.out),
     )
     Path(options.out, "results.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(results), indent=2)

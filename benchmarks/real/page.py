@@ -19,6 +19,15 @@ def as_page(results: Results, previous: Results | None) -> str:
         parts += ["Difference in points:", _gains(results.text_gains)]
         share = results.judged / results.passes if results.passes else 0.0
         parts.append(f"Judges decided {results.judged} of {results.passes} passes ({share:.0%}).")
+    if results.certificates:
+        names = dict.fromkeys(name for each in results.certificates for name in each.findings)
+        rows = [
+            [name, *(each.findings.get(name, "") for each in results.certificates)]
+            for name in names
+        ]
+        rows.append(["conclusion", *(each.conclusion for each in results.certificates)])
+        head = ["", *(each.style for each in results.certificates)]
+        parts += ["## The judge's certificate, by how it is asked", _table(head, rows)]
     return "\n\n".join(parts) + "\n"
 
 

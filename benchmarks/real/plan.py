@@ -20,6 +20,8 @@ REPEATS = {"humaneval": 2, "mbpp": 2, "stdio": 1, "texts": 1}
 CALLS = (6, 12)
 PROGRAMS = ("search", "single")
 TEXTS = ("autoreason", "best_of_n")
+STYLES = ("reasoned", "holistic")
+"""With reasons before the ranking, which is the default, and without."""
 _CERTIFICATE_SEED, _TEXT_SEED = 13, 14
 _AUTOREASON = (sys.executable, "-m", "autoreason.cli")
 _DONE = (0, 1)
@@ -54,7 +56,9 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
                     yield _solve(name, problems, calls, asked, options)
     if "certificate" in options.parts:
         server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED))
-        yield Job("certificate", "certify", (options.model, *server, "--json", "-q"))
+        for style in STYLES:
+            arguments = (options.model, *server, "--style", style, "--json", "-q")
+            yield Job(f"certificate-{style}", "certify", arguments)
     if "texts" in options.parts:
         for folder in options.briefs:
             for brief in sorted(folder.glob("*.md")):
@@ -89,8 +93,7 @@ def _compare(brief: Path, asked: tuple[str, ...], options: argparse.Namespace) -
 def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[Job]:
     """Run what is not over yet, some at once; returns what failed. A second start goes on where this one was."""
     out.mkdir(parents=True, exist_ok=True)
-    # Certificates choose prompts and warn, so those of other runs must not count here.
-    environment = os.environ | {"XDG_DATA_HOME": str(out.absolute() / "data")}
+    environment = dict(os.environ)
     if urlsplit(base_url).hostname in ("127.0.0.1", "localhost", "::1"):
         # A server of one's own asks for no key, and the provider's usual one should not go there.
         environment["OPENAI_API_KEY"] = "none"
@@ -116,12 +119,14 @@ def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
     journal = ("--journal", str(job.journal(out)))
     begun = job.journal(out).exists()
     command = ("resume", "last", "--json", "-q") if begun else (job.kind, *job.arguments)
+    # Certificates choose prompts and warn: those of other runs and of other jobs must not count here.
+    apart = environment | {"XDG_DATA_HOME": str(out.absolute() / "data" / job.name)}
     with Path(out, f"{job.name}.err").open("ab") as errors:
         done = subprocess.run(
             [*_AUTOREASON, *command, *journal],
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=environment,
+            env=apart,
             check=False,
         )
     if done.returncode in _DONE:

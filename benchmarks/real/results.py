@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from msgspec import Struct
 
@@ -45,6 +44,15 @@ class Gain(Struct, frozen=True, kw_only=True):
     p: float | None
 
 
+class Certificate(Struct, frozen=True, kw_only=True):
+    """What a judge is worth, asked in one style."""
+
+    style: str
+    conclusion: str
+    findings: dict[str, str]
+    """What was found, by the name of the question."""
+
+
 class Results(Struct, frozen=True, kw_only=True):
     """The whole of a run."""
 
@@ -58,7 +66,7 @@ class Results(Struct, frozen=True, kw_only=True):
     """Passes of tournaments over texts."""
     judged: int = 0
     """Passes that judges decided."""
-    certificate: dict[str, Any] | None = None
+    certificates: tuple[Certificate, ...] = ()
 
 
 class Unit(Struct, frozen=True):
@@ -178,10 +186,18 @@ def _by_item(units: Sequence[Unit]) -> dict[str, list[bool]]:
     return found
 
 
-def read_certificate(planned: Sequence[Job], out: Path) -> dict[str, Any] | None:
-    """What the judge's certificate says, where there is one."""
-    for job in planned:
-        if job.kind == "certify" and job.ended(out).exists():
-            found: dict[str, Any] = json.loads(job.ended(out).read_bytes() or b"{}")
-            return found
-    return None
+def read_certificates(planned: Sequence[Job], out: Path) -> tuple[Certificate, ...]:
+    """What the judge's certificates say, as far as there are any."""
+    found = [
+        json.loads(job.ended(out).read_bytes())
+        for job in planned
+        if job.kind == "certify" and job.ended(out).exists()
+    ]
+    return tuple(
+        Certificate(
+            style=each["certificate"]["style"],
+            conclusion=each["conclusion"],
+            findings={f["name"]: f["said"] for f in each["certificate"]["findings"]},
+        )
+        for each in found
+    )
