@@ -62,9 +62,6 @@ _SIGNS = (
     # Lines of our own prompts, repeated by a model that took them for part of the text.
     _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
-    _sign(
-        "program ", r"\blimits,?\ (?:that\ a\ program\ checks|checked\ by\ a\ program)\b[^\n]{0,60}"
-    ),
     # An answer about the request, in place of the text.
     _sign(
         "please provide, please share, please send",
