@@ -118,7 +118,8 @@ class Scene:
         found = []
         for place in [*places, Path.cwd()]:
             with suppress(OSError):
-                found += [str(path) for path in place.iterdir() if self.token in path.name]
+                # Hundreds of names, after every attack; a path is made of few of them.
+                found += [str(place / name) for name in os.listdir(place) if self.token in name]
         now = self._state()
         return (*found, *(path for path, was in self._before.items() if now.get(path) != was))
 
