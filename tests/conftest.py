@@ -33,7 +33,9 @@ settings.load_profile("any machine")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What takes long can be asked for."""
-    parser.addoption("--all", action="store_true", help="also the tests of real problems that take long")
+    parser.addoption(
+        "--all", action="store_true", help="also the tests of real problems that take long"
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -36,7 +36,12 @@ SLOW = {
     *("1172_c2_nauuo_and_pictures_hard_version", "1204_e_natasha_sasha_and_the_prefix_sums"),
     *("1342_e_placing_rooks", "1349_d_slime_and_biscuits", "1391_c_cyclic_permutations_"),
     *("1442_c_graph_transpositions", "145_c_lucky_subsequence", "285_e_positions_in_permutations"),
-    *("300_c_beautiful_numbers", "785_d_anton_and_school__2", "83_c_track", "893_e_counting_arrays"),
+    *(
+        "300_c_beautiful_numbers",
+        "785_d_anton_and_school__2",
+        "83_c_track",
+        "893_e_counting_arrays",
+    ),
     *("961_g_partitions", "1194_f_crossword_expert", "151_c_win_or_freeze", "762_a_kth_divisor"),
     "712_d_memory_and_scores",
 }

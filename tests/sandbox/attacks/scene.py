@@ -115,11 +115,10 @@ class Scene:
             Path(os.__file__).parent,
             Path(base.__file__).parent,
         ]
-        found = []
+        found: list[str] = []
         for place in [*places, Path.cwd()]:
             with suppress(OSError):
-                # Hundreds of names, after every attack; a path is made of few of them.
-                found += [str(place / name) for name in os.listdir(place) if self.token in name]
+                found += map(str, place.glob(f"*{self.token}*"))
         now = self._state()
         return (*found, *(path for path, was in self._before.items() if now.get(path) != was))
 
