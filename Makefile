@@ -23,7 +23,7 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 
 test: lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
-	@$(BIN)/pytest -q $(WORKERS)
+	@$(BIN)/pytest -q $(WORKERS) $(if $(ALL),--all)
 
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q $(WORKERS) --cov

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,6 +18,10 @@ from hypothesis import HealthCheck, settings
 # Started in the background, the suite inherits an ignored Ctrl-C, and so would every process that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Compiling all of the tests takes a worker ten seconds, and our sources every process that is started half a second.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 pytest_plugins = ("tests.limits",)
 
 # How long an example takes says more of the machine than of the rule.
@@ -23,6 +29,19 @@ settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What takes long can be asked for."""
+    parser.addoption(
+        "--all", action="store_true", help="also the tests of real problems that take long"
+    )
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector everything that stays until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 class NetworkReached(RuntimeError):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,36 @@ class Shell:
         )
 
 
+class QuickShell(Shell):
+    """Runs it within the test's own process, where nothing about a process of its own is to be shown."""
+
+    def __init__(self, home: Path, capture: pytest.CaptureFixture[str]) -> None:
+        super().__init__(home)
+        self._inside = Inside(home, capture)
+
+    def __call__(
+        self, *arguments: str, stdin: str | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        if any(name.startswith("PYTHON") for name in environment):
+            return super().__call__(*arguments, stdin=stdin, **environment)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.home)
+            patch.setattr(os, "environ", self.environment | environment)
+            patch.setattr(sys, "stdin", TextIOWrapper(BytesIO((stdin or "").encode()), "utf-8"))
+            return subprocess.CompletedProcess(arguments, *self._inside(*arguments))
+
+
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     """A shell in an empty home."""
     return Shell(tmp_path)
+
+
+@pytest.fixture
+def quick_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """The same, quicker."""
+    return QuickShell(tmp_path, capsys)
 
 
 @pytest.fixture

@@ -8,6 +8,12 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 
 
+@pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
 def configure(shell: Shell, text: str) -> None:
     """Write the user's config.toml."""
     folder = shell.home / "config" / "autoreason"

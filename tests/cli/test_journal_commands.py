@@ -17,6 +17,12 @@ from autoreason.journal import Journal
 
 
 @pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+@pytest.fixture
 def finished(shell: Shell) -> Shell:
     """A shell with one finished run."""
     assert shell("run", BRIEF, *FAST, "-q").returncode == 0
@@ -156,7 +162,7 @@ def test_a_paused_run_shows_how_to_go_on(paused: Shell) -> None:
 
 def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
     (row,) = json.loads(paused("runs", "--json").stdout)
-    done = paused(
+    done = Shell(paused.home)(
         _AUTOREASON_COMPLETE="bash_complete", COMP_WORDS="autoreason show 2", COMP_CWORD="2"
     )
     assert done.stdout == f"plain,{row['run']}\n"

@@ -12,6 +12,12 @@ from autoreason.journal import Journal
 
 
 @pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+@pytest.fixture
 def finished(shell: Shell) -> Shell:
     """A shell with one finished run."""
     assert shell("run", BRIEF, *FAST, "-q").returncode == 0

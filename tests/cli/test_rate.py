@@ -23,6 +23,12 @@ TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a thi
 
 
 @pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+@pytest.fixture
 def files(shell: Shell) -> Shell:
     """A home with a brief and three texts."""
     (shell.home / "brief.md").write_text("---\nmax_words: 9\n---\nWrite a line.\n")

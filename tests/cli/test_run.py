@@ -40,12 +40,12 @@ def test_quiet_is_quiet(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q").stderr == ""
 
 
-def test_nothing_is_streamed_where_nobody_looks(shell: Shell, server: Server) -> None:
+def test_nothing_is_streamed_where_nobody_looks(quick_shell: Shell, server: Server) -> None:
     server.gate.set()
     arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "1")
-    assert shell(*arguments, "-q").returncode == 0
+    assert quick_shell(*arguments, "-q").returncode == 0
     assert server.streamed == 0
-    assert shell(*arguments).returncode == 0
+    assert quick_shell(*arguments).returncode == 0
     assert server.streamed > 0
 
 
@@ -89,76 +89,78 @@ def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
     assert [path.name for path in shell.home.glob(".text*")] == []
 
 
-def test_a_spent_budget_delivers_the_best_so_far(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "--max-calls", "4")
+def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--max-calls", "4")
     assert done.returncode == 3
     assert done.stdout.startswith("# ")
     assert "autoreason resume" in done.stderr
-    again = shell("resume", "-q")
+    again = quick_shell("resume", "-q")
     assert again.returncode == 3
     assert "with a higher --max-cost, --max-tokens or --max-calls" in again.stderr
-    more = shell("resume", "--max-calls", "500", "-q")
+    more = quick_shell("resume", "--max-calls", "500", "-q")
     assert more.returncode == 0
 
 
-def test_a_failing_provider_prints_no_text(shell: Shell, server: Server) -> None:
+def test_a_failing_provider_prints_no_text(quick_shell: Shell, server: Server) -> None:
     server.gate.set()
     server.broken_from = 4
-    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
     assert done.returncode == 4
     assert done.stdout == ""
     assert "autoreason resume" in done.stderr
     assert "--text" in done.stderr
     server.broken_from = None
-    assert shell("resume", "-q").stdout.startswith("# ")
+    assert quick_shell("resume", "-q").stdout.startswith("# ")
 
 
-def test_json_tells_of_a_failure_too(shell: Shell, server: Server) -> None:
+def test_json_tells_of_a_failure_too(quick_shell: Shell, server: Server) -> None:
     server.gate.set()
     server.broken_from = 4
     address = ("-m", "test/slow", "--base-url", server.url)
-    done = shell("run", BRIEF, *address, "--json", "-q")
+    done = quick_shell("run", BRIEF, *address, "--json", "-q")
     assert done.returncode == 4
     assert json.loads(done.stdout)["status"] == "provider_failed"
 
 
 def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
-    shell: Shell, server: Server
+    quick_shell: Shell, server: Server
 ) -> None:
     server.gate.set()
     server.judges_vote = False
-    done = shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
     assert done.returncode == 5
     assert done.stdout == ""
     assert "Paused: the panel failed" in done.stderr
     assert "autoreason resume" in done.stderr
-    (row,) = json.loads(shell("runs", "--json").stdout)
+    (row,) = json.loads(quick_shell("runs", "--json").stdout)
     assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
     server.judges_vote = True
-    assert shell("resume", "-q").stdout.startswith("# ")
+    assert quick_shell("resume", "-q").stdout.startswith("# ")
 
 
-def test_a_quiet_failure_still_says_how_to_go_on(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
     assert done.stderr.count("\n") == 1
     assert "autoreason resume" in done.stderr
     assert "--text" in done.stderr
 
 
-def test_a_dry_run_calls_nothing_and_writes_nothing(shell: Shell, server: Server) -> None:
+def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: Server) -> None:
     address = ("-m", "test/slow", "--base-url", server.url)
-    done = shell("run", BRIEF, *address, "--dry-run")
+    done = quick_shell("run", BRIEF, *address, "--dry-run")
     assert done.returncode == 0
     assert BRIEF in done.stdout
     assert "most likely about" in done.stdout
     assert "cost       unknown" in done.stdout
     assert server.asked == 0
-    assert not shell.journal.exists()
+    assert not quick_shell.journal.exists()
 
 
-def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(shell: Shell) -> None:
+def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: Shell) -> None:
     plan = ("--max-calls", "50", "--voting", "majority", "--judge-model", "echo/other", "--dry-run")
-    short, long = (shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",)))
+    short, long = (
+        quick_shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",))
+    )
     assert short.index("Estimate") < short.index("Settings") < short.index("First prompt")
     for said in (
         "author     echo/echo",
@@ -174,27 +176,27 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(shell: Shell)
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
 
 
-def test_a_dry_run_for_programs(shell: Shell) -> None:
-    told = json.loads(shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
+def test_a_dry_run_for_programs(quick_shell: Shell) -> None:
+    told = json.loads(quick_shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
     assert told["settings"]["passes"] == 2
     assert set(told["estimate"]["calls"]) == {"low", "likely", "high"}
 
 
-def test_effort_is_set_for_all_roles_or_for_one(shell: Shell) -> None:
+def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
     given = ("--effort", "high", "--judge-effort", "low", "--dry-run", "--json")
-    settings = json.loads(shell("run", BRIEF, *FAST, *given).stdout)["settings"]
+    settings = json.loads(quick_shell("run", BRIEF, *FAST, *given).stdout)["settings"]
     assert [settings[f"{role}_effort"] for role in ("author", "critic", "judge")] == [
         *("high", "high", "low")
     ]
-    refused = shell("run", BRIEF, *FAST, "--effort", "enormous")
+    refused = quick_shell("run", BRIEF, *FAST, "--effort", "enormous")
     assert refused.returncode == 2
     assert "xhigh" in refused.stderr
 
 
-def test_effort_reaches_the_model(shell: Shell, server: Server) -> None:
+def test_effort_reaches_the_model(quick_shell: Shell, server: Server) -> None:
     address = ("-m", "test/slow", "--base-url", server.url, "--output-limit", "100")
     server.gate.set()
-    done = shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
+    done = quick_shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
     assert done.returncode == 0
     assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
     assert {body["max_tokens"] for body in server.bodies} == {100 + 4096}
@@ -297,31 +299,31 @@ def test_a_terminal_in_name_only_gets_lines(shell: Shell) -> None:
     assert "\x1b[?25l" not in done.stderr
 
 
-def test_a_text_that_breaks_its_contract_is_told_to_programs(shell: Shell) -> None:
-    (shell.home / "draft.md").write_text("A draft.")
+def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell) -> None:
+    (quick_shell.home / "draft.md").write_text("A draft.")
     broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
-    done = shell("run", BRIEF, *FAST, *broken)
+    done = quick_shell("run", BRIEF, *FAST, *broken)
     assert done.returncode == 0
     assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
     assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
     assert done.stderr.count("\n") == 1
 
 
-def test_a_broken_contract_is_a_failure_where_that_is_asked_for(shell: Shell) -> None:
+def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: Shell) -> None:
     strict = ("-q", "--fail-on-contract")
-    done = shell("run", BRIEF, *FAST, *strict, "--must-include", "unicorn")
+    done = quick_shell("run", BRIEF, *FAST, *strict, "--must-include", "unicorn")
     assert done.returncode == 6
     assert done.stdout.startswith("# ")
-    assert shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
-    forked = shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
+    assert quick_shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
+    forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
     assert forked.returncode == 6
     spent = ("--max-calls", "1", "--must-include", "unicorn")
-    assert shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
-    assert shell("resume", *strict, "--max-calls", "99").returncode == 6
+    assert quick_shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
+    assert quick_shell("resume", *strict, "--max-calls", "99").returncode == 6
 
 
-def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "--must-include", "unicorn")
+def test_a_contract_nobody_can_keep_is_said_with_its_mend(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--must-include", "unicorn")
     assert done.returncode == 0
     told = " ".join(done.stderr.split())
     assert (
@@ -329,8 +331,8 @@ def test_a_contract_nobody_can_keep_is_said_with_its_mend(shell: Shell) -> None:
         "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
         "in `autoreason fork "
     ) in told
-    assert "Attention" in shell("show").stdout
-    assert "Attention" not in shell("run", BRIEF, *FAST).stderr
+    assert "Attention" in quick_shell("show").stdout
+    assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
 
 
 def test_no_pattern_of_a_contract_can_hang_a_run(shell: Shell) -> None:
@@ -415,12 +417,12 @@ def test_a_brief_that_is_not_text_writes_nothing(shell: Shell) -> None:
     assert not shell.journal.exists()
 
 
-def test_no_control_characters_reach_a_line(shell: Shell) -> None:
-    done = shell("run", "Write \x1b[31mred\x07 tides", *FAST)
+def test_no_control_characters_reach_a_line(quick_shell: Shell) -> None:
+    done = quick_shell("run", "Write \x1b[31mred\x07 tides", *FAST)
     assert done.returncode == 0
     assert "Write [31mred tides" in done.stderr
     assert "\x1b" not in done.stderr
-    assert "\x1b" not in shell("runs").stdout + shell("show").stdout
+    assert "\x1b" not in quick_shell("runs").stdout + quick_shell("show").stdout
 
 
 def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(shell: Shell) -> None:

@@ -17,6 +17,12 @@ FAR = "http://far.example/v1"
 
 
 @pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+@pytest.fixture
 def open_server(server: Server) -> Server:
     """One that answers at once."""
     server.gate.set()

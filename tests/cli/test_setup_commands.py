@@ -15,6 +15,12 @@ from autoreason.sandbox.base import ENGINE
 from autoreason.sandbox.levels import Found, find_level
 
 
+@pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
 def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
     done = shell("models", OPENAI_API_KEY="sk-very-secret")
     assert "OPENAI_API_KEY set" in done.stdout

@@ -39,13 +39,15 @@ def test_programs_get_the_same_as_json_and_a_picture_is_drawn(shell: Shell) -> N
     assert (shell.home / "c.svg").read_text("utf-8").startswith("<svg")
 
 
-def test_the_tournament_itself_is_played_unless_asked_otherwise(shell: Shell) -> None:
-    slow = shell("simulate", "--runs", "3", "--world", "help", "--protocol", "paper", "--json")
+def test_the_tournament_itself_is_played_unless_asked_otherwise(quick_shell: Shell) -> None:
+    slow = quick_shell(
+        "simulate", "--runs", "3", "--world", "help", "--protocol", "paper", "--json"
+    )
     assert json.loads(slow.stdout)["plan"]["fast"] is False
     assert json.loads(slow.stdout)["cells"][0]["summary"]["runs"] == 3
 
 
-def test_judges_are_fitted_to_a_file_and_their_world_is_played(shell: Shell) -> None:
+def test_judges_are_fitted_to_a_file_and_their_world_is_played(quick_shell: Shell) -> None:
     lines = [
         {
             "experiment": "e",
@@ -55,18 +57,18 @@ def test_judges_are_fitted_to_a_file_and_their_world_is_played(shell: Shell) -> 
         }
         for sitting in sittings(30, first=1.0)
     ]
-    (shell.home / "b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done = shell("simulate", "--fit", "b.jsonl", "-o", "mine.yaml")
+    (quick_shell.home / "b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done = quick_shell("simulate", "--fit", "b.jsonl", "-o", "mine.yaml")
     assert done.returncode == 0, done.stderr
     assert "standing first" in done.stdout
     assert "90 ballots of 30 panels in 3 runs" in done.stdout
-    played = shell("simulate", "--fast", "--runs", "5", "--world", "mine.yaml")
+    played = quick_shell("simulate", "--fast", "--runs", "5", "--world", "mine.yaml")
     assert "mine: Judges as in b.jsonl." in played.stdout
 
 
-def test_a_run_of_the_journal_that_is_too_short_to_fit_says_so(shell: Shell) -> None:
-    assert shell("run", "Write about tides and boats", *FAST, "-q").returncode == 0
-    done = shell("simulate", "--fit", "last")
+def test_a_run_of_the_journal_that_is_too_short_to_fit_says_so(quick_shell: Shell) -> None:
+    assert quick_shell("run", "Write about tides and boats", *FAST, "-q").returncode == 0
+    done = quick_shell("simulate", "--fit", "last")
     assert done.returncode == 2
     assert "too few to fit" in done.stderr
 
@@ -102,9 +104,9 @@ def test_a_search_shows_the_best_beside_those_we_know() -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_and_status_2(
-    shell: Shell, arguments: tuple[str, ...], said: str
+    quick_shell: Shell, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = shell("simulate", "--runs", "2", *arguments)
+    done = quick_shell("simulate", "--runs", "2", *arguments)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1

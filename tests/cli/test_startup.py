@@ -7,6 +7,7 @@ import sys
 
 from click import Context
 from click.testing import CliRunner
+from tests.cli.conftest import BRIEF, FAST, Shell
 
 from autoreason import settings
 from autoreason.cli import options
@@ -39,6 +40,25 @@ def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
     loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--passes", "1")
     assert {"jinja2", "sqlite3"} <= loaded
     assert loaded.isdisjoint(("aiohttp", "rich", "tomllib", "xllamacpp", "yaml", "zipfile"))
+
+
+def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "--seed", "2").returncode == 0
+    for command in (
+        *(
+            "runs",
+            "show",
+            "audit",
+            "pairs",
+            "replay",
+            "export last out",
+            "rate new study --run last",
+        ),
+        *("fork last -q --passes 1", "rejudge last -m echo/echo -q", "journal check", "models"),
+        *("prompts list", "doctor"),
+    ):
+        done = shell(*command.split())
+        assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 def test_every_command_has_the_help_it_is_listed_with() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autoreason.simulate.outcomes import Mean, Summary
@@ -30,6 +30,7 @@ def cell(world: str, protocol: str, curve: list[tuple[float, float]]) -> Cell:
     return Cell(world=world, protocol=protocol, summary=SUMMARY, curve=curve)
 
 
+@example([(1.0, 0.0)], [(1.0, -5e-324)])
 @given(st.lists(points, min_size=1, max_size=20), st.lists(points, min_size=1, max_size=20))
 def test_every_line_stays_within_its_chart(
     one: list[tuple[float, float]], other: list[tuple[float, float]]

@@ -14,6 +14,8 @@ _COLUMNS = 3
 _WIDTH, _HEIGHT = 300, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 30, 34
 _LEGEND = 22
+_UNSEEN = 1e-9
+"""Of what is drawn, less than a pixel."""
 _COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#444444")
 _STYLE = (
     "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}.axis{fill:#777}"
@@ -89,8 +91,8 @@ def _chart(cells: Sequence[Cell], colours: dict[str, str]) -> Iterator[str]:
 
 
 def _rounded(value: float, to: Callable[[float], int]) -> float:
-    """A number of one or two digits at or beyond the value."""
-    if not value:
+    """A number of one or two digits at or beyond the value, unless that is too small to be seen."""
+    if abs(value) < _UNSEEN:
         return 0.0
     step: float = 10 ** floor(log10(abs(value))) / 2
     return to(value / step) * step

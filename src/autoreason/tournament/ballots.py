@@ -51,7 +51,8 @@ def _unmarked(text: str, labels: Sequence[str]) -> str:
     def bare(mark: re.Match[str]) -> str:
         return mark["name"] if mark["label"] in labels else mark[0]
 
-    return _COPIED.sub(bare, text)
+    # Most answers hold no such mark, and are spared the long search.
+    return _COPIED.sub(bare, text) if _MARKED.search(text) else text
 
 
 class Declaration(NamedTuple):
@@ -233,6 +234,7 @@ def _forms(labels: tuple[str, ...]) -> Forms:
     return Forms(labels)
 
 
+_MARKED = Pattern(f" {BOUNDARY}", re.IGNORECASE)
 # "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
 _COPIED = Pattern(
     rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",

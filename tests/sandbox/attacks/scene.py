@@ -115,10 +115,10 @@ class Scene:
             Path(os.__file__).parent,
             Path(base.__file__).parent,
         ]
-        found = []
+        found: list[str] = []
         for place in [*places, Path.cwd()]:
             with suppress(OSError):
-                found += [str(path) for path in place.iterdir() if self.token in path.name]
+                found += map(str, place.glob(f"*{self.token}*"))
         now = self._state()
         return (*found, *(path for path, was in self._before.items() if now.get(path) != was))
 
