@@ -8,6 +8,7 @@ A second start with the same folder goes on where the first was, and pays for no
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -60,7 +61,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
     made.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
     made.add_argument("--limit", type=int, help="only the first problems of each set")
-    made.add_argument("--at-once", type=int, default=64, help="commands running at once")
+    made.add_argument(
+        "--at-once",
+        type=int,
+        default=4 * (os.cpu_count() or 1),
+        help="commands running at once; default: four for each processor of this machine",
+    )
     made.add_argument("--previous", type=Path, help="results.json of an earlier run, shown beside")
     made.add_argument("--only-report", action="store_true", help="ask nothing; read what there is")
     return made

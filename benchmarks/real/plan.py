@@ -105,21 +105,15 @@ def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[
         print(f"{passed:7.0f} s  {job.name}{'' if good else ' failed'}", file=sys.stderr)
         return good
 
-    # What a certificate says is known to everything after it.
-    first = [job for job in planned if job.kind == "certify"]
-    rest = [job for job in planned if job.kind != "certify"]
-    failed = [job for job in first if not one(job)]
     with ThreadPoolExecutor(at_once) as pool:
-        return failed + [
-            job for job, good in zip(rest, pool.map(one, rest), strict=True) if not good
-        ]
+        return [job for job, good in zip(planned, pool.map(one, planned), strict=True) if not good]
 
 
 def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
     journal = ("--journal", str(job.journal(out)))
     begun = job.journal(out).exists()
     command = ("resume", "last", "--json", "-q") if begun else (job.kind, *job.arguments)
-    # Certificates choose prompts and warn: those of other runs and of other jobs must not count here.
+    # Certificates choose prompts and warn: those of other runs and of other commands must not count here.
     apart = environment | {"XDG_DATA_HOME": str(out.absolute() / "data" / job.name)}
     with Path(out, f"{job.name}.err").open("ab") as errors:
         done = subprocess.run(

@@ -80,7 +80,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     most_drafts: int = 1
     """The most drafts written for that; 1 in records that do not say."""
     rivals: bool = False
-    """Whether a fresh draft opposes A where a weak author leaves it unopposed; False in records that do not say."""
+    """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
     k: int = 3
     """Survivals of A in a row that end the run."""
     passes: int = 15

@@ -10,7 +10,9 @@ from benchmarks.real.__main__ import parser
 from benchmarks.real.page import as_page
 from benchmarks.real.plan import Job, jobs, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
+from tests.lab.rivals import compared, comparing, priced
 from tests.run.runs import hold, open_journal, scripted
+from tests.tournament.stage import critique, document
 
 from autoreason.contract import Contract
 from autoreason.task import Task
@@ -82,13 +84,23 @@ def test_what_was_measured_before_can_be_read(path: Path) -> None:
     assert as_page(stored, stored)
 
 
-async def test_only_the_parts_of_a_comparison_are_counted(tmp_path: Path) -> None:
+async def test_texts_are_those_of_a_comparison_with_the_passes_that_judges_decided(
+    tmp_path: Path,
+) -> None:
     job = Job("text-a-b", "compare", ())
+    written = priced(lambda request: document(f"Another text, of {request.key}."))
+    critic = priced(lambda request: critique(*(() if "pass/2" in request.key else ("Why?",))))
+    script = {"reviser": written, "synthesizer": written, "critic": critic}
     with open_journal(tmp_path) as journal:
-        task = Task(brief="Write.", contract=Contract(must_include=("text",)))
+        task = Task(brief="Write.", contract=Contract(must_not_include=("Made",)))
         await hold(journal, scripted(), task=task)
-        journal.path.rename(job.journal(tmp_path))
-    assert read_texts([job], tmp_path) == ([], 0, 0), "a run alone is no comparison"
+        await compared(journal, comparing("autoreason", "best_of_n"), script, task)
+    journal.path.rename(job.journal(tmp_path))
+    units, passes, judged = read_texts([job], tmp_path)
+    kept = {(unit.strategy, unit.good, unit.calls > 1) for unit in units}
+    assert kept == {("draft", False, True), ("autoreason", True, True), ("best_of_n", False, True)}
+    assert len(units) == 6
+    assert (passes, judged) == (4, 2), "where critics find nothing no judge is asked"
 
 
 def test_what_is_over_is_not_run_again_and_what_failed_is_named(tmp_path: Path) -> None:

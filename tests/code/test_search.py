@@ -13,7 +13,6 @@ from tests.code.test_contest import prefers
 
 from autoreason.assignment import Observed, Probe
 from autoreason.code.policy import Turn
-from autoreason.code.search import Search
 from autoreason.events import DraftFailed, PanelHeld, ProgramExamined
 
 INPUTS = ("5 1\n", "6 1\n", "7 1\n")
@@ -243,17 +242,3 @@ async def test_an_answer_without_a_program_is_asked_for_again_once() -> None:
     assert stages(worked)[0] == "draft"
     assert worked.of(ProgramExamined)[0].program == behaving("usual")
     assert worked.of(DraftFailed) == []
-
-
-async def test_attempts_can_be_made_to_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Search, "different", True)
-    script = {f"policy/{n}": "fresh" for n in range(1, 9)}
-    wrote = [program(n % 3, str(n)) for n in range(6)]
-    worked = await work("search", {**script, "author": in_turn(*wrote)})
-    first, *others = [each for each in worked.requests if each.role == "author"]
-    assert "failed" not in first.messages[-1].text
-    assert all("another approach" in each.messages[-1].text for each in others)
-    assert "0 of 3 tests passed." in others[0].messages[-1].text
-    warmth = [each.temperature or 0 for each in (first, *others)]
-    assert warmth == sorted(warmth)
-    assert warmth[0] < warmth[-1] <= 1

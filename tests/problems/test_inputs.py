@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,19 @@ def test_nearly_every_real_problem_gets_its_inputs(shared: Path) -> None:
         problems = read_problems(shared / "problems" / f"{name}.jsonl").problems
         made = [len(make_inputs(assigned(problem), 1)) for problem in problems[:60]]
         assert sum(each >= 20 for each in made) > 0.9 * len(made)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        stdio("1\n" * 20_000, "3\n"),
+        function(f"assert f({[1] * 50_000}) == 1", "assert f([1]) == 1"),
+    ],
+)
+def test_an_example_too_long_to_vary_is_passed_over(problem: Assignment) -> None:
+    tracemalloc.start()
+    try:
+        assert make_inputs(problem, 1)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.patience import PATIENCE
+from tests.run.leaving import Breaking
 from tests.run.runs import go_on, hold, limited, scripted
-from tests.tournament.stage import cut_off, vote
+from tests.tournament.stage import USUAL, cut_off, vote
 
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunHeld
 from autoreason.events import (
@@ -391,6 +392,20 @@ async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journ
     await go_on(journal, paused.run, scripted(), changes={"budget": Budget(calls=4)})
     third = await go_on(journal, paused.run, scripted())
     assert third.calls == 4
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, 400), (400, None), (400, 300), (None, 9), (None, None)]
+)
+async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
+    journal: Journal, before: int | None, after: int | None
+) -> None:
+    left = await hold(journal, Breaking(USUAL, calls=7), changes={"budget": Budget(calls=before)})
+    assert left.status == "provider_failed"
+    changed = {"budget": Budget(calls=after)}
+    result = await go_on(journal, left.run, Breaking(USUAL), changes=changed)
+    assert result.status == ("budget" if after == 9 else "converged")
+    assert after is None or result.calls <= max(after, left.calls)
 
 
 async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Journal) -> None:

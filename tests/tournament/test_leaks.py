@@ -32,6 +32,8 @@ from autoreason.tournament.leaks import find_leaks, without_opener
         "This synthesis combines both proposals.",
         "We keep the pricing of Version A here.",
         "Dear all,\n\n*[Fixes: missing date]*",
+        "Dear all,\n\nThis sentence has been edited for grammar and clarity.",
+        "Dear all. The text was rewritten to be more concise.",
     ],
 )
 def test_what_gives_a_text_away_is_found(text: str) -> None:
@@ -46,6 +48,7 @@ def test_what_gives_a_text_away_is_found(text: str) -> None:
         "The critique of pure reason is a book.",
         "Version 2 of the API drops the old endpoint.",
         "This text is short.",
+        "The bill has been revised for clarity. The text was rewritten by the committee in May.",
         "First draft a plan, then text a friend about version b of it.",
         "The card is 4111111111111111 and the commit 4e0c1f2a3b4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f.",
         "As critics have noted, the film is long.",

@@ -110,15 +110,28 @@ async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft()
     assert fresh.messages == author.messages
 
 
-async def test_a_revision_that_changes_nothing_is_replaced_too() -> None:
-    weak = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
+async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author() -> None:
     same = {"author": "The very text.", "reviser": "The very text."}
-    events, requests = await told({"critic": weak, **same, "pass/1/draft/0/try/0": "Another."})
+    events, requests = await told({**same, "pass/1/draft/0/try/0": "Another."})
     dropped = [each for each in events if isinstance(each, CandidateDropped) and each.number == 1]
     assert [(each.slot, each.reason) for each in dropped] == [("B", "clone")]
     assert not [r for r in requests if r.role == "synthesizer"]
     decided = [each for each in events if isinstance(each, PassDecided)]
     assert decided[0].outcome == "decided"
+
+
+async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:
+    long = " ".join(["word"] * 60)
+    asks = ("try/0", "repair")
+    fresh = {f"pass/{n}/draft/0/{ask}": f"{long} {n}" for n in (1, 2) for ask in asks}
+    events, requests = await told({"author": long, "reviser": long, **fresh})
+    assert not [r for r in requests if r.role == "critic"]
+    (shortened,) = [each for each in events if isinstance(each, PromptsShortened)]
+    assert (shortened.number, shortened.reason) == (
+        *(2, "it cannot put right what breaks the contract"),
+    )
+    decided = [each for each in events if isinstance(each, PassDecided)]
+    assert {each.outcome for each in decided} == {"decided"}
 
 
 async def test_two_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from autoreason.assignment import Input, Observed
 from autoreason.code.behaviour import Choice, choose
 from autoreason.code.examining import NotExamined, observe
-from autoreason.code.feedback import shortened
 from autoreason.code.policy import Option, Taken, Turn
 from autoreason.code.programs import same_program, without_comments
 from autoreason.code.strategy import Attempt, ProgramStrategy
@@ -26,11 +25,6 @@ from autoreason.tournament.venue import Venue
 
 _PANEL = "panel"
 """The stage of the judges who decide between groups of the same size."""
-_WARMER = 0.1
-"""By how much the temperature of an attempt that is to differ rises with each one before it."""
-_NAMED = 3
-_FAILURE = 200
-"""Failures of which an attempt that is to differ is told, and the characters of each."""
 
 
 class Final(NamedTuple):
@@ -70,9 +64,6 @@ class Search(ProgramStrategy):
     """
 
     summary = "attempts, repairs or merges by what works; of those that pass, what most agree with"
-    different: ClassVar[bool] = False
-    """Whether later attempts of their own are told what failed, asked for another approach and written at a higher
-    temperature. Of the attempts recorded of a small model one in a hundred repeats an earlier one without any of it."""
 
     def __init__(self, venue: Venue) -> None:
         super().__init__(venue)
@@ -94,7 +85,7 @@ class Search(ProgramStrategy):
         while final and self._passing and not final.choice.clear and self.may_ask():
             if self._judges_are_due(final):
                 return await self._judged(final)
-            await self._fresh()
+            await self.author()
             final = await self._compared()
         return self._end(final)
 
@@ -120,7 +111,7 @@ class Search(ProgramStrategy):
                 self._merged.append(pairs[0])
                 attempt = await self.merge(*pairs[0])
             case _:
-                attempt = await self._fresh()
+                attempt = await self.author()
         self._last = Taken(
             next(each for each in options if each.action == action),
             self.allowance.total.calls - before,
@@ -150,13 +141,6 @@ class Search(ProgramStrategy):
             ):
                 found.append(attempt)
         return sorted(found, key=lambda attempt: -attempt.passed)
-
-    async def _fresh(self) -> Attempt | None:
-        """One more attempt of its own."""
-        if not self.different:
-            return await self.author()
-        failures = [shortened(self.results(each), _FAILURE) for each in self._failing()[:_NAMED]]
-        return await self.author(failures=failures, warmer=_WARMER * len(self.attempts))
 
     async def _compared(self) -> Final | None:
         """Those that pass most public tests by what they do; None where nothing is to be compared, or by nothing."""

@@ -29,7 +29,7 @@ from autoreason.tournament.venue import Venue
 
 MOST_REPEATS = 100
 MOST_CALLS = 1000
-_AHEAD = 4
+_AHEAD = 32
 """Windows of parts that may be begun after one that takes its time."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from autoreason.assignment import Assignment, CodeVerdict, Examined, Which
@@ -30,9 +29,6 @@ from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten
-
-_HOTTEST = 1.0
-"""No higher: some providers take no temperature above it."""
 
 
 class Attempt(NamedTuple):
@@ -106,15 +102,11 @@ class ProgramStrategy(Strategy):
         self.tell(ProgramExamined(stage=stage, program=program, examined=examined))
         return examined
 
-    async def author(self, *, failures: Sequence[str] = (), warmer: float = 0) -> Attempt | None:
-        """One more independent attempt; None where no program came of it.
-
-        It may be made to differ: told what earlier attempts got wrong, or written at a higher temperature.
-        """
+    async def author(self) -> Attempt | None:
+        """One more independent attempt; None where no program came of it."""
         stage = self._stage("attempt")
-        prompt = self.venue.prompt("author", stage, tuple(failures), failures=failures)
-        model = self.settings.models.author
-        return await self._attempt(stage, "author", model, prompt, warmer=warmer)
+        prompt = self.venue.prompt("author", stage, ())
+        return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
         """A failing attempt corrected by somebody who sees its results; None where no program came of it."""
@@ -221,11 +213,9 @@ class ProgramStrategy(Strategy):
         number = self.story.failed_drafts + len(self.story.examined) + untested + 1
         return "draft" if number == 1 else f"{action}/{number}"
 
-    async def _attempt(
-        self, stage: str, role: Role, model: str, prompt: str, *, warmer: float = 0
-    ) -> Attempt | None:
+    async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:
         """A program outside of any pass, examined; None where none came of it."""
-        written = await self._write(role, stage, model, prompt, warmer=warmer)
+        written = await self._write(role, stage, model, prompt)
         if isinstance(written, Unwritten):
             self._unwritten = written
             attempt = self.story.failed_drafts
@@ -242,13 +232,12 @@ class ProgramStrategy(Strategy):
         self.attempts.append(attempt)
         return attempt
 
-    async def _write(
-        self, role: Role, key: str, model: str, prompt: str, *, warmer: float = 0
-    ) -> str | Unwritten:
+    async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
         """A program from a reply that ended by itself, asked for twice at most; empty where it holds none."""
-        usual = self.settings.author_temperature
-        temperature = None if usual is None else max(usual, min(_HOTTEST, usual + warmer))
-        request = self.venue.request(role, f"{key}/try/0", model, prompt, temperature=temperature)
+        request = self.venue.request(
+            *(role, f"{key}/try/0", model, prompt),
+            temperature=self.settings.author_temperature,
+        )
         reply = await self.venue.ask(request)
         program = self._read(reply)
         if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):

@@ -18,18 +18,19 @@ _SELDOM = 0.15
 _TRIES = 10
 """Inputs drawn for each that is wanted: many are like another, or like an example."""
 _LONGEST = 2000
-"""Characters of an input made; of many programs and inputs everything is recorded."""
+"""Characters of an input made, and of one it is made from; of many programs and inputs everything is recorded."""
 
 
 def make_inputs(assignment: Assignment, seed: int, count: int = 40) -> tuple[Input, ...]:
     """Inputs like those of the public tests; none where nothing is known of what goes in."""
     random = Random(f"{seed} {assignment.id}")
     if assignment.kind == "function":
-        calls = find_calls(assignment)
+        calls = [call for call in find_calls(assignment) if len(str(call)) <= _LONGEST]
         known = {str(call) for call in calls}
         drawn = _vary_calls(calls, find_constants(assignment), count, random)
     else:
-        samples = [test.input for test in assignment.public if test.input.strip()]
+        inputs = (test.input for test in assignment.public)
+        samples = [each for each in inputs if each.strip() and len(each) <= _LONGEST]
         known, drawn = set(samples), _vary_samples(samples, count, random)
     made: dict[Input, None] = {}
     for each in drawn:

@@ -34,9 +34,6 @@ VARIABLES = {
         [],
     ),
     "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
-    "failures": Variable(
-        "what earlier programs got wrong; may be empty", ["It adds too much."], []
-    ),
     "findings": Variable("what the critic or analyst says; may be empty", "It adds too much.", ""),
     "fixes": Variable(
         "those limits, each with its place or how far off it is",

@@ -1,4 +1,4 @@
-"""Which prompts a run is held with."""
+"""Which prompts a run uses."""
 
 from __future__ import annotations
 

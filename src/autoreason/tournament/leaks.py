@@ -59,12 +59,14 @@ _SIGNS = (
         r"""\b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)
         |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
     ),
+    _sign(
+        "has been, was ",
+        r"""\b(?:this|the)\s+(?:text|sentence|paragraph|document|draft|note)\s+(?:has\ been|was)\s+
+        (?:edited|revised|rewritten|reworded|shortened|corrected|improved)\s+(?:for|to)\b[^\n.]{0,60}""",
+    ),
     # Lines of our own prompts, repeated by a model that took them for part of the text.
     _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
-    _sign(
-        "program ", r"\blimits,?\ (?:that\ a\ program\ checks|checked\ by\ a\ program)\b[^\n]{0,60}"
-    ),
     # An answer about the request, in place of the text.
     _sign(
         "please provide, please share, please send",

@@ -85,6 +85,8 @@ class Tournament(Strategy):
         if findings.outcome != "none":
             challengers = await challenge(self.venue, number, incumbent.text, findings.problems)
         if not challengers:
+            if not incumbent.keeps_contract:
+                self._weakness = self._weakness or "it cannot put right what breaks the contract"
             challengers = await rival(self.venue, number, incumbent.text, self._rivals(findings))
         if not challengers and findings.outcome == "none":
             return self._decide(
@@ -110,14 +112,15 @@ class Tournament(Strategy):
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 
     def _rivals(self, findings: Findings) -> int:
-        """How many fresh drafts may be written in place of challengers that a weak author did not bring about.
+        """How many fresh drafts may be written in place of the challengers that are not there.
 
-        What such a model does not find, or cannot change, says little of A. They take no more than what they replace.
+        They take no more calls than what they replace. What a strong author's critics do not find speaks for A; what a
+        weak one's do not find says little.
         """
-        if not self.settings.rivals or not self._weakness:
+        if not self.settings.rivals:
             return 0
         if findings.outcome == "none":
-            return 2
+            return 2 if self._weakness else 0
         return int(all(dropped.slot != "AB" for dropped in self.story.passes[-1].dropped))
 
     def _ballot(

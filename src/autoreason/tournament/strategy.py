@@ -26,7 +26,7 @@ from autoreason.events import (
     Verdict,
 )
 from autoreason.exchange import Message, Need, Reply, Request
-from autoreason.settings import Budget, Settings
+from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
 from autoreason.tournament.drafting import draft
@@ -149,9 +149,9 @@ class Strategy:
     async def budget_allows(self, number: int, calls_after: int) -> bool:
         """Whether the run's budget pays for this pass and the calls that come after the last one.
 
-        The answer is recorded, so that a resumed run takes the same turn whatever its limits are then.
+        It is asked without limits, too, and the answer recorded: a resumed run takes the same turn whatever its limits.
         """
-        if not calls_after or self.venue.allowance or self.settings.budget == Budget():
+        if not calls_after or self.venue.allowance:
             return True
         need = Need(self.most_calls_a_pass(), calls_after)
         self._short = await self.short_of(f"pass/{number}", need)
