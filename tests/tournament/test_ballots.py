@@ -254,6 +254,45 @@ def test_rankings_that_contradict_each_other_are_no_ranking(text: str) -> None:
     assert read(text) is None
 
 
+LISTED: dict[str, Callable[[Sequence[str]], str]] = {
+    "lines": "\n".join,
+    "gaps": "\n\n".join,
+    "bullets": lambda options: "\n".join(f"- {option}" for option in options),
+    "numbers": lambda options: "\n".join(f"{n}. {option}" for n, option in enumerate(options, 1)),
+    "or": "\nor\n".join,
+    "code block": lambda options: "\n".join(["```", *options, "```"]),
+}
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "Answer with one of these lines, whichever has the best first:",
+        "Options:",
+        "Choose one:",
+        "The options are",
+        "My ranking is one of these:",
+        "So, after careful thought:",
+    ],
+)
+@given(st.permutations(CODES), st.permutations(CODES), st.sampled_from(sorted(LISTED)), st.data())
+@settings(steady, max_examples=40)
+def test_rankings_to_choose_from_are_no_ranking(
+    above: str, one: list[str], other: list[str], how: str, data: Any
+) -> None:
+    assume(one != other)
+    heads = [data.draw(st.sampled_from(["RANKING", "Ranking", "**RANKING**"])) for _ in range(2)]
+    options = [f"{head}: {' > '.join(r)}" for head, r in zip(heads, (one, other), strict=True)]
+    assert read_ranking(f"{above}\n{LISTED[how](options)}", CODES) is None
+
+
+def test_a_choice_made_below_the_options_is_read() -> None:
+    options = "Options:\nRANKING: A, B, C\nRANKING: B, A, C"
+    assert read(f"{options}\n\nI have read all three.\n\nRANKING: B, A, C") == "B A C"
+    assert read("RANKING: A, B, C\nFINAL RANKING: C, A, B") == "C A B"
+
+
 def test_a_ranking_against_the_places_the_judge_gave_in_words_is_no_ranking() -> None:
     places = (
         "**VERSION C: WORST**\nempty\n\n**VERSION B: SECOND**\nfair\n\n**VERSION A: BEST**\ngood"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,6 +64,8 @@ class Declaration(NamedTuple):
     """None where it is not a full one."""
     weight: tuple[bool, int] = (False, 0)
     """The judge's own text counts before a code block, "final" before any other wording."""
+    first: int = 0
+    """The first line of the declarations that stand together, of which this is one."""
 
 
 def _final(declared: Sequence[Declaration]) -> Ranking | None:
@@ -71,22 +74,41 @@ def _final(declared: Sequence[Declaration]) -> Ranking | None:
         return None
     last = declared[-1]
     others = [one for one in declared if one.ranking not in (None, last.ranking)]
+    # Side by side they are options to choose from, unless one is called final and the other is not.
+    if any(other.first == last.first for other in others) and last.weight[1] < _CALLED_FINAL:
+        return None
     return None if any(other.weight >= last.weight for other in others) else last.ranking
 
 
 def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
     heads = [(at, head) for at, line in enumerate(lines) if (head := _head(line.text))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
+    first, together = 0, False
     for (at, head), end in zip(heads, ends, strict=False):
-        if at and is_reported(lines[at - 1].text):
-            continue
+        # What leads up to the first of several options leads up to all.
+        first = first if together else at
+        below = lines[at + 1 : end]
+        reported = bool(first) and is_reported(lines[first - 1].text)
+        together = False
         try:
-            ranking = _declared(head, lines[at + 1 : end], forms)
+            ranking = _declared(head, below, forms)
         except Unreadable:
-            yield Declaration(at, None)
-        else:
-            if ranking:
-                yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)))
+            if not reported:
+                yield Declaration(at, None)
+            continue
+        if ranking:
+            together = _go_on(lines[at], below, lines[end : end + 1], forms)
+            if not reported:
+                yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)), first)
+
+
+def _go_on(one: Line, between: Sequence[Line], other: Sequence[Line], forms: Forms) -> bool:
+    """Whether nothing but the labels in a list, or an "or", stands between two declarations."""
+    with suppress(Unreadable):
+        return all(line.fenced == one.fenced for line in (*between, *other)) and all(
+            _OR.fullmatch(line.text) or forms.list_entry(line.text) for line in between
+        )
+    return False
 
 
 def _head(line: str) -> re.Match[str] | None:
@@ -131,7 +153,7 @@ def _bare_chain(lines: Sequence[Line], at: int, forms: Forms) -> Ranking | None:
 
 def _finality(head: re.Match[str]) -> int:
     """Called final; or shouted, as judges are asked to; or merely written."""
-    return 2 if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
+    return _CALLED_FINAL if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
 
 
 def _disowned(ranking: Ranking, before: str, after: str) -> bool:
@@ -264,7 +286,9 @@ _HEAD = Pattern(
     rf"(?:[\s(,:-]*+{_TRAIL}\b\)?)*+(?P<delimiter>\s*[:=-]+|\s+(?:is|are)\b:?)?\s*)?",
     re.IGNORECASE,
 )
+_CALLED_FINAL = 2
 _FINAL = Pattern(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
+_OR = Pattern(r"\W*(?:and/)?or\W*", re.IGNORECASE)
 _NO_BRACKETS = dict.fromkeys(map(ord, '[]"'))
 _WORD = Pattern(r"\w+")
 _ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
