@@ -350,6 +350,23 @@ GIVEN = "RANKING: QX > RM > TZ"
         "TZ beats QX.",
         "I prefer TZ.",
         "My favourite is TZ.",
+        "TZ is by far the best text.",
+        "TZ is, in my honest opinion, the best.",
+        "TZ is without doubt the best of the three.",
+        "The best one by far is text TZ.",
+        "The best text, in my opinion, is TZ.",
+        "So my pick is TZ.",
+        "My final choice would be TZ.",
+        "I would hand over TZ.",
+        "I'd still recommend Text TZ.",
+        "I'd rate TZ highest.",
+        "QX is hardly the best.",
+        "QX is worse than TZ.",
+        "QX is clearly inferior to Text TZ.",
+        "QX loses to TZ.",
+        "QX is not better than TZ.",
+        "The opposite is true.",
+        "REASONS: TZ: this is the best of the three. QX: this is the worst of the three.",
     ],
 )
 def test_a_ranking_gainsaid_after_it_is_no_ranking(after: str) -> None:
@@ -412,6 +429,8 @@ def test_a_ranking_led_up_to_as_anothers_is_not_the_judges(
         "The best is TZ and the worst is QX.",
         "Overall, TZ is best, RM second, QX worst.",
         "TZ is best, then RM, then QX.",
+        "REASONS:\n- TZ: this is the best of the three.\n- QX: this is the worst of the three.",
+        "TZ is by far the best, QX is in my view the worst.",
     ],
 )
 def test_a_ranking_gainsaid_before_it_is_no_ranking(before: str) -> None:
@@ -470,6 +489,36 @@ def test_a_place_beside_a_label_is_never_overlooked(text: str) -> None:
     assert read(text) is None
 
 
+PLACE_NOTES = {
+    "rank": ("rank 1", "rank 2", "rank 3"),
+    "ordinal": ("in 1st place", "in 2nd place", "in 3rd place"),
+    "ends": ("the best", "in the middle", "the worst"),
+    "height": ("top", "middle", "bottom"),
+    "strength": ("strongest, and short", "fair", "weakest of the three"),
+}
+
+
+@steady
+@given(
+    st.permutations(range(3)),
+    st.sampled_from(sorted(PLACE_NOTES)),
+    st.sampled_from([" > ", ", "]),
+)
+def test_places_in_brackets_are_in_the_order_of_the_line(
+    places: list[int], kind: str, between: str
+) -> None:
+    entries = [
+        f"{label} ({PLACE_NOTES[kind][place]})" for label, place in zip(QRT, places, strict=True)
+    ]
+    found = read(f"RANKING: {between.join(entries)}", QRT)
+    assert found == ("QX RM TZ" if places == [0, 1, 2] else None)
+
+
+def test_a_remark_behind_a_ranking_may_not_place_a_text_elsewhere() -> None:
+    assert read(f"{GIVEN} (TZ being the best)", QRT) is None
+    assert read(f"{GIVEN} (QX being the best)", QRT) == "QX RM TZ"
+
+
 @steady
 @given(st.permutations([10, 20, 30, 40]), st.sampled_from(["{}: {}/50", "{} | {}", "{} gets {}%"]))
 def test_scores_are_believed_only_where_they_fall(scores: list[int], form: str) -> None:
@@ -493,6 +542,11 @@ def test_thinking_that_never_ends_is_no_answer(tag: str) -> None:
         f"{GIVEN}\n\nHere > means worse than.",
         f"Least to most convincing:\n\n{GIVEN}",
         f"I list the weakest first.\n\n{GIVEN}",
+        f"{GIVEN} (worst at left)",
+        f"{GIVEN} (best on the right)",
+        f"{GIVEN} (best last)",
+        f"{GIVEN} - most errors to fewest",
+        f"From most flawed to least flawed:\n\n{GIVEN}",
     ],
 )
 def test_a_ranking_from_the_worst_up_is_no_ranking(text: str) -> None:
@@ -511,11 +565,37 @@ def test_a_ranking_from_the_worst_up_is_no_ranking(text: str) -> None:
         '{"ranking":"QX > RM > TZ","best":"TZ"}',
         '{"ranking":"QX > RM > TZ","reasoning":"Actually, that is wrong."}',
         '{"reasoning":"TZ is best, then RM, then QX.","ranking":"QX > RM > TZ"}',
+        '{"winner":"TZ","ranking":"QX > RM > TZ"}',
+        '{"verdict":{"best":"Text TZ"},"ranking":"QX > RM > TZ"}',
+        '{"scores":{"QX":0,"RM":5,"TZ":9},"ranking":"QX > RM > TZ"}',
+        '{"ranking":"QX > RM > TZ","scores":{"QX":1,"RM":2,"TZ":3}}',
+        '{"texts":{"QX":{"place":3},"RM":{"place":2},"TZ":{"place":1}},"ranking":"QX > RM > TZ"}',
+        '{"texts":[{"text":"QX","score":3},{"text":"RM","score":5},{"text":"TZ","score":7}],'
+        '"ranking":["QX","RM","TZ"]}',
+        '{"worst_to_best":true,"ranking":"QX > RM > TZ"}',
+        '{"order":"worst_to_best","ranking":"QX > RM > TZ"}',
+        '{"ranking":["QX","RM","TZ"],"notes":["TZ is best"]}',
     ],
 )
 def test_json_that_contradicts_itself_is_no_ranking(ballot: str) -> None:
     assert read(ballot, QRT) is None
     assert read(f"So:\n\n```json\n{ballot}\n```", QRT) is None
+
+
+@pytest.mark.parametrize(
+    "ballot",
+    [
+        '{"winner":"QX","ranking":"QX > RM > TZ","confidence":3,"tie":false,"doubts":null}',
+        '{"best_to_worst":true,"scores":{"QX":9,"RM":5,"TZ":0},"ranking":"QX > RM > TZ"}',
+        '{"places":{"QX":1,"RM":2,"TZ":3},"ranking":"QX > RM > TZ"}',
+        '{"reasons":{"QX":"Clear, and short.","TZ":"It has the best ending."},"ranking":"QX > RM > TZ"}',
+        '{"scores":{"QX":{"tone":3,"depth":9},"RM":{"tone":4},"TZ":{"tone":5}},"ranking":"QX > RM > TZ"}',
+        '{"notes":["TZ is long",["odd"],[],{}],"ranking":["QX","RM","TZ"]}',
+    ],
+)
+def test_fields_that_go_with_a_ranking_do_not_disturb_it(ballot: str) -> None:
+    assert read(ballot, QRT) == "QX RM TZ"
+    assert read(f"So:\n\n```json\n{ballot}\n```", QRT) == "QX RM TZ"
 
 
 @pytest.mark.parametrize(
@@ -528,6 +608,12 @@ def test_json_that_contradicts_itself_is_no_ranking(ballot: str) -> None:
         "- Actually uses its sources\n- Wrong format in TZ",
         "I compared QX, TZ, RM line by line.",
         "QX beats RM and TZ. RM is better than TZ.",
+        "QX is by far the best text. TZ is worse than RM and inferior to QX.",
+        "So my pick is QX, and my second choice is RM.",
+        "TZ has by far the best ending.",
+        "TZ is by no means the best.",
+        "I would hand over QX. I'd rate TZ lowest.",
+        "My least favourite is TZ.",
     ],
 )
 def test_remarks_on_single_points_do_not_disturb_a_ranking(after: str) -> None:

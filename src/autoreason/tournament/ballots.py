@@ -182,8 +182,10 @@ def _gainsays(text: str, where: Mapping[str, int]) -> bool:
     if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
         return True
     return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(
-        0 < where.get(pair["one"], 0) > where.get(pair["other"], len(where) + 1)
-        for pair in _BETTER.finditer(text)
+        # "Not better" may be as good or worse, and "not much better" is better: too doubtful.
+        pair["not"] or (where[pair["one"]] > where[pair["other"]]) != bool(pair["worse"])
+        for pair in _COMPARISON.finditer(text)
+        if pair["one"] in where and pair["other"] in where
     )
 
 
@@ -297,20 +299,30 @@ _PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
 _KIND = rf"(?: (?:place|one|overall|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
 _WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
 _IS = (
-    r"(?:is|was|ranks?|comes?(?: in)?|goes|finishes|belongs|deserves|must be|(?:sh|w)ould (?:\w+ )?"
-    r"(?:be|rank|come|go|have been))(?P<not> not|n't)?"
+    r"(?:is|was|being|as|ranks?|comes?(?: in)?|goes|finishes|belongs|deserves|remains|must be"
+    r"|(?:sh|w)ould (?:\w+ )?(?:be|rank|come|go|have been))"
+    r"(?P<not>n't|(?: \w{1,20}ly)? (?:not|never|hardly|by no means|no longer|far from))?"
 )
+# What may be put in anywhere and changes nothing: "is, in my opinion, by far the best".
+_BY_THE_WAY = (
+    r"(?:,? (?!(?:hard|scarce|bare|near|like)ly)(?:\w{1,20}ly|by (?:far|a \w+ margin|some margin)"
+    r"|in my (?:\w+ )?(?:opinion|view|eyes|judge?ment)|(?:without|beyond)(?: a| any)? doubt"
+    r"|of (?:the|these|all) (?:two|three|four|five|six)|i (?:think|believe)|of course|overall|still"
+    r"|also|now|then|much|far|rather|therefore|thus|hence|do)\b,?){0,3}+"
+)
+_GOES_TO = r"(?:is|was|remains|goes to|(?:sh|w)ould be)(?P<not> not|n't)?"
 _DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _VERDICTS = (
     Pattern(
-        rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])? (?:{_IS} )?(?:\w{{1,20}}ly )?"
-        rf"(?:to be )?(?:in )?(?:the )?(?:clear |overall )?{_PLACED}{_KIND}{_DONE}(?(set)(?!,))",
+        rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])?(?: (?:this|it)(?: one| {NOUN})?)?{_BY_THE_WAY}"
+        rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|the|my|clear|single|very) ){{0,3}}+"
+        rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_DONE}(?(set)(?!,))",
         _FLAGS,
     ),
     Pattern(
-        rf"\b(?<!to ){_PLACED}{_KIND}(?: (?:is|was|goes to|(?:sh|w)ould be)(?P<not> not|n't)? "
-        rf"| ?[:=(]+ ?){_WRITTEN}",
+        rf"\b(?<!to )(?<!least ){_PLACED}{_KIND}{_BY_THE_WAY}"
+        rf"(?: {_GOES_TO}{_BY_THE_WAY} | ?[:=(]+ ?){_WRITTEN}",
         _FLAGS,
     ),
     Pattern(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
@@ -324,8 +336,14 @@ _VERDICTS = (
         _FLAGS,
     ),
     Pattern(
-        r"\bi(?:'d| would)?(?: (?:now|still|do|actually))? (?:prefer|pick|choose|favou?r|go with"
-        rf"|vote for) {_WRITTEN}(?P<not>(?!))?",
+        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} (?:prefer|pick|choose|select|favou?r|go with"
+        rf"|vote for|recommend|hand (?:over|in)|submit|send|keep) {_WRITTEN}(?P<not>(?!))?"
+        r"(?! (?:as|last|second|third|behind|below|after)\b)",
+        _FLAGS,
+    ),
+    Pattern(
+        r"\bmy (?:(?:own|final|overall|clear|top|first) )?(?:pick|choice|preference|vote|selection"
+        rf"|recommendation){_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_WRITTEN}",
         _FLAGS,
     ),
 )
@@ -337,9 +355,10 @@ _NEXT = (
     rf"(?:{NOUN} )?"
 )
 _RUN = Pattern(rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS)
-_BETTER = Pattern(
-    rf"\b(?P<one>\w++) (?:(?:{_IS_UNNAMED} )?(?:\w{{1,20}}ly |much |still )?"
-    r"(?:better than|stronger than|superior to|preferable to|above|ahead of|before|over)|beats"
-    rf"|outranks|outperforms) (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",
+_COMPARISON = Pattern(
+    rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:better than|stronger than|superior to"
+    r"|preferable to|above|ahead of|before|over|beats|outranks|outperforms"
+    r"|(?P<worse>(?:worse|weaker) than|inferior to|below|behind|loses to|falls short of|beaten by))"
+    rf" (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",
     _FLAGS,
 )

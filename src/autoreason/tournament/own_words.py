@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from autoreason.tournament.patterns import Pattern
 
@@ -48,7 +48,8 @@ def structured(text: str) -> Ballot | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        fields: list[tuple[str, object]] = _JSON.decode(text)
+        fields: Fields = _JSON.decode(text)
+        before, after = _beside_ranking(fields)
     except (ValueError, RecursionError):
         return None
     at = [index for index, (key, _) in enumerate(fields) if key == "ranking"]
@@ -59,7 +60,7 @@ def structured(text: str) -> Ballot | None:
         if "rank" in key.lower() and (names := _names(value))
     ):
         return None
-    return Ballot(ranking, _spoken(fields[: at[0]]), _spoken(fields[at[0] + 1 :]))
+    return Ballot(ranking, "\n".join(before), "\n".join(after))
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -69,8 +70,37 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(name.strip() for name in names)
 
 
-def _spoken(fields: Sequence[tuple[str, object]]) -> str:
-    return "\n".join(f"{key}: {value}" for key, value in fields if isinstance(value, str))
+def _beside_ranking(fields: Fields) -> tuple[list[str], list[str]]:
+    """What an object says before its ranking and after it, line by line."""
+    before: list[str] = []
+    after: list[str] = []
+    ranked = False
+    for key, value in fields:
+        if key in _RANKINGS:
+            ranked = True
+            continue
+        for line in _statements(key, value):
+            # Few words do not reason towards a ranking: they are a verdict, wherever they stand.
+            verdict = len(line.split()) <= _VERDICT_WORDS
+            (after if ranked or verdict else before).append(line.replace("_", " "))
+    return before, after
+
+
+def _statements(name: str, value: object) -> Iterator[str]:
+    """The lines of a field: "winner: C"; "scores:" and "scores: C: 3"; "text: C | score: 3"."""
+    if not isinstance(value, list):
+        if value is not None and value is not False:
+            yield name if value is True else f"{name}: {value}"
+    elif value and isinstance(value[0], tuple):
+        yield f"{name}:"
+        for key, inner in value:
+            yield from _statements(f"{name.rpartition(': ')[2]}: {key}", inner)
+    else:
+        plain = [str(item) for item in value if not isinstance(item, list)]
+        yield f"{name}: {', '.join(plain)}"
+        for item in value:
+            if isinstance(item, list):
+                yield " | ".join(_statements("", item))
 
 
 def is_reported(line_before: str) -> bool:
@@ -121,25 +151,32 @@ def _spell_out_json(text: str) -> str:
             continue
         try:
             value, end = _JSON.raw_decode(text, start)
+            lines = _ballot_lines(value)
         except (ValueError, RecursionError):
             continue
-        parts += [text[done:start], "\n", *map(_field_line, value), "\n"]
+        parts += [text[done:start], "\n", *lines, "\n"]
         done = end
     return "".join(parts) + text[done:]
 
 
-def _field_line(field: tuple[str, object]) -> str:
-    key, value = field
+def _ballot_lines(fields: Fields) -> list[str]:
+    # The mark in front keeps what is merely discussed from being taken for a ranking of its own.
+    before, after = (
+        [f"' {' '.join(line.translate(_NO_MARKS).split())}.\n" for line in lines]
+        for lines in _beside_ranking(fields)
+    )
+    return [*before, *(_ranking_line(value) for key, value in fields if key in _RANKINGS), *after]
+
+
+def _ranking_line(value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
         value = ", ".join(map(str, value))
-    if not isinstance(value, str):
-        return ""
-    if key in ("ranking", "final_ranking"):
-        return f"RANKING: {value}\n"
-    # The mark in front keeps what is merely discussed from being taken for a ranking of its own.
-    return f"' {key}: {' '.join(value.translate(_NO_MARKS).split())}.\n"
+    return f"RANKING: {value}\n" if isinstance(value, str) else ""
 
 
+Fields = list[tuple[str, Any]]
+_RANKINGS = ("ranking", "final_ranking")
+_VERDICT_WORDS = 4
 _MOST_OBJECTS = 50
 # As pairs: a key given twice must not hide what it said first.
 _JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
@@ -192,6 +229,10 @@ _WORST_FIRST = Pattern(
     r"(?:best|strongest|highest|first|top|most|better)\b"
     r"|\b(?:worst|weakest|lowest|least \w+)(?: \w+)?(?:[ -]| comes | is )first\b"
     r"|\b(?:starting|beginning|begins?|starts?) (?:with|from|at) the (?:worst|weakest|lowest|bottom)\b"
+    r"|\b(?:worst|weakest|lowest)(?: \w+)?,? (?:at|on|to) (?:the )?left\b"
+    r"|\b(?:best|strongest|highest)(?: \w+)?(?:,? (?:at|on|to) (?:the )?(?:right|end)| (?:comes |is )?last)\b"
+    r"|\bmost (?:\w+ )?to (?:the )?fewest\b|\bmost (?:flaw|fault|error|mistake|problem|issue|weak)\w* to\b"
+    r"|\border\W+(?:is )?(?:ascending|increasing|reversed?)\b"
     r"|\b(?:reversed?|ascending|increasing) order\b|\b1 ?(?:=|means|being) ?(?:the )?(?:worst|weakest)\b"
     r"|(?:>|\b(?:sign|symbol|arrow)s?)['\" )]*(?:here )?(?:means?|denotes?|indicates?|stands? for|reads?"
     r"|signif\w+|represents?|=|is)\b[^.\n]{0,30}\b(?:worse|weaker|lower|inferior|less|below|beaten)\b",
@@ -199,7 +240,8 @@ _WORST_FIRST = Pattern(
 )
 # One of these is in whatever that pattern finds, and they are looked for in far less time.
 _MAYBE_WORST_FIRST = (
-    *("wors", "weakest", "lowest", "last", "least", "bottom", "order"),
+    *("wors", "weakest", "lowest", "last", "least", "bottom", "order", "left", "right", "end"),
+    *("most ",),
     *(">", "sign", "symbol", "arrow"),
 )
 _RETRACTION = Pattern(
@@ -214,6 +256,7 @@ _RETRACTION = Pattern(
     r"|(?:let me|i(?:'ll| will| must| should| need to| want to| have to)) (?:now )?(?:re-?do|re-?think"
     r"|re-?consider|re-?rank|re-?order|revise|start over|try again|correct (?:that|this|it|my)|fix"
     r"|change my|take (?:that|it) back|retract|withdraw|swap)|i (?:now )?(?:retract|withdraw|disown)"
+    r"|the (?:opposite|reverse|contrary)(?: order| ranking)? (?:is|was|holds|applies)"
     r"|(?:changed?|changing) my (?:mind|ranking|answer)|(?:the|my) (?:correct|right|true|real|actual"
     r"|proper|revised|corrected|new) (?:order|ranking|answer|verdict)|(?:ignore|disregard|discard"
     r"|forget) (?:that|this|it|the (?:above|ranking|line|order|previous)|my)|i (?:do not|don't|cannot|can't) "

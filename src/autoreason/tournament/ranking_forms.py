@@ -87,7 +87,12 @@ class Forms:
         if len(kinds) > 1 or not _is_apart(text[at:], kinds):
             raise Unreadable(text)
         alone = not re.search(r"\w", text[at:])
-        return InLine(self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone)
+        found = InLine(self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone)
+        # "A: 2nd, B: 1st" is a ranking; "A (2nd) > B (1st)" says two things.
+        strict = found.is_chain or "(" in text[:at]
+        if strict and found.ranking != tuple(entry.label for entry in entries):
+            raise Unreadable(f"places and order disagree: {entries}")
+        return found
 
     def as_list(self, lines: Sequence[Line]) -> Ranking | None:
         """The ranking that lines begin with as a list, one label each; None if they have none."""
@@ -164,7 +169,9 @@ class Forms:
         behind = self._place(said["place"]) if said else None
         end = said.end() if said and behind else match.end()
         note = _NOTE.match(text, end)
-        if (before and behind and before != behind) or (note and _DOUBT.search(note[0])):
+        if note:
+            end = note.end()
+        if (before and behind and before != behind) or _DOUBT.search(text[match.end() : end]):
             raise Unreadable(text)
         return Entry(
             label,
@@ -172,7 +179,7 @@ class Forms:
             in_words=bool(behind or (before and match["word"])),
             named=exact and bool(match["noun"]),
             note=note[0] if note else "",
-            end=note.end() if note else end,
+            end=end,
         )
 
     def _label(self, written: str) -> str | None:
@@ -185,8 +192,8 @@ class Forms:
         if said is None:
             return None
         last = len(self.labels)
-        named = {"best": 1, "worst": last, "last": last} | _ORDINALS
-        place = named.get(said.lower()) or int(said.rstrip("stndrhSTNDRH"))
+        place = PLACES.get(said.lower()) or int(said.rstrip("stndrhSTNDRH"))
+        place = last if place < 0 else place
         return place if 1 <= place <= last else None
 
     def _arranged(self, entries: Sequence[Entry]) -> Ranking:
@@ -228,12 +235,13 @@ _ORDINALS = {
     )
 }
 PLACES = (
-    dict.fromkeys(("best", "strongest", "top", "winner", "favourite", "favorite", "number one"), 1)
+    dict.fromkeys(("best", "strongest", "top", "highest", "winner"), 1)
+    | dict.fromkeys(("favourite", "favorite", "number one"), 1)
     | dict.fromkeys(("worst", "weakest", "last", "bottom", "lowest"), -1)
     | _ORDINALS
 )
 """The words for places; -1 is the last one."""
-_PLACE = rf"(?:best|worst|last|{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))"
+_PLACE = rf"(?:{'|'.join(PLACES)}|\d{{1,2}}(?:st|nd|rd|th))"
 _MORE = r"(?:[ -](?:best|place|choice))?"
 _MARK = r"(?:[.):]+|\s?-)\s*"
 _OPEN, _CLOSE = r"[\[({\"']*", r"[\])}\"']*"
@@ -247,8 +255,10 @@ _MARKED = Pattern(
     r"[\s(:-]*(?:score:? )?(?P<mark>\d+(?:\.\d+)?)\s*(?:/|%|points?\b|\)$)", re.IGNORECASE
 )
 _SAID = Pattern(
-    r"\s*(?:[:=-]?\s*(?:(?:is|ranks|comes(?: in)?)\s+)?(?:the\s+)?|(?P<bracket>\())"
-    rf"(?P<place>{_PLACE}|(?(bracket)\d{{1,2}}|(?!))){_MORE}(?(bracket)\)|(?=\s*(?:$|[-,.;:!?>]|then\b)))",
+    r"\s*(?:[:=-]?\s*(?:(?:is|ranks|comes(?: in)?)\s+)?(?:the\s+)?"
+    r"|(?P<bracket>\((?:(?:the|in|at|my|clear(?:ly)?|by far|overall|being|is|ranked|rank|place|position) )*+#?))"
+    rf"(?P<place>{_PLACE}|(?(bracket)\d{{1,2}}|(?!))){_MORE}"
+    rf"(?(bracket)(?: of (?:all|them|the \w+))?(?:(?:[,;:]| -) [^()]*)?\)|(?=\s*(?:$|[-,.;:!?>]|then\b)))",
     re.IGNORECASE,
 )
 _SEPARATOR = Pattern(
