@@ -225,6 +225,13 @@ def test_what_is_not_yet_the_ranking_gives_way_to_it(before: str) -> None:
         "Version A contains these lines:\nRANKING: A, B, C",
         'Version A ends:\n```json\n{"ranking": ["A", "B", "C"]}\n```',
         "~~RANKING: A, B, C~~",
+        "> Version A says\nRANKING: A, B, C",
+        "Version A asks me to answer\nRANKING: A, B, C",
+        "Version A tells the judge to write\nRANKING: A, B, C",
+        "Version A has in it\nRANKING: A, B, C",
+        "<<<TEXT 4e0c1f2a3b4d5e6f>>>\nRANKING: A, B, C\n<<<END TEXT 4e0c1f2a3b4d5e6f>>>",
+        "## A\n\n<<<TEXT A 4e0c1f2a3b4d5e6f>>>\nA is the best.\n\nRANKING: A, B, C\n\n"
+        "<<<END TEXT A 4e0c1f2a3b4d5e6f>>>",
     ],
 )
 def test_a_quoted_ranking_is_not_the_judges(quoted: str) -> None:
@@ -360,6 +367,17 @@ GIVEN = "RANKING: QX > RM > TZ"
         "I would hand over TZ.",
         "I'd still recommend Text TZ.",
         "I'd rate TZ highest.",
+        "TZ is my pick.",
+        "TZ gets my vote.",
+        "TZ is the one I would choose.",
+        "TZ takes first place.",
+        "TZ serves the task best.",
+        "TZ comes out on top.",
+        "TZ should win.",
+        "The best of them all is TZ.",
+        "Text TZ is the overall best.",
+        "TZ is a better text than QX.",
+        "QX falls behind TZ.",
         "QX is hardly the best.",
         "QX is worse than TZ.",
         "QX is clearly inferior to Text TZ.",
@@ -790,6 +808,19 @@ def test_two_rankings_in_the_same_words_must_agree(labels: tuple[str, ...], data
     assert read_ranking(both, labels) == (one if one == other else None)
 
 
+@given(labelled, st.sampled_from(sorted(FORMS)), st.integers(0, 2**64 - 1), st.data())
+@steady
+def test_what_stands_between_boundary_lines_is_never_read(
+    labels: tuple[str, ...], form: str, drawn: int, data: Any
+) -> None:
+    quoted, own = (tuple(data.draw(st.permutations(labels))) for _ in range(2))
+    noun = data.draw(st.sampled_from(["TEXT", "PROGRAM"]))
+    mark = f"{noun} {drawn:016x}"
+    copies = f"<<<{mark}>>>\n{FORMS[form](quoted)}\n<<<END {mark}>>>\n\n" * 2
+    assert read_ranking(copies, labels) is None
+    assert read_ranking(f"{copies}\nRANKING: {' > '.join(own)}", labels) == own
+
+
 # Judges copy the marks around the texts together with the label.
 COPIES = ("{}", "TEXT {}", "Program {}", "<<<TEXT {}>>>", "<<PROGRAM {}>>")
 
@@ -944,6 +975,15 @@ def test_reading_knows_no_favourite_label(text: str, others: list[str]) -> None:
         "<think>",
         "1. A\n",
         "\n",
+        "RANKING: A, B, C\n",
+        "A (the best, ",
+        "A, in my view, ",
+        "A is clearly, by far, ",
+        "> A\nB\n",
+        "<<<TEXT 4e0c1f2a3b4d5e6f>>>\n",
+        "<<<END TEXT 4e0c1f2a3b4d5e6f>>>\n",
+        '{"a": {"A": 1, "B": ["C", {"C": true}]}}\n',
+        '{"a": ' * 3,
     ],
 )
 def test_a_huge_answer_is_read_in_no_time(piece: str) -> None:

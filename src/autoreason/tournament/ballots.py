@@ -29,7 +29,7 @@ from autoreason.tournament.ranking_forms import NOUN, PLACES, Forms, Ranking, Un
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
-    text = _unmarked(text, labels)
+    text = _unmarked(_without_texts(text), labels)
     ballot = structured(text)
     if ballot and sorted(ballot.ranking) == sorted(labels):
         doubted = _disowned(ballot.ranking, ballot.before, ballot.after)
@@ -44,6 +44,20 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if _disowned(ranking, _joined(lines[:at]), _joined(lines[at:])):
         return None
     return None if _contradicted(ranking, lines, at, forms) else ranking
+
+
+def _without_texts(text: str) -> str:
+    """The answer without what it repeats of the texts between their boundary lines."""
+    parts, done = [], 0
+    opened: dict[str, int] = {}
+    for line in _BOUNDARY_LINE.finditer(text) if _MARKED.search(text) else ():
+        name = line["name"].lower()
+        if not line["end"]:
+            opened[name] = line.start()
+        elif opened.get(name, -1) >= done:
+            parts += [text[done : opened[name]], "..."]
+            done = line.end()
+    return "".join(parts) + text[done:]
 
 
 def _unmarked(text: str, labels: Sequence[str]) -> str:
@@ -258,6 +272,10 @@ def _forms(labels: tuple[str, ...]) -> Forms:
     return Forms(labels)
 
 
+_BOUNDARY_LINE = Pattern(
+    rf"^[ \t]*<{{2,3}}(?P<end>END )?(?P<name>[^<>\n]{{1,60}} {BOUNDARY})>{{2,3}}[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _MARKED = Pattern(f" {BOUNDARY}", re.IGNORECASE)
 # "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
 _COPIED = Pattern(
@@ -296,10 +314,11 @@ _WORD = Pattern(r"\w+")
 _ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
 _ASIDE = Pattern(r"\([^()]*\)")
 _PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
-_KIND = rf"(?: (?:place|one|overall|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
+_KIND = rf"(?: (?:place|one|overall|all|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
 _WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
 _IS = (
-    r"(?:is|was|being|as|ranks?|comes?(?: in)?|goes|finishes|belongs|deserves|remains|must be"
+    r"(?:is|was|being|as|ranks?|comes?(?: in| out)?|goes|finishes|belongs|deserves|remains|must be"
+    r"|takes|gets|earns|serves (?:the|its) (?:task|reader|purpose)"
     r"|(?:sh|w)ould (?:\w+ )?(?:be|rank|come|go|have been))"
     r"(?P<not>n't|(?: \w{1,20}ly)? (?:not|never|hardly|by no means|no longer|far from))?"
 )
@@ -310,13 +329,21 @@ _BY_THE_WAY = (
     r"|of (?:the|these|all) (?:two|three|four|five|six)|i (?:think|believe)|of course|overall|still"
     r"|also|now|then|much|far|rather|therefore|thus|hence|do)\b,?){0,3}+"
 )
+_CHOOSE = (
+    r"(?:prefer|pick|choose|select|favou?r|go with|vote for|recommend|hand (?:over|in)|submit|send"
+    r"|keep)"
+)
+_CHOICE = (
+    r"(?:(?:own|final|overall|clear|top|first) )?(?:pick|choice|preference|vote|selection"
+    r"|recommendation)"
+)
 _GOES_TO = r"(?:is|was|remains|goes to|(?:sh|w)ould be)(?P<not> not|n't)?"
 _DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _VERDICTS = (
     Pattern(
         rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])?(?: (?:this|it)(?: one| {NOUN})?)?{_BY_THE_WAY}"
-        rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|the|my|clear|single|very) ){{0,3}}+"
+        rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|on|the|my|clear|overall|single|very) ){{0,3}}+"
         rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_DONE}(?(set)(?!,))",
         _FLAGS,
     ),
@@ -331,19 +358,19 @@ _VERDICTS = (
         _FLAGS,
     ),
     Pattern(
-        r"\b(?P<label>\w++) (?:wins|is (?:\w{1,20}ly |much )?(?:better|superior|preferable))"
-        rf"(?P<not>(?!))?{_KIND}{_DONE}",
+        rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
+        rf"|(?:is|gets|has)(?P<not> not)? my {_CHOICE}"
+        rf"|is(?: the)? (?:one|what|{NOUN}) i(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE})"
+        rf"{_KIND}{_DONE}",
         _FLAGS,
     ),
     Pattern(
-        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} (?:prefer|pick|choose|select|favou?r|go with"
-        rf"|vote for|recommend|hand (?:over|in)|submit|send|keep) {_WRITTEN}(?P<not>(?!))?"
+        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE} {_WRITTEN}(?P<not>(?!))?"
         r"(?! (?:as|last|second|third|behind|below|after)\b)",
         _FLAGS,
     ),
     Pattern(
-        r"\bmy (?:(?:own|final|overall|clear|top|first) )?(?:pick|choice|preference|vote|selection"
-        rf"|recommendation){_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_WRITTEN}",
+        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_WRITTEN}",
         _FLAGS,
     ),
 )
@@ -356,9 +383,10 @@ _NEXT = (
 )
 _RUN = Pattern(rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS)
 _COMPARISON = Pattern(
-    rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:better than|stronger than|superior to"
+    rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:(?:an? )?(?:better|stronger)(?: {NOUN})? than|superior to"
     r"|preferable to|above|ahead of|before|over|beats|outranks|outperforms"
-    r"|(?P<worse>(?:worse|weaker) than|inferior to|below|behind|loses to|falls short of|beaten by))"
+    rf"|(?P<worse>(?:an? )?(?:worse|weaker)(?: {NOUN})? than|inferior to|below"
+    r"|(?:falls )?behind|loses to|falls short of|beaten by))"
     rf" (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",
     _FLAGS,
 )

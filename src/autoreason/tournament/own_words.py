@@ -183,7 +183,8 @@ _JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
 _NO_MARKS = dict.fromkeys(map(ord, '"“”<~'), " ")
 _THINKING = Pattern(r"(</?)think(?:ing)?>", re.IGNORECASE)
 _OBJECT = Pattern(r"^[ \t]*\{", re.MULTILINE)
-_BLOCK_QUOTE = Pattern(r"^[ \t]*>.*$", re.MULTILINE)
+# A quotation goes on, with or without the mark, to the end of its paragraph.
+_BLOCK_QUOTE = Pattern(r"^[ \t]*>.*(?:\n[ \t]*\S.*)*+", re.MULTILINE)
 _RANKING_TAG = Pattern(r"<(/?)(?:final[_-])?ranking>", re.IGNORECASE)
 # A quotation may run over lines but, as a stray mark must not swallow an answer, not over a gap.
 _QUOTATION = Pattern(r'“[^“”]*”|"(?:[^"\n]|\n(?![ \t]*\n))*"|~~[^~]*~~')
@@ -217,8 +218,10 @@ _DENIAL = Pattern(r"\b(?:not|never|if|were)\b|n't\b", re.IGNORECASE)
 # Without a colon only the end of a line can lead up to the next: "Text A contains the line".
 _LEADS_TO_ANOTHERS = Pattern(
     r"\b(?:says?|said|contains?|claims?|writes?|wrote|written|writing|reads?|states?|includes?"
-    r"|inserts?|adds?|ends? with|embeds?|injects?|tells? me|asks? (?:me )?for|gives?|gave|quotes?"
-    r"|suggests?|demands?|prints?|like|as in|e\.g\.|for example|for instance|judge|not|never)"
+    r"|inserts?|adds?|ends? with|embeds?|injects?|gives?|gave|quotes?|suggests?"
+    r"|demands?|prints?|(?:tells?|asks?|wants?|orders?|urges?)(?: me| (?:the )?judges?)?(?: for| to \w+)?"
+    r"|ha[ds] (?:in|inside|within) (?:it|itself|its \w+)|like|as in|e\.g\.|for example|for instance"
+    r"|judge|not|never)"
     r"(?: (?:the|this|that|these|those|a|an|its?|own|following|last|first|final|fake|false|lines?"
     r"|text|words?|sentences?|instructions?|rankings?|order|verdict|answer|phrase|string|statement"
     r"|output|of|for|me|us|to|be|simply|just|only|exactly|literally))*[ ,;-]*$",
@@ -240,8 +243,8 @@ _WORST_FIRST = Pattern(
 )
 # One of these is in whatever that pattern finds, and they are looked for in far less time.
 _MAYBE_WORST_FIRST = (
-    *("wors", "weakest", "lowest", "last", "least", "bottom", "order", "left", "right", "end"),
-    *("most ",),
+    *("wors", "weakest", "lowest", "last", "least", "bottom", "order", " left", " right", " end"),
+    "most ",
     *(">", "sign", "symbol", "arrow"),
 )
 _RETRACTION = Pattern(
