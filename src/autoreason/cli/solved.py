@@ -281,7 +281,7 @@ def _level(name: str) -> str:
 
 def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]:
     cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    took = [words.count(result.calls, "call"), words.count(result.tokens, "token"), cost]
+    took = [words.count(result.calls, "call"), words.tokens(result.spent), cost]
     if seconds is not None:
         took.append(words.duration(seconds))
     return [("Took", ", ".join(took))]

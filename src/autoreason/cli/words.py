@@ -74,6 +74,19 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def tokens(spent: Spent, limit: int | None = None) -> str:
+    """Tokens in words, against their limit; where some are not known, what they are at least."""
+    if spent.unmetered and not spent.known_tokens:
+        return "tokens unknown" if limit is None else f"tokens unknown of {limit:,}"
+    least = "at least " if spent.unmetered else ""
+    return least + share(spent.known_tokens, limit, "token")
+
+
+def share(number: int, limit: int | None, noun: str) -> str:
+    """`3 calls`, or `3 of 20 calls` against a limit."""
+    return count(number, noun) if limit is None else f"{number:,} of {count(limit, noun)}"
+
+
 def bill(spent: Spent, limit: Decimal | None = None) -> str:
     """The cost in words, against its limit; a part that is not known is said to be so."""
     of = f" of {money(limit)}" if limit is not None else ""
