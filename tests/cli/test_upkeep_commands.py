@@ -12,17 +12,20 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
+from tests.cli.server import Server
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
 
 
 @pytest.fixture
-def several(inside: Inside) -> Inside:
+def several(inside: Inside, server: Server) -> Inside:
     """A finished run, one that reached its budget, and one of another strategy."""
     assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--no-playoff").status == 0
     assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--max-calls", "2").status == 3
-    assert inside("run", BRIEF, "-m", "echo/other", "--strategy", "single", "-q").status == 0
+    server.gate.set()
+    other = ("-m", "test/slow", "--base-url", server.url)
+    assert inside("run", BRIEF, *other, "--strategy", "single", "-q").status == 0
     return inside
 
 
@@ -42,7 +45,7 @@ def test_runs_are_filtered(several: Inside) -> None:
         ("--status", "budget", "--status", "done"): [SINGLE, HAIKU],
         ("--status", "damaged"): [],
         ("--strategy", "single"): [SINGLE],
-        ("--model", "other"): [SINGLE],
+        ("--model", "slow"): [SINGLE],
         ("--search", "haiku ON ütopia"): [HAIKU],
         ("--since", "1h"): [SINGLE, HAIKU, FIRST],
         ("--until", "1h"): [],

@@ -74,6 +74,8 @@ def test_a_missing_key_is_said_at_once() -> None:
 
 def test_the_echo_is_opened_too() -> None:
     assert open_model("echo/echo").address == "echo/echo"
+    with pytest.raises(InvalidInput, match="there is no model 'echo/nope'; it is echo/echo"):
+        open_model("echo/nope")
 
 
 @pytest.mark.parametrize("address", ["gpt-4.1", "openai/", "/gpt-4.1", ""])

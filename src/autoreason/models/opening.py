@@ -51,6 +51,8 @@ def open_model(
     if name == "echo":
         from autoreason.models.doubles import EchoModel
 
+        if address != EchoModel.address:
+            raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
         return EchoModel()
     if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
