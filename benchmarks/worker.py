@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import ClientSession, TCPConnector
 from msgspec import Struct
 
-from autoreason.exchange import Request
+from autoreason.exchange import Request, is_model
 from autoreason.journal import Journal
 from autoreason.models.concurrency import Gate
 from autoreason.models.dialects import openai_chat
@@ -80,7 +80,7 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
     """The calls of one run in the order in which they must follow one another."""
     await hold_runs(base, 1, passes, journal)
     requests = [call.request for call in journal.calls(journal.runs()[0].id)]
-    asked = [request for request in requests if request.role != "person"]
+    asked = [request for request in requests if is_model(request.role)]
     return [
         [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
         for _, wave in groupby(asked, key=_stage)

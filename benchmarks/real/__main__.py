@@ -16,7 +16,7 @@ import msgspec
 
 from autoreason.version import __version__
 from benchmarks.real.page import as_page
-from benchmarks.real.plan import PROGRAMS, SETS, TEXTS, jobs, run
+from benchmarks.real.plan import PROGRAMS, SETS, TEXTS, jobs, missing, run
 from benchmarks.real.results import (
     Results,
     arms,
@@ -60,7 +60,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--programs", type=_names, default=PROGRAMS, metavar="STRATEGIES")
     made.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
     made.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
-    made.add_argument("--limit", type=int, help="only the first problems of each set")
+    made.add_argument(
+        "--limit",
+        type=int,
+        help="only the first problems of each set and the first briefs of each folder",
+    )
     made.add_argument(
         "--at-once",
         type=int,
@@ -77,6 +81,9 @@ def main() -> int:
     options = parser().parse_args()
     options.briefs = options.briefs or [_HERE / "briefs"]
     planned = list(jobs(options))
+    if absent := missing(planned):
+        names = ", ".join(absent)
+        sys.exit(f"no problems at {names}: name their folder with --problems, or other --parts")
     failed = (
         [] if options.only_report else run(planned, options.out, options.at_once, options.base_url)
     )

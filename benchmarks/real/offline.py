@@ -139,7 +139,10 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="of each problem")
     parser.add_argument("--inputs", type=int, default=40, metavar="N", help="made for each problem")
     given = parser.parse_args()
-    steps = read_steps(SHARED / "recorded" / "real_programs.jsonl")
+    file = SHARED / "recorded" / "real_programs.jsonl"
+    if not file.exists():
+        sys.exit(f"no attempts at {file}: they are not part of the project, and needed here")
+    steps = read_steps(file)
     problems = {
         problem.id: problem
         for name in SETS

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from autoreason.events import FINISHED
+from autoreason.journal import Journal
+
 SETS = {"humaneval": 11, "mbpp": 12, "stdio": 15}
 """Sets of problems with the seed of each."""
 REPEATS = {"humaneval": 2, "mbpp": 2, "stdio": 1, "texts": 1}
@@ -51,9 +54,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
     if "programs" in options.parts:
         for calls in CALLS:
             for name in options.sets:
-                problems = options.problems / f"{name}.jsonl"
-                if problems.exists():
-                    yield _solve(name, problems, calls, asked, options)
+                yield _solve(name, options.problems / f"{name}.jsonl", calls, asked, options)
     if "certificate" in options.parts:
         server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED))
         for style in STYLES:
@@ -61,7 +62,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
             yield Job(f"certificate-{style}", "certify", arguments)
     if "texts" in options.parts:
         for folder in options.briefs:
-            for brief in sorted(folder.glob("*.md")):
+            for brief in sorted(folder.glob("*.md"))[: options.limit]:
                 yield _compare(brief, asked, options)
 
 
@@ -90,6 +91,12 @@ def _compare(brief: Path, asked: tuple[str, ...], options: argparse.Namespace) -
     return Job(f"text-{brief.parent.parent.name}-{brief.stem}", "compare", arguments)
 
 
+def missing(planned: Sequence[Job]) -> list[str]:
+    """Files of problems that are not there."""
+    asked = {job.arguments[0] for job in planned if job.kind == "solve"}
+    return sorted(name for name in asked if not Path(name).exists())
+
+
 def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[Job]:
     """Run what is not over yet, some at once; returns what failed. A second start goes on where this one was."""
     out.mkdir(parents=True, exist_ok=True)
@@ -109,9 +116,17 @@ def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[
         return [job for job, good in zip(planned, pool.map(one, planned), strict=True) if not good]
 
 
+def _is_over(path: Path) -> bool:
+    with Journal.open(str(path), create=False) as journal:
+        return all(row.status in FINISHED for row in journal.runs())
+
+
 def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
     journal = ("--journal", str(job.journal(out)))
-    begun = job.journal(out).exists()
+    begun = job.journal(out).exists() and not _is_over(job.journal(out))
+    if not begun:
+        # Over without a word of it: it was killed before it could say how it ended.
+        job.journal(out).unlink(missing_ok=True)
     command = ("resume", "last", "--json", "-q") if begun else (job.kind, *job.arguments)
     # Certificates choose prompts and warn: those of other runs and of other commands must not count here.
     apart = environment | {"XDG_DATA_HOME": str(out.absolute() / "data" / job.name)}

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from benchmarks.real.__main__ import parser
 from benchmarks.real.page import as_page
-from benchmarks.real.plan import Job, jobs, run
+from benchmarks.real.plan import SETS, Job, jobs, missing, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
 from tests.lab.rivals import compared, comparing, priced
 from tests.run.runs import hold, open_journal, scripted
@@ -22,7 +22,7 @@ STORED = Path(__file__).parents[2] / "benchmarks" / "real" / "results"
 
 
 def planned(tmp_path: Path, *arguments: str) -> list[Job]:
-    for name in ("humaneval", "mbpp"):
+    for name in SETS:
         Path(tmp_path, f"{name}.jsonl").touch()
     briefs = tmp_path / "mine" / "briefs"
     briefs.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def test_the_plan_is_the_same_every_time_and_has_a_seed_for_everything(tmp_path:
     found = planned(tmp_path)
     assert found == planned(tmp_path)
     assert [job.name for job in found] == [
-        *("humaneval-6", "mbpp-6", "humaneval-12", "mbpp-12"),
+        *(f"{name}-{calls}" for calls in (6, 12) for name in ("humaneval", "mbpp", "stdio")),
         *("certificate-reasoned", "certificate-holistic", "text-mine-tea"),
     ]
     assert all("--seed" in job.arguments for job in found)
@@ -101,6 +101,22 @@ async def test_texts_are_those_of_a_comparison_with_the_passes_that_judges_decid
     assert kept == {("draft", False, True), ("autoreason", True, True), ("best_of_n", False, True)}
     assert len(units) == 6
     assert (passes, judged) == (4, 2), "where critics find nothing no judge is asked"
+
+
+def test_problems_that_are_not_there_are_named(tmp_path: Path) -> None:
+    found = planned(tmp_path)
+    assert missing(found) == []
+    Path(tmp_path, "mbpp.jsonl").unlink()
+    assert missing(found) == [str(tmp_path / "mbpp.jsonl")]
+
+
+async def test_a_command_killed_when_its_run_was_over_is_run_anew(tmp_path: Path) -> None:
+    job = Job("text-a-b", "no-such-command", ())
+    with open_journal(tmp_path) as journal:
+        await hold(journal, scripted())
+    journal.path.rename(job.journal(tmp_path))
+    assert run([job], tmp_path, 1, "http://127.0.0.1:9/v1") == [job]
+    assert not job.journal(tmp_path).exists(), "it was not resumed"
 
 
 def test_what_is_over_is_not_run_again_and_what_failed_is_named(tmp_path: Path) -> None:

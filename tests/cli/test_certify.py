@@ -104,6 +104,16 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
     assert (judged.status, judged.err.splitlines()) == (0, [line])
 
 
+def test_the_warning_names_the_server_of_the_judge(inside: Inside) -> None:
+    url = "http://127.0.0.1:9/v1"
+    keep(stored("openai/x", url))
+    server = ("-m", "openai/x", "--base-url", url)
+    said = inside("run", BRIEF, *server, "-q").err
+    assert f"see `autoreason certify openai/x --base-url {url} --show`" in said
+    shown = inside("certify", "openai/x", "--base-url", url, "--show", "--json")
+    assert (shown.status, shown.json["certificate"]["model"]) == (0, "openai/x")
+
+
 def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
     keep(stored("echo/echo"))
     alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 from tests.cli.inside import Inside
+
+from autoreason.cli import verdicts
+from autoreason.exchange import Spent
+from autoreason.lab.table import ComparisonReport, Entrant
 
 BRIEF = "Write about tides and boats"
 SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")
@@ -28,6 +35,26 @@ def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
     assert "Nobody wins" in said.out
     assert "kept the draft" in said.out
     assert "repeat 1 improve, " in said.err
+
+
+def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
+    spent = Spent(calls=12_467, input=61_043_210, output=1_234)
+    entrant = Entrant(
+        strategy="critique_revise",
+        delivered=7,
+        words=1300.0,
+        spent=spent,
+        same_as_draft=3,
+        keeps_contract=10,
+    )
+    report = ComparisonReport(
+        entrants=(entrant,), panel=None, repeats=10, judged=0, match="calls", left_out=()
+    )
+    written = StringIO()
+    Console(width=80, file=written).print(verdicts.entrants(report))
+    shown = written.getvalue()
+    assert "…" not in shown
+    assert {"7", "10", "1,300", "12,467", "61,044,444"} <= set(shown.split())
 
 
 def test_programs_get_everything_as_one_object(inside: Inside) -> None:

@@ -29,6 +29,23 @@ def test_prompts_are_listed_shown_and_exported(inside: Inside, programs: bool) -
     assert inside("prompts", "export", "mine", "--force", *more).status == 0
 
 
+def test_the_short_prompts_are_shown_and_exported_and_no_folder_stands_in_for_them(
+    inside: Inside,
+) -> None:
+    assert inside("prompts", "show", "author", "--small").out == (
+        "Answer with the text itself and nothing else.\n"
+    )
+    assert inside("prompts", "export", "mine", "--small").status == 0
+    written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
+    assert written == built_in(small=True).sources
+    assert "name another folder" in inside("prompts", "export", "small").sentence
+    (inside.folder / "small").mkdir()
+    run = inside("run", "Write.", "-m", "echo/echo", "--prompts", "small", "--dry-run", "--json")
+    assert run.status == 0
+    solve = inside("solve", "set.jsonl", "-m", "echo/echo", "--prompts", "small")
+    assert "have no prompts in few words" in solve.sentence
+
+
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
     assert "the prompts are author, ballot_again" in inside("prompts", "show", "nosuch").sentence
 

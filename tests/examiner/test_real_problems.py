@@ -37,7 +37,7 @@ SLOW = {
     "1442_c",
 }
 """Problems, twenty of more than six hundred, whose solutions take nearly all of the time of all."""
-OFTEN = 4
+OFTEN = 8
 """Of the tests of these, one in so many is held, unless pytest is given --all."""
 SHORT = 0.02
 """Seconds after which a program that never ends is stopped."""

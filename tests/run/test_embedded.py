@@ -24,7 +24,7 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     chosen = settings(
         "local/smollm2",
         passes=1,
-        judges=1,
+        judges=2,
         more_judges=0,
         output_limit=160,
         playoff=0,

@@ -22,6 +22,7 @@ def warn_of_failed_judges(settings: Settings) -> None:
         return
     from autoreason.certify.store import find
     from autoreason.run.kinds import kind_of
+    from autoreason.run.prompting import needs_few_words
 
     prompts = kind_of(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
@@ -31,8 +32,12 @@ def warn_of_failed_judges(settings: Settings) -> None:
     failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
     if failed:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
-        see = f"`autoreason certify {failed[0].model} --show`"
+        server = settings.server_of(failed[0].model)
+        at = f" --base-url {server}" if server else ""
+        see = f"`autoreason certify {failed[0].model}{at} --show`"
         said = f"autoreason: warning: as a judge, {named}; see {see}"
+        if settings.models.author in judges and needs_few_words(settings):
+            said += "; its prompts as an author are the short ones"
         print(without_controls(said), file=sys.stderr)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,21 @@ from autoreason.cli import options, words
 from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from autoreason.prompts import PromptSet
+
 _programs = click.option(
     "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
 )
+_small = click.option(
+    "--small", is_flag=True, help="The prompts in few words, which small models get."
+)
+
+
+def _built_in(*, programs: bool, small: bool) -> PromptSet:
+    from autoreason.prompts import SMALL, load
+
+    return load(SMALL if small else None, code=programs)
 
 
 @click.group()
@@ -27,6 +39,7 @@ def prompts() -> None:
     \b
       autoreason prompts list
       autoreason prompts show judge
+      autoreason prompts show critic --small
       autoreason prompts export mine
       autoreason run brief.md --prompts mine
     """
@@ -34,13 +47,16 @@ def prompts() -> None:
 
 @prompts.command("list", cls=Paged, short_help="List the prompts.")
 @_programs
+@_small
 @options.json_option
-def list_(programs: bool, as_json: bool) -> None:
+def list_(programs: bool, small: bool, as_json: bool) -> None:
     """List the prompts with the variables each takes; those it must show have a star."""
     from autoreason.cli.ending import print_json
-    from autoreason.prompts import built_in
 
-    found = {name: _variables(source) for name, source in built_in(code=programs).sources.items()}
+    found = {
+        name: _variables(source)
+        for name, source in _built_in(programs=programs, small=small).sources.items()
+    }
     if as_json:
         print_json(found)
         return
@@ -53,13 +69,13 @@ def list_(programs: bool, as_json: bool) -> None:
 @prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
 @click.argument("name")
 @_programs
+@_small
 @options.json_option
-def show(name: str, programs: bool, as_json: bool) -> None:
+def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
     """Show a prompt as it stands, and what each of its variables holds."""
     from autoreason.cli.ending import print_json
-    from autoreason.prompts import built_in
 
-    source = built_in(code=programs).only([name]).sources[name]
+    source = _built_in(programs=programs, small=small).only([name]).sources[name]
     variables = _variables(source)
     if as_json:
         print_json({"name": name, "variables": variables, "source": source})
@@ -74,15 +90,18 @@ def show(name: str, programs: bool, as_json: bool) -> None:
 @prompts.command(cls=options.Taught, short_help="Write the prompts into a folder.")
 @click.argument("folder", type=options.FILE)
 @_programs
+@_small
 @click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
-def export(folder: Path, programs: bool, force: bool) -> None:
+def export(folder: Path, programs: bool, small: bool, force: bool) -> None:
     """Write the prompts into a folder, to be changed and given with --prompts.
 
     Keep only those you change: what is not there is taken from ours.
     """
-    from autoreason.prompts import built_in
+    from autoreason.prompts import SMALL
 
-    sources = built_in(code=programs).sources
+    sources = _built_in(programs=programs, small=small).sources
+    if folder == SMALL:
+        raise InvalidInput("`--prompts small` means our own; name another folder")
     there = [name for name in sources if (folder / f"{name}.md").exists()]
     if there and not force:
         raise InvalidInput(

@@ -51,7 +51,7 @@ def standings(report: PanelReport) -> Table:
             with_interval(each.mean),
             number(each.first),
         )
-    return table
+    return _whole(table)
 
 
 def win_matrix(report: PanelReport) -> Table:
@@ -63,7 +63,7 @@ def win_matrix(report: PanelReport) -> Table:
         table.add_row(
             short(one), *("–" if one == other else str(row.get(other, 0)) for other in names)
         )
-    return table
+    return _whole(table)
 
 
 def duels(report: PanelReport, against: str) -> Table:
@@ -82,7 +82,7 @@ def duels(report: PanelReport, against: str) -> Table:
             p_value(each.test.p),
             p_value(each.holm),
         )
-    return table
+    return _whole(table)
 
 
 def _turned(found: Estimate, ahead: bool) -> str:
@@ -178,7 +178,7 @@ def entrants(report: ComparisonReport) -> Table:
             str(each.same_as_draft),
             *([] if each.keeps_contract is None else [str(each.keeps_contract)]),
         )
-    return table
+    return _whole(table)
 
 
 def decisions(found: Sequence[Decision]) -> Table:
@@ -192,7 +192,7 @@ def decisions(found: Sequence[Decision]) -> Table:
             "changed" if each.changed else "",
             _margin(each.verdict) if each.verdict else "too few valid ballots",
         )
-    return table
+    return _whole(table)
 
 
 def _margin(verdict: Verdict) -> str:
@@ -207,5 +207,12 @@ def _table(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(first, no_wrap=True)
     for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
+    return table
+
+
+def _whole(table: Table) -> Table:
+    """The same table, in which headings may take several lines and no number is cut off."""
+    for column in table.columns:
+        column.min_width = max((len(str(cell)) for cell in column.cells), default=0)
     return table

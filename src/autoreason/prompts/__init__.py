@@ -89,7 +89,9 @@ def _read_all(folder: Path) -> dict[str, str]:
 
 def load(folder: Path | None, *, small: bool = False, code: bool = False) -> PromptSet:
     """The built-in prompts, with those in `folder` in place of their namesakes."""
-    if folder == SMALL and not folder.is_dir():
+    if folder == SMALL:
+        if code:
+            raise InvalidInput("programs have no prompts in few words; leave out --prompts small")
         folder, small = None, True
     usual = built_in(small=small, code=code)
     if folder is None:

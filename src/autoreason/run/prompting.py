@@ -16,10 +16,11 @@ def choose_prompts(
 
     What is not known beforehand an author shows within the run (`Strategy.begin_pass`).
     """
-    return load(folder, small=_known_to_be_small(settings), code=code)
+    return load(folder, small=needs_few_words(settings), code=code)
 
 
-def _known_to_be_small(settings: Settings) -> bool:
+def needs_few_words(settings: Settings) -> bool:
+    """Whether the author is known, by its name or its certificate, to need the short prompts."""
     author = settings.models.author
     if author == DEFAULT_MODEL or not certificates_folder().is_dir():
         return author == DEFAULT_MODEL

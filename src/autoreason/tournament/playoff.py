@@ -20,7 +20,7 @@ async def hold_playoff(
     if not venue.settings.playoff or len(finalists) < 2:
         return reigns[-1]
     by_name = {reign.name: reign for reign in finalists}
-    # Every judge counts towards the evidence, so none is spared. Ties go to the last incumbent.
+    # Every judge counts towards the evidence, so none is spared. Ties go to whichever reigned last.
     panel = Panel(
         venue,
         stage_of("playoff", attempt),
