@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -178,6 +179,13 @@ def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:
     assert {"status", "text", "evidence", "cost"} <= set(ended)
     assert "passes" not in json.dumps(ended["evidence"])
     assert several("show", "--short", "--text").status == 2
+
+
+def test_a_short_account_names_no_draft(inside: Inside) -> None:
+    assert inside("run", BRIEF, *FAST, "--drafts", "3", "-q").status == 0
+    drafts = re.compile(r"(?m)^  draft\b")
+    assert len(drafts.findall(inside("show").out)) > 3
+    assert not drafts.findall(inside("show", "--short").out)
 
 
 @pytest.fixture

@@ -254,7 +254,7 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
         ("accepted", 25, 25, "accepted, 25 of 25 private tests"),
         ("wrong_answer", 10, 11, "wrong answer at private test 11 of 25"),
         ("wrong_answer", 10, 25, "wrong answer, 10 of 25 private tests passed"),
-        ("no_code", 0, 0, "no code, 0 of 25 private tests passed"),
+        ("no_code", 0, 0, "no program"),
     ],
 )
 def test_a_failure_that_ended_the_tests_says_where(

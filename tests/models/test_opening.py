@@ -131,9 +131,19 @@ async def test_a_model_that_is_listed_checks_well(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
+    monkeypatch.setenv("VLLM_API_KEY", "secret")
     assert await check("vllm/fake-large") == Check(
-        address="vllm/fake-large", reachable=True, key_accepted=True, model_known=True
+        address="vllm/fake-large",
+        reachable=True,
+        key_sent=True,
+        key_accepted=True,
+        model_known=True,
     )
+
+
+async def test_a_key_that_was_not_sent_is_not_accepted(provider: FakeProvider) -> None:
+    checked = await check("my/fake-large", base_url=provider.openai)
+    assert (checked.reachable, checked.key_sent, checked.key_accepted) == (True, False, None)
 
 
 async def test_a_model_that_is_not_listed_gets_the_nearest(

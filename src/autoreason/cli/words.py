@@ -398,6 +398,8 @@ def lines(program: str) -> str:
 
 def examined(found: Examined) -> str:
     """How a program did on tests; where the first failure ended it, at which."""
+    if found.verdict == "no_code":
+        return "no program"
     verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
     if found.verdict == "accepted":
         return f"{verdict}, {found.passed} of {count(found.total, tests)}"
@@ -430,6 +432,6 @@ def sandbox(level: str) -> str:
 
 def solved(event: Solved) -> str:
     """What came of one problem."""
-    scores = [examined(each) for each in (event.public, event.private) if each]
+    scores = dict.fromkeys(examined(each) for each in (event.public, event.private) if each)
     said = "; ".join(scores) or f"no verdict ({event.reason})"
     return f"{said}; {count(event.spent.calls, 'call')}"
