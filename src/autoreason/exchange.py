@@ -178,9 +178,14 @@ class Spent(Struct, frozen=True, kw_only=True):
     """Waiting for models, calls side by side counted one by one."""
 
     @property
-    def tokens(self) -> int:
-        """Tokens that count against a budget."""
+    def known_tokens(self) -> int:
+        """Tokens read and written, as far as providers said."""
         return self.input + self.output
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens read and written; None where those of any call are not known."""
+        return None if self.unmetered else self.known_tokens
 
     @property
     def cost(self) -> Decimal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,15 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from tests.audit.made_up import ORDERS, held, look, panel, run, trajectory, vote, won_by
 
-from autoreason.audit import check_ballots, check_judges, check_stopping, check_texts
+from autoreason.audit import (
+    check_ballots,
+    check_judges,
+    check_programs,
+    check_stopping,
+    check_texts,
+)
 from autoreason.audit.examine import CHECKS, Check, conclude, examine
-from autoreason.audit.record import SLOTS, AuditedRun, Calls
+from autoreason.audit.record import SLOTS, AuditedRun, Calls, Programs
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.tournament.orders import balanced_orders
@@ -77,7 +84,7 @@ def test_a_decision_below_the_quorum_is_seen() -> None:
     assert "1 of 1 panel (100 %) decided below a quorum" in finding.said
     assert look(check_ballots.below_quorum, [run(won_by("A"))]).level == "fine"
     alone = held(panel(vote(*B_FIRST)))
-    assert "1 pass had a single judge" in look(check_ballots.below_quorum, [run(alone)]).said
+    assert "1 panel had a single judge" in look(check_ballots.below_quorum, [run(alone)]).said
 
 
 def test_a_ranking_that_names_a_text_twice_is_an_alarm() -> None:
@@ -111,6 +118,13 @@ def test_decisions_by_the_tie_rule_are_counted() -> None:
     assert finding.level == "alarm"
     assert "100 % of the survivals of A are such ties" in finding.said
     assert look(check_ballots.ties, [run(won_by("A"))]).level == "fine"
+
+
+def test_a_panel_that_decides_nothing_needs_no_quorum() -> None:
+    asked = held(panel(vote(*B_FIRST), winner=None))
+    assert look(check_ballots.below_quorum, [run(asked)]).level == "unknown"
+    finding = look(check_ballots.below_quorum, [run(asked, won_by("A"))])
+    assert finding.said == "every one of 1 panel had its quorum"
 
 
 # Judges.
@@ -481,3 +495,42 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
     assert finding.number.value is not None
     assert finding.number.value > 0.1
     assert finding.level == "fine"
+
+
+# Runs and their parts.
+
+
+def test_runs_and_parts_are_counted_apart() -> None:
+    whole, first, second = run(status="done"), run(part=True), run(part=True)
+    found = examine([whole, first, second])
+    assert (found.runs, found.parts) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("check", "changes", "said"),
+    [
+        (check_stopping.convergence, {"status": "done"}, "none of 2 runs and 3 parts converged"),
+        (
+            check_stopping.confirmation,
+            {"confirmed": (2, 3)},
+            "(95 % interval 38 % to 88 %) in 2 runs and 3 parts",
+        ),
+    ],
+)
+def test_a_part_is_not_called_a_run(check: Check, changes: dict[str, Any], said: str) -> None:
+    runs = [run(part=part, **changes) for part in (False, True, True, False, True)]
+    assert said in look(check, runs).said
+
+
+# Programs.
+
+
+def test_replies_that_were_cut_off_and_answers_without_a_program_say_what_they_count() -> None:
+    calls = Calls(replies=72, truncated=0, refused=0, empty=0, unanswered=0)
+    written = run(calls=calls, programs=Programs(answers=36, without=36))
+    cut = look(check_programs.cut_replies, [written])
+    assert cut.said == "none of 72 replies cut off; every reply counts, second tries too"
+    without = look(check_programs.no_program, [written])
+    assert without.said == (
+        "36 of 36 answers (100 %) without a program; a second try counts with the first"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.comparisons import comparison
-from tests.run.runs import hold, open_journal, scripted
+from tests.run.runs import hold, open_journal, scripted, settings
 from tests.tournament.stage import critique, cut_off, document
 
 from autoreason.audit.examine import examine
@@ -19,7 +19,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
     assert examine(runs).runs == 2
 
 
-def test_each_part_of_a_comparison_is_a_run_and_its_panels_are_panels(journal: Journal) -> None:
+def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal: Journal) -> None:
     journal.create_run("20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)
@@ -144,7 +144,28 @@ def test_each_part_of_a_comparison_is_a_run_and_its_panels_are_panels(journal: J
     assert part.name == "20260101-a-comparison/repeat/1/panel"
     assert [panel.seats for panel in whole.finals] == [3, 1]
     assert [panel.winner for panel in part.finals] == ["tournament"]
-    assert examine([whole, part]).panels == 3
+    found = examine([whole, part])
+    assert (found.runs, found.parts, found.panels) == (1, 1, 3)
+
+
+async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
+    asked = settings("echo/echo", strategy="certify", strategy_options={"model": "echo/echo"})
+    result = await hold(journal, settings=asked)
+    (run,) = read_run(result.run, journal)
+    assert any(panel.seats == 1 for panel in run.panels)
+    assert not any(panel.winner for panel in run.panels)
+    assert finding(run, "invalid ballots").level == "fine"
+    assert finding(run, "quorum").level == finding(run, "ties").level == "unknown"
+
+
+async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits(
+    journal: Journal,
+) -> None:
+    entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
+    task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
+    result = await hold(journal, task=task, changes={"strategy": "judge"})
+    (run,) = read_run(result.run, journal)
+    assert finding(run, "contract").level == "unknown"
 
 
 def test_a_run_killed_at_once_is_one_clear_sentence(journal: Journal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -54,6 +55,13 @@ def test_programs_get_every_finding(finished: Shell) -> None:
 def test_every_run_can_be_audited_together(finished: Shell) -> None:
     assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
     assert finished("audit", "--all").stdout.startswith("2 runs, ")
+
+
+def test_parts_of_a_comparison_are_not_called_runs(finished: Shell) -> None:
+    ways = ("--strategies", "autoreason,best_of_n", "--repeats", "1", "--passes", "1")
+    assert finished("compare", BRIEF, *ways, "-m", "echo/echo", "-q").returncode == 0
+    heading = finished("audit", "--all").stdout.partition("\n")[0]
+    assert re.match(r"2 runs, [2-9] parts, \d+ passes", heading)
 
 
 def test_a_run_and_a_file_can_be_audited_together(finished: Shell) -> None:

@@ -46,6 +46,13 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def test_a_judge_that_is_not_there_gets_no_certificate(inside: Inside) -> None:
+    done = inside("certify", "echo/nope")
+    assert (done.status, done.out) == (2, "")
+    assert "there is no model 'echo/nope'" in done.err
+    assert not certificates(inside.folder)
+
+
 def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     done = inside(*ECHO)
     assert done.status == 0

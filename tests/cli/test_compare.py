@@ -57,6 +57,24 @@ def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
     assert {"7", "10", "1,300", "12,467", "61,044,444"} <= set(shown.split())
 
 
+def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
+    entrant = Entrant(
+        strategy="single",
+        delivered=2,
+        words=10.0,
+        spent=Spent(calls=2, input=999, unmetered=1),
+        same_as_draft=0,
+        keeps_contract=None,
+    )
+    report = ComparisonReport(
+        entrants=(entrant,), panel=None, repeats=2, judged=0, match="calls", left_out=()
+    )
+    written = StringIO()
+    Console(width=80, file=written).print(verdicts.entrants(report))
+    assert "unknown" in written.getvalue()
+    assert "999" not in written.getvalue()
+
+
 def test_programs_get_everything_as_one_object(inside: Inside) -> None:
     found = inside("compare", BRIEF, *SMALL, *TWO, "--json", "-q").json
     report = found["report"]

@@ -46,7 +46,14 @@ def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
     [
         ("model = 3\n", "`model` must be text"),
         ('model = ""\n', "`model` is empty"),
-        ("modle = 'x'\n", "`modle`"),
+        ("modell = 'x'\n", "config.toml: unknown key `modell`; did you mean `model`?"),
+        ("[limit]\ncost = 3\n", "unknown key `limit`; did you mean `limits`?"),
+        (
+            "[limits]\nmax_cost = 3\n",
+            "unknown key `limits.max_cost`; did you mean `limits.cost`?",
+        ),
+        ("colour = 'x'\n", "unknown key `colour`; it may hold `model` and, under [limits], "),
+        ("limits = 3\n", "`limits` must be"),
         ("[limits]\ncalls = 'many'\n", "`limits.calls`"),
         ("model = \n", "it may hold `model`"),
     ],

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.server import Server
 from tests.patience import PATIENCE
 
 from autoreason.events import PassStarted
@@ -137,14 +138,16 @@ def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
 
-def test_a_resumed_run_may_have_other_judges(shell: Shell) -> None:
+def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> None:
+    server.gate.set()
     last = ("--no-playoff", "--confirmation", "0")
     shell("run", BRIEF, *FAST, *last, "-q", "--max-calls", "6")
-    done = shell("resume", "--max-calls", "500", "--judge-model", "echo/other", "-q")
+    other = ("--judge-model", "test/slow", "--base-url", server.url)
+    done = shell("resume", "--max-calls", "500", *other, "-q")
     assert done.returncode == 0
     passes = json.loads(shell("show", "--json").stdout)["passes"]
     judges = {ballot["model"] for each in passes for ballot in each["ballots"]}
-    assert judges == {"echo/echo", "echo/other"}
+    assert judges == {"echo/echo", "test/slow"}
     assert shell("replay", "last").returncode == 0
 
 

@@ -157,14 +157,22 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: 
 
 
 def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: Shell) -> None:
-    plan = ("--max-calls", "50", "--voting", "majority", "--judge-model", "echo/other", "--dry-run")
+    plan = (
+        "--max-calls",
+        "50",
+        "--voting",
+        "majority",
+        "--judge-model",
+        "ollama/other",
+        "--dry-run",
+    )
     short, long = (
         quick_shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",))
     )
     assert short.index("Estimate") < short.index("Settings") < short.index("First prompt")
     for said in (
         "author     echo/echo",
-        "judges     echo/other",
+        "judges     ollama/other",
         "panel      3 judges, 3 more while the vote is close, 6 at most; a playoff of 5;",
         "ends       when A survives 3 passes in a row, after 2 passes at most",
         "limits     50 calls",

@@ -51,6 +51,13 @@ def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Se
     assert server.asked == 0
 
 
+def test_a_check_says_whether_a_key_was_sent(shell: Shell, server: Server) -> None:
+    check = ("models", "--check", "test/slow", "--base-url", server.url)
+    assert shell(*check).stdout.startswith("ok    test/slow  reachable, no key sent, model known")
+    sent = shell(*check, TEST_API_KEY="secret").stdout
+    assert sent.startswith("ok    test/slow  reachable, key accepted, model known")
+
+
 def test_the_server_to_check_may_be_named_anywhere(shell: Shell, server: Server) -> None:
     url = f"--base-url={server.url}"
     done = shell("models", "--check", "test/slow", url, "test/other")

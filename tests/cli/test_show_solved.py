@@ -60,7 +60,7 @@ def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> Non
     assert "B 3 lines; wrong answer, 2 of 3 public tests passed; test 3 is the first" in said
     assert "B 3 lines; accepted, 3 of 3 public tests" in said
     assert said.index("Pass 1") < said.index("Pass 2")
-    assert said.index("Pass 2") < said.index("Converged: it passes all 3 public tests")
+    assert said.index("Pass 2") < said.index("Solved: it passes all 3 public tests")
 
 
 def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> None:

@@ -18,9 +18,10 @@ from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.cli.test_terminal import terminal
-from tests.code.stage import program
+from tests.code.stage import PROBLEM, program
 
 from autoreason.assignment import CodeVerdict, Examination, Examined
+from autoreason.cli.small import NOTE
 from autoreason.examiner.client import ExaminerClient
 from autoreason.exchange import Request
 
@@ -51,7 +52,8 @@ def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
     assert "accepted, 3 of 3 public tests" in said.err
     assert "accepted, 4 of 4 private tests" in said.err
     assert "Landlock" in said.err
-    assert "it passes all 3 public tests; 1 of 6 that pass behave alike on " in said.err
+    passes = "Solved: it passes all 3 public tests; no two of 6 that pass behave alike on "
+    assert passes in said.err
     assert "6 calls, " in said.err
 
 
@@ -111,8 +113,8 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     said = inside("solve", some(inside, 1), *MODEL)
     assert (said.status, said.out) == (1, "")
     assert "Ended: no program came of" in said.err
-    assert "no code, 0 of 3 public tests" in said.err
-    assert "no program came of" in said.err
+    assert "no code" not in said.err
+    assert "none of" not in said.err
     assert "came to no program" in inside("show", "--text").sentence
 
 
@@ -148,12 +150,31 @@ def test_a_program_that_fails_only_private_tests_is_not_solved_either(
     assert "Not solved: " in said.err
 
 
+def test_a_program_that_no_private_test_confirms_has_passed_and_is_not_called_solved(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.cli.solving.PROBLEM", replace(PROBLEM, private=0))
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 0
+    assert "\nPassed: it passes all 3 public tests" in said.err
+    assert "Solved" not in said.err + inside("show").out
+
+
+def test_what_is_said_of_the_embedded_model_fits_programs_too() -> None:
+    assert "better results" in NOTE
+    assert "text" not in NOTE
+
+
 @pytest.mark.parametrize(("passes", "status"), [(0, 1), (1, 0)])
 def test_a_set_of_which_no_test_was_passed_does_not_end_well(
     inside: Inside, writes: Script, passes: int, status: int
 ) -> None:
     writes(lambda request: program(passes, request.key))
-    assert inside("solve", some(inside, 2), *MODEL).status == status
+    for more in ((), ("-q",), ("--json",)):
+        said = inside("solve", some(inside, 2), *MODEL, *more)
+        assert said.status == status
+        why = said.err.lower().count("not solved: no program of the set passes a public test\n")
+        assert why == status
 
 
 def test_where_no_program_came_the_file_is_not_taken_for_the_answer(

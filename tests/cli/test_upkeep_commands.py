@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -12,17 +13,20 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
+from tests.cli.server import Server
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
 
 
 @pytest.fixture
-def several(inside: Inside) -> Inside:
+def several(inside: Inside, server: Server) -> Inside:
     """A finished run, one that reached its budget, and one of another strategy."""
     assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--no-playoff").status == 0
     assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--max-calls", "2").status == 3
-    assert inside("run", BRIEF, "-m", "echo/other", "--strategy", "single", "-q").status == 0
+    server.gate.set()
+    other = ("-m", "test/slow", "--base-url", server.url)
+    assert inside("run", BRIEF, *other, "--strategy", "single", "-q").status == 0
     return inside
 
 
@@ -42,7 +46,7 @@ def test_runs_are_filtered(several: Inside) -> None:
         ("--status", "budget", "--status", "done"): [SINGLE, HAIKU],
         ("--status", "damaged"): [],
         ("--strategy", "single"): [SINGLE],
-        ("--model", "other"): [SINGLE],
+        ("--model", "slow"): [SINGLE],
         ("--search", "haiku ON ütopia"): [HAIKU],
         ("--since", "1h"): [SINGLE, HAIKU, FIRST],
         ("--until", "1h"): [],
@@ -175,6 +179,13 @@ def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:
     assert {"status", "text", "evidence", "cost"} <= set(ended)
     assert "passes" not in json.dumps(ended["evidence"])
     assert several("show", "--short", "--text").status == 2
+
+
+def test_a_short_account_names_no_draft(inside: Inside) -> None:
+    assert inside("run", BRIEF, *FAST, "--drafts", "3", "-q").status == 0
+    drafts = re.compile(r"(?m)^  draft\b")
+    assert len(drafts.findall(inside("show").out)) > 3
+    assert not drafts.findall(inside("show", "--short").out)
 
 
 @pytest.fixture

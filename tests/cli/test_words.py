@@ -22,6 +22,7 @@ from autoreason.events import (
     Preference,
     Survival,
 )
+from autoreason.exchange import Spent
 from autoreason.story import Story, tell_all
 
 
@@ -31,6 +32,24 @@ from autoreason.story import Story, tell_all
 )
 def test_durations(seconds: float, said: str) -> None:
     assert words.duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("spent", "limit", "said"),
+    [
+        (Spent(), None, "0 tokens"),
+        (Spent(calls=1, input=900, output=300), None, "1,200 tokens"),
+        (Spent(calls=1, input=900, output=300), 5000, "1,200 of 5,000 tokens"),
+        (Spent(calls=2, input=900, output=300, unmetered=1), None, "at least 1,200 tokens"),
+        (Spent(calls=2, input=900, unmetered=1), 5000, "at least 900 of 5,000 tokens"),
+        (Spent(calls=1, unmetered=1), None, "tokens unknown"),
+        (Spent(calls=1, unmetered=1), 5000, "tokens unknown of 5,000"),
+    ],
+)
+def test_tokens_that_no_provider_counted_are_unknown(
+    spent: Spent, limit: int | None, said: str
+) -> None:
+    assert words.tokens(spent, limit) == said
 
 
 @pytest.mark.parametrize(
@@ -235,7 +254,7 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
         ("accepted", 25, 25, "accepted, 25 of 25 private tests"),
         ("wrong_answer", 10, 11, "wrong answer at private test 11 of 25"),
         ("wrong_answer", 10, 25, "wrong answer, 10 of 25 private tests passed"),
-        ("no_code", 0, 0, "no code, 0 of 25 private tests passed"),
+        ("no_code", 0, 0, "no program"),
     ],
 )
 def test_a_failure_that_ended_the_tests_says_where(

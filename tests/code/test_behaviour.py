@@ -79,8 +79,12 @@ def test_inputs_on_which_most_fail_are_left_out() -> None:
     assert chosen("xa", "!b", "!b", "!c") == 1
 
 
-def test_where_every_input_makes_most_fail_the_first_is_chosen() -> None:
-    assert chosen("!!", "a!", "!!") == 0
+def test_a_program_that_always_fails_agrees_with_none_and_says_nothing_of_the_inputs() -> None:
+    assert chosen("!!", "a!", "!!") == 1
+    assert chosen("!!", "!!", "ab") == 2
+    assert chosen("!!", "!!", "!!") == 0
+    apart = group(["one", "two", "two"], [observed("!!")] * 3)
+    assert [each.members for each in apart] == [(1, 2), (0,)]
 
 
 def test_programs_that_fail_public_tests_speak_for_others_and_are_not_chosen() -> None:

@@ -11,8 +11,11 @@ from msgspec.structs import replace
 from tests.code.stage import PROBLEM, Worked, fenced, program, work
 from tests.code.test_contest import prefers
 
-from autoreason.assignment import Observed, Probe
+from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
+from autoreason.code.behaviour import Choice, Group
 from autoreason.code.policy import Turn
+from autoreason.code.search import Final
+from autoreason.code.strategy import Attempt
 from autoreason.events import DraftFailed, PanelHeld, ProgramExamined
 
 INPUTS = ("5 1\n", "6 1\n", "7 1\n")
@@ -175,6 +178,43 @@ async def test_where_none_passes_the_behaviour_decides_among_those_that_pass_mos
         "after 4 of 4 calls it passes 2 of 3 public tests; "
         "2 of 3 that pass as many behave alike on 3 inputs made by code"
     )
+
+
+async def test_where_no_two_programs_behave_alike_nobody_is_said_to_agree() -> None:
+    wrote = [behaving(kind) for kind in ("one", "two", "three")]
+    worked = await work("search", {"author": in_turn(*wrote)}, calls=3)
+    assert worked.delivered
+    assert worked.delivered.reason == (
+        "it passes all 3 public tests; no two of 3 that pass behave alike on 3 inputs made by code"
+    )
+
+
+async def test_where_no_public_test_is_passed_that_is_said() -> None:
+    wrote = [behaving(kind, passes=0) for kind in ("one", "two", "three")]
+    script = {f"policy/{n}": "fresh" for n in range(1, 4)}
+    worked = await work("search", {**script, "author": in_turn(*wrote)}, calls=3)
+    assert worked.delivered
+    assert worked.delivered.reason == (
+        "after 3 of 3 calls it passes no public test; "
+        "no two of 3 programs behave alike on 3 inputs made by code"
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (((0,), (1, 2)), "none of the other 2 that pass behaves as it does"),
+        (((0,), (1,), (2,)), "no two of 3 that pass behave alike"),
+        (((0, 2), (1,)), "2 of 3 that pass behave alike"),
+    ],
+)
+def test_a_program_alone_in_what_it_does_is_not_said_to_be_alike(
+    groups: tuple[tuple[int, ...], ...], said: str
+) -> None:
+    passed = Examined(which="public", verdict=CodeVerdict.ACCEPTED, passed=3, run=3, total=3)
+    attempts = [Attempt(f"attempt/{n}", f"n = {n}", passed) for n in range(3)]
+    final = Final(attempts, Choice(0, tuple(map(Group, groups)), clear=False))
+    assert final.alike(final.chosen) == said
 
 
 async def test_without_public_tests_the_behaviour_alone_decides() -> None:

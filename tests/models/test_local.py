@@ -156,6 +156,7 @@ async def test_a_model_that_repeats_itself_is_stopped(
     reply = await model.ask(request("Hello"))
     await model.close()
     assert (reply.outcome, reply.finish) == (Outcome.TRUNCATED, REPEATS)
+    assert not reply.usage.metered
     assert parrot.said < 500
 
 

@@ -74,6 +74,8 @@ def test_a_missing_key_is_said_at_once() -> None:
 
 def test_the_echo_is_opened_too() -> None:
     assert open_model("echo/echo").address == "echo/echo"
+    with pytest.raises(InvalidInput, match="there is no model 'echo/nope'; it is echo/echo"):
+        open_model("echo/nope")
 
 
 @pytest.mark.parametrize("address", ["gpt-4.1", "openai/", "/gpt-4.1", ""])
@@ -129,9 +131,19 @@ async def test_a_model_that_is_listed_checks_well(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
+    monkeypatch.setenv("VLLM_API_KEY", "secret")
     assert await check("vllm/fake-large") == Check(
-        address="vllm/fake-large", reachable=True, key_accepted=True, model_known=True
+        address="vllm/fake-large",
+        reachable=True,
+        key_sent=True,
+        key_accepted=True,
+        model_known=True,
     )
+
+
+async def test_a_key_that_was_not_sent_is_not_accepted(provider: FakeProvider) -> None:
+    checked = await check("my/fake-large", base_url=provider.openai)
+    assert (checked.reachable, checked.key_sent, checked.key_accepted) == (True, False, None)
 
 
 async def test_a_model_that_is_not_listed_gets_the_nearest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -226,3 +227,35 @@ def test_an_example_too_long_to_vary_is_passed_over(problem: Assignment) -> None
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+ODD = st.sampled_from(
+    [
+        *("1e999", "-1e999", "[1e999]", "1e308", "-1e308", "1e-320", "9" * 400, "10", "-0.0"),
+        *("None", "[None]", "b'ab'", "{1, 2}", "set()", "{(1, 2): 3}", "{1, 'a', None}", "1 + 2j"),
+        *("[[1], [2]]", "[]", "()", "(1, 'a')", "{'a': [1]}", "'\\x00'", "''", "[1.5, 2]"),
+    ]
+)
+
+
+@given(st.lists(st.tuples(ODD, ODD), min_size=1, max_size=4), st.integers(0, 50))
+@steady
+def test_whatever_a_test_calls_with_an_input_can_be_evaluated(
+    tests: list[tuple[str, str]], seed: int
+) -> None:
+    problem = function(*(f"assert f({one}, {other}) == 1" for one, other in tests))
+    for each in make_inputs(problem, seed, count=10):
+        call = ast.parse(each, mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert all(ast.literal_eval(argument) is not NotImplemented for argument in call.args)
+
+
+@pytest.mark.parametrize("lines", ["1\n", "1 2\n", "ab\n"])
+def test_the_work_grows_with_the_length_of_a_sample_and_not_much_faster(lines: str) -> None:
+    def work(times: int) -> float:
+        started = time.process_time()
+        make_inputs(stdio(lines * times), 1)
+        return time.process_time() - started
+
+    # Eight times the length is sixty-four times the work where every line is held against every other.
+    assert min(work(400) for _ in range(2)) < 24 * min(work(50) for _ in range(2)) + 0.1

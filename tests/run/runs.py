@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from tests.tournament.stage import USUAL
 
-from autoreason.exchange import Model, is_model
+from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage, is_model
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
@@ -36,6 +37,15 @@ def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> Scripte
     usual: dict[str, Any] = {role: said for role, said in USUAL.items() if is_model(role)}
     usual.update(script or {})
     return ScriptedModel(usual, **options)
+
+
+class Looping(EchoModel):
+    """A model whose replies are all left as a loop, so that their accounts never come."""
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer as usual, and be cut off."""
+        whole = await super().ask(request, on_signal)
+        return replace(whole, outcome=Outcome.TRUNCATED, finish=REPEATS, usage=Usage())
 
 
 def lend(model: Model) -> ModelPool:

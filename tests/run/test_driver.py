@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.patience import PATIENCE
 from tests.run.leaving import Breaking
-from tests.run.runs import go_on, hold, limited, scripted
+from tests.run.runs import Looping, go_on, hold, limited, scripted
 from tests.tournament.stage import USUAL, cut_off, vote
 
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunHeld
@@ -58,6 +58,13 @@ async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -
     assert journal.find(result.run).status == result.status
     spent = journal.spent(result.run)
     assert (result.calls, result.tokens, result.cost) == (spent.calls, spent.tokens, Decimal(0))
+
+
+async def test_tokens_of_a_run_whose_replies_all_loop_are_unknown(journal: Journal) -> None:
+    result = await hold(journal, Looping(), changes={"budget": Budget(tokens=20_000)})
+    assert result.calls > 0
+    assert result.tokens is None
+    assert journal.find(result.run).spent.tokens is None
 
 
 async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_is_missing(

@@ -14,7 +14,7 @@ from autoreason.run import replay, start
 from autoreason.task import Task
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     try:
         pull()
@@ -26,7 +26,7 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
         passes=1,
         judges=2,
         more_judges=0,
-        output_limit=160,
+        output_limit=96,
         playoff=0,
         confirmation=0,
     )
@@ -35,7 +35,7 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     await pool.close()
     assert result.status in ("converged", "capped")
     assert result.text
-    assert result.tokens > 0
+    assert result.tokens
     assert result.cost == 0
     told = [item.event for item in journal.events(result.run)]
     assert any(isinstance(event, CritiqueMade) for event in told)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.run.runs import hold, scripted
+from tests.run.runs import Looping, hold, scripted
 from tests.tournament.stage import document
 
 from autoreason.contract import Contract
@@ -47,6 +47,15 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
         result.calls,
     )
     assert "coffee machine" in (folder / "calls/pass_1_judge_1_try_1.md").read_text()
+
+
+async def test_tokens_that_nobody_counted_are_unknown(journal: Journal, tmp_path: Path) -> None:
+    result = await hold(journal, Looping())
+    folder = tmp_path / "out"
+    export(result.run, folder, journal=journal)
+    assert json.loads((folder / "run.json").read_text())["tokens"] is None
+    (first, *_) = (folder / "calls").iterdir()
+    assert "tokens unknown" in first.read_text().splitlines()[0]
 
 
 async def test_a_barred_candidate_is_kept_with_the_reason(journal: Journal, tmp_path: Path) -> None:

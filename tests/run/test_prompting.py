@@ -48,7 +48,8 @@ def test_a_word_in_place_of_a_folder_chooses_them(
     assert choose_prompts(settings("openai/gpt"), Path("small")).sources == SMALL
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "author.md").write_text("Mine.")
-    assert choose_prompts(settings("openai/gpt"), Path("small")).render("author") == "Mine."
+    assert choose_prompts(settings("openai/gpt"), Path("small")).sources == SMALL
+    assert choose_prompts(settings("openai/gpt"), tmp_path / "small").render("author") == "Mine."
 
 
 def test_a_failed_certificate_chooses_them_where_it_says_how_to_ask() -> None:

@@ -10,7 +10,7 @@ from tests.tournament.stage import Answer, Played, critique, cut_off, document, 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceTaken
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.finding import RIVALS, find_strategy
 
@@ -57,7 +57,7 @@ def first_pass(strategy: str) -> int:
 @pytest.mark.parametrize("strategy", RIVALS)
 async def test_every_role_sees_the_task_before_anything_else(strategy: str) -> None:
     played = await short(strategy, facts="The key hangs behind the oars.", contract=TEN)
-    asked = [request for request in played.requests if request.role != "person"]
+    asked = [request for request in played.requests if is_model(request.role)]
     assert asked
     for request in asked:
         assert request.messages[0].speaker == "system"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.tournament.critique import describe, read_critique
-from autoreason.tournament.quotes import is_quoted
+from autoreason.tournament.quotes import Program, Prose
 
 TEXT = "# Plan\n\nWe open in **May**, and the price is “ten euros” — no more."
 
@@ -34,14 +34,14 @@ def problem(
     ],
 )
 def test_a_quote_may_differ_in_white_space_and_typography(quote: str) -> None:
-    assert is_quoted(quote, TEXT)
+    assert Prose(TEXT).quotes(quote)
 
 
 @pytest.mark.parametrize(
     "quote", ["We open in June", "", "...", "ten euros … We open", "we open in may"]
 )
 def test_words_that_are_not_there_are_no_quote(quote: str) -> None:
-    assert not is_quoted(quote, TEXT)
+    assert not Prose(TEXT).quotes(quote)
 
 
 @given(st.data())
@@ -50,7 +50,7 @@ def test_any_passage_of_a_text_is_found_in_it(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
     passage = " ".join(words[start:end])
-    assert is_quoted(passage, TEXT) == any(sign.isalnum() for sign in passage)
+    assert Prose(TEXT).quotes(passage) == any(sign.isalnum() for sign in passage)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_no_critique(reply: str) -> None:
     "quote", ["line 3: We open in May", "Line 3 - We open in May", "lines 1-3: We open in May"]
 )
 def test_the_number_of_a_line_is_no_part_of_a_quote(quote: str) -> None:
-    assert is_quoted(quote, TEXT)
+    assert Prose(TEXT).quotes(quote)
 
 
 def test_a_list_in_words_is_a_list_of_problems() -> None:
@@ -200,14 +200,42 @@ def test_of_a_text_only_what_is_quoted_or_missing_stands() -> None:
     assert read_critique(said, text, program=False) == ((), 1)
 
 
-@pytest.mark.parametrize("sign", ["`", '"quote": "', "1. ", "not ", "[", "(", "a(", "```\n", "'"])
-def test_the_work_grows_with_the_length_of_a_degenerate_reply_and_no_faster(sign: str) -> None:
+@given(st.text("a1.é_"))
+def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
+    assert Program("xy == zw").is_meant(f"{before}.xy == zw")
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        *((sign, "") for sign in ("`", '"quote": "', "1. ", "not ", "[", "(", "a(", "```\n", "'")),
+        *((sign, "") for sign in ("a", "a1", "a.", "a =", "wrong “")),
+        *(("", sign) for sign in ("\n", " \n", "x\n", "async\n")),
+    ],
+)
+def test_the_work_grows_with_the_length_of_degenerate_words_and_no_faster(
+    reply: str, text: str
+) -> None:
     def work(times: int) -> float:
         started = time.process_time()
-        read_critique(sign * times, PROGRAM)
+        for program in (True, False):
+            read_critique(reply * times or "xy is wrong", text * times or PROGRAM, program=program)
         return time.process_time() - started
 
     assert min(work(8_000) for _ in range(3)) < 9 * min(work(2_000) for _ in range(3)) + 0.05
+
+
+def test_the_work_grows_with_the_length_of_a_text_quoted_all_over_and_no_faster() -> None:
+    def work(lines: int) -> float:
+        text = "".join(f"We open {at} shops in May.\n" for at in range(lines))
+        reply = "".join(f'- "open {at} shops" is wrong.\n' for at in range(lines))
+        started = time.process_time()
+        read = read_critique(reply, text, program=False)
+        assert read
+        assert len(read.problems) == lines
+        return time.process_time() - started
+
+    assert min(work(1_200) for _ in range(3)) < 9 * min(work(300) for _ in range(3)) + 0.05
 
 
 def recorded_of_programs(shared: Path) -> list[dict[str, str]]:

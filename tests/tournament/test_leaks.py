@@ -87,7 +87,7 @@ def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_ne
     assert 0.5 < leaking / total < 0.7
 
 
-@pytest.mark.parametrize("sign", ["_", "*", "[", "(", "\n", "# ", "a "])
+@pytest.mark.parametrize("sign", ["_", "*", "[", "(", "\n", "# ", "a ", "a", "1"])
 def test_the_work_grows_with_the_length_of_a_degenerate_text_and_no_faster(sign: str) -> None:
     def work(times: int) -> float:
         started = time.process_time()
@@ -96,6 +96,26 @@ def test_the_work_grows_with_the_length_of_a_degenerate_text_and_no_faster(sign:
 
     # Four times the length is sixteen times the work where every sign is held against every other.
     assert min(work(20_000) for _ in range(3)) < 9 * min(work(5_000) for _ in range(3)) + 0.05
+
+
+@pytest.mark.parametrize("kept", ["", "Dear all,"])
+def test_blank_lines_after_an_announcement_are_walked_once(kept: str) -> None:
+    def work(times: int) -> float:
+        started = time.process_time()
+        without_opener("Sure, here is the text:" + "\n" * times + kept)
+        return time.process_time() - started
+
+    assert min(work(20_000) for _ in range(3)) < 9 * min(work(5_000) for _ in range(3)) + 0.05
+
+
+def test_a_long_brief_is_read_once_however_many_leaks_there_are() -> None:
+    def work(lines: int) -> float:
+        text = "".join(f"Changes made {at}\n" for at in range(lines))
+        started = time.process_time()
+        assert len(find_leaks(text, "We open in May. " * lines)) == lines
+        return time.process_time() - started
+
+    assert min(work(1_600) for _ in range(3)) < 9 * min(work(400) for _ in range(3)) + 0.05
 
 
 def test_only_a_line_that_announces_what_follows_is_taken_off() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from autoreason.audit.ours import audited
 from autoreason.audit.record import AuditedRun
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Models, make_settings
 from autoreason.simulate.cast import PROMPTS
 from autoreason.task import Task
@@ -29,10 +29,10 @@ class RandomCast:
 
     async def ask(self, request: Request) -> Reply:
         """Answer without a look at the texts."""
-        shown = request.messages[-1].text if request.messages else ""
+        if not is_model(request.role):
+            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
+        shown = request.messages[-1].text
         match request.role:
-            case "person":
-                return Reply(outcome=Outcome.EMPTY, text="", model="person")
             case "critic":
                 quote = shown.split()[0]
                 text = (

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from autoreason.audit.findings import Finding, Level, Topic, graded, listed, many, part, percent
+from autoreason.audit.findings import (
+    Finding,
+    Level,
+    Topic,
+    graded,
+    listed,
+    many,
+    number_of,
+    part,
+    percent,
+)
 from autoreason.audit.record import AuditedPass, AuditedRun, Panel, Vote
 from autoreason.audit.wording import is_exact, structured_ranking
 from autoreason.stats.shares import share
@@ -86,10 +96,10 @@ def empty_panels(runs: Runs) -> Finding:
         return _EMPTY.found("look", f"{said}; none was taken for a decision", number)
     said += f", and {len(won)} of them counted as a win for A"
     resting = {
-        run.name for run, held in won if run.converged and held in run.passes[-(run.k or 1) :]
+        run.name: run for run, held in won if run.converged and held in run.passes[-(run.k or 1) :]
     }
     if resting:
-        said += f"; {many(len(resting), 'run')} converged on one: {listed(sorted(resting))}"
+        said += f"; {number_of(resting.values())} converged on one: {listed(sorted(resting))}"
     return _EMPTY.found("alarm", said, number)
 
 
@@ -103,7 +113,9 @@ def below_quorum(runs: Runs) -> Finding:
         panel for panel in _panels(runs) if panel.winner and panel.valid and panel.seats is not None
     ]
     if not decided:
-        return _QUORUM.unknown("no panel is recorded with its judges and their valid ballots")
+        return _QUORUM.unknown(
+            "no panel that decided is recorded with its judges and their valid ballots"
+        )
     alone = sum(panel.seats == 1 for panel in decided)
     short = sum(
         (panel.seats or 0) > 1 and (panel.valid or 0) < quorum(panel.seats or 0)
@@ -118,7 +130,7 @@ def below_quorum(runs: Runs) -> Finding:
     if short:
         notes.append(f"{part(short, len(decided), 'panel')} decided below a quorum")
     if alone:
-        notes.append(f"{many(alone, 'pass', 'passes')} had a single judge")
+        notes.append(f"{many(alone, 'panel')} had a single judge")
     return _QUORUM.found(
         "alarm" if short > 0.05 * len(decided) else "look", "; ".join(notes), number
     )
@@ -168,7 +180,7 @@ def ties(runs: Runs) -> Finding:
     """Decisions that the tie rule made."""
     decided = [p for p in _panels(runs) if p.winner and p.valid and p.tied is not None]
     if not decided:
-        return _TIES.unknown("no scores were kept")
+        return _TIES.unknown("no decision was kept with its scores")
     tied = [panel for panel in decided if panel.tied]
     said = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
     by_a = sum(panel.winner == "A" for panel in tied)

@@ -1,4 +1,4 @@
-"""Looks at what programs were written: answers cut off or without one, and programs that repeat an earlier one."""
+"""Looks at what programs were written: replies cut off, answers without one, programs that repeat an earlier one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autoreason.stats.shares import share
 Runs = Sequence[AuditedRun]
 
 _CUT = Topic(
-    "cut-off answers",
+    "cut-off replies",
     "programs",
-    "hardly an answer is cut off at the output limit",
+    "hardly a reply is cut off at the output limit",
     "raise the output limit: half a program is none, and it is asked for again",
 )
 _NO_PROGRAM = Topic(
@@ -31,14 +31,14 @@ _REPEATED = Topic(
 _FEW, _MANY = 0.05, 0.2
 
 
-def cut_answers(runs: Runs) -> Finding:
-    """Answers that the output limit cut off."""
+def cut_replies(runs: Runs) -> Finding:
+    """Replies that the output limit cut off."""
     calls = [run.calls for run in runs if run.calls and run.programs]
     return _counted(
         _CUT,
         sum(call.truncated for call in calls),
         sum(call.replies for call in calls),
-        ("answer", "answers", "cut off"),
+        ("reply", "replies", "cut off; every reply counts, second tries too"),
     )
 
 
@@ -46,7 +46,8 @@ def no_program(runs: Runs) -> Finding:
     """Answers that came whole and hold no program."""
     kept = _programs(runs)
     without, answers = sum(each.without for each in kept), sum(each.answers for each in kept)
-    return _counted(_NO_PROGRAM, without, answers, ("answer", "answers", "without a program"))
+    how = "without a program; a second try counts with the first"
+    return _counted(_NO_PROGRAM, without, answers, ("answer", "answers", how))
 
 
 def repeated(runs: Runs) -> Finding:

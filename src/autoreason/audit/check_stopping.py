@@ -25,6 +25,7 @@ from autoreason.audit.findings import (
     likely,
     listed,
     many,
+    number_of,
     part,
     percent,
 )
@@ -182,7 +183,7 @@ def convergence(runs: Runs) -> Finding:
         who = (
             "the run did not converge"
             if len(known) == 1
-            else f"none of {len(known)} runs converged"
+            else f"none of {number_of(known)} converged"
         )
         said = f"{who}, so nothing rests on a streak"
         return _CONVERGENCE.found("fine", said, Estimate(None, n=0, reason="no run converged"))
@@ -284,9 +285,11 @@ def playoff(runs: Runs) -> Found:
 
 def confirmation(runs: Runs) -> Found:
     """Whether fresh judges prefer what was delivered to the first draft."""
-    held = [run.confirmed for run in runs if run.confirmed and run.confirmed[1]]
-    kept = sum(run.first is not None and run.first == run.last for run in runs)
-    left_out = f"{many(kept, 'run')} that delivered the first draft {'is' if kept == 1 else 'are'} left out"
+    judged = [run for run in runs if run.confirmed and run.confirmed[1]]
+    held = [run.confirmed for run in judged if run.confirmed]
+    kept = [run for run in runs if run.first is not None and run.first == run.last]
+    verb = "is" if len(kept) == 1 else "are"
+    left_out = f"{number_of(kept)} that delivered the first draft {verb} left out"
     if not held:
         reason = "no fresh judges compared a delivered text with its first draft"
         return _CONFIRMATION.unknown(f"{reason}; {left_out}" if kept else reason)
@@ -297,7 +300,7 @@ def confirmation(runs: Runs) -> Found:
         f"(95 % interval {percent(number.low or 0)} to {percent(number.high or 0)})"
     )
     if len(held) > 1 or kept:
-        said += f" in {many(len(held), 'run')}" + (f"; {left_out}" if kept else "")
+        said += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
     p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
     if len(held) >= MANY_RUNS:

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from statistics import fmean
 
-from autoreason.audit.findings import Finding, Level, Topic, graded, listed, many, part, percent
+from autoreason.audit.findings import (
+    Finding,
+    Level,
+    Topic,
+    graded,
+    listed,
+    many,
+    number_of,
+    part,
+    percent,
+)
 from autoreason.audit.record import AuditedPass, AuditedRun
 from autoreason.audit.wording import cut_off
 from autoreason.contract import count_words
@@ -40,7 +50,7 @@ _CONTRACT = Topic(
     "contract",
     "texts",
     "the text delivered keeps every limit of the task",
-    "check limits by code before judges vote",
+    "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
 )
 _LENGTHS = Topic(
     "length swings",
@@ -108,12 +118,14 @@ def _piled_up(runs: Iterable[AuditedRun]) -> str:
         words = [count for held in run.passes for slot, count in held.words.items() if slot != "A"]
         near = sum(count >= (1 - _PILE) * max(words) > 0 for count in words)
         if len(words) >= _MOST and near >= _PILED * len(words):
-            piled.append(f"{near} of {len(words)} in {run.name} (up to {max(words):,} words)")
+            piled.append(
+                (run, f"{near} of {len(words)} in {run.name} (up to {max(words):,} words)")
+            )
     if not piled:
         return ""
     return (
-        f"lengths of {many(len(piled), 'run')} pile up within 10 % of the longest, as if cut at a "
-        f"limit: {listed(piled, 3, '; ')}"
+        f"lengths of {number_of(run for run, _ in piled)} pile up within 10 % of the longest, as if cut at a "
+        f"limit: {listed((said for _, said in piled), 3, '; ')}"
     )
 
 
@@ -174,7 +186,9 @@ def contract(runs: Runs) -> Finding:
     """Texts that break the limits of their task."""
     held_to = [run for run in runs if run.contract and not run.contract.empty and run.last]
     if not held_to:
-        return _CONTRACT.unknown("no task with limits that code can check was kept with its texts")
+        return _CONTRACT.unknown(
+            "no text was kept that was written under limits that code can check"
+        )
     broken = {
         run.name: run.contract.violations(run.last)[0].message
         for run in held_to
@@ -218,16 +232,14 @@ def length_swings(runs: Runs) -> Finding:
 
 def drift(runs: Runs) -> Finding:
     """How far the last text is from the first draft, in words and in length."""
-    growth = [
-        lengths[-1] / lengths[0]
-        for run in runs
-        if len(lengths := list(_standing_lengths(run))) > 1 and lengths[0]
-    ]
+    lengths = [(run, list(_standing_lengths(run))) for run in runs]
+    changed = [(run, each) for run, each in lengths if len(each) > 1 and each[0]]
+    growth = [each[-1] / each[0] for _, each in changed]
     kept = [_kept(run.first, run.last) for run in runs if run.first and run.last]
     if not growth:
         return _DRIFT.unknown("neither texts nor their lengths were kept")
     mean = fmean(growth)
-    over = f" on average over {len(growth)} runs" if len(growth) > 1 else ""
+    over = f" on average over {number_of(run for run, _ in changed)}" if len(growth) > 1 else ""
     said = f"the text that stands at the end has {percent(mean)} of the first draft's length{over}"
     if kept:
         said += f" and keeps {percent(fmean(kept))} of its wording (runs of {_SHINGLE} words)"

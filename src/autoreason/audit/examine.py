@@ -46,7 +46,7 @@ CHECKS: tuple[Check, ...] = (
     check_texts.length_swings,
     check_texts.drift,
     check_texts.critics,
-    check_programs.cut_answers,
+    check_programs.cut_replies,
     check_programs.no_program,
     check_programs.repeated,
 )
@@ -58,6 +58,8 @@ class Audit(Struct, frozen=True, kw_only=True):
     """What some runs show about themselves."""
 
     runs: int
+    parts: int
+    """Parts of these runs that are audited by themselves, such as the strategies of a comparison."""
     passes: int
     panels: int
     ballots: int | None
@@ -77,7 +79,8 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
     panels = [panel for run in runs for panel in run.panels]
     valid = [panel.valid for panel in panels if panel.valid is not None]
     return Audit(
-        runs=len(runs),
+        runs=sum(not run.part for run in runs),
+        parts=sum(run.part for run in runs),
         passes=sum(len(run.passes) for run in runs),
         panels=len(panels),
         ballots=sum(valid) if valid else None,

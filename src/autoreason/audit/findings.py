@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from msgspec import Struct
 
+from autoreason.audit.record import AuditedRun
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm
 
@@ -95,6 +97,12 @@ def many(number: int, noun: str, plural: str = "") -> str:
     if number == 0:
         return f"no {noun}"
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number_of(runs: Iterable[AuditedRun]) -> str:
+    """`2 runs`, `1 part`, `2 runs and 12 parts`."""
+    counted = Counter("part" if run.part else "run" for run in runs)
+    return " and ".join(many(counted[noun], noun) for noun in ("run", "part") if counted[noun])
 
 
 def part(number: int, total: int, noun: str, plural: str = "") -> str:

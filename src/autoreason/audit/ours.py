@@ -47,7 +47,7 @@ class NotAudited(InvalidInput):
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
-    """What the journal holds of one run; each part of a comparison or of a set of problems is a run of its own."""
+    """What the journal holds of one run; each part of a comparison or of a set of problems by itself."""
     events = journal.events(run)
     story = tell_all([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
@@ -68,7 +68,7 @@ def _over_texts(
     run: str, story: Story, task: Task, settings: Settings, said: Said
 ) -> list[AuditedRun]:
     parts = [
-        audited(f"{run}/{name}", part, task, settings, _filed(said, name))
+        replace(audited(f"{run}/{name}", part, task, settings, _filed(said, name)), part=True)
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
@@ -97,6 +97,7 @@ def _over_programs(
             # How large a panel was meant to be depended on the calls left; a quorum is always asked.
             finals=tuple(replace(each, always_asked=quorum(0)) for each in panels if each),
             programs=_programs(part),
+            part=True,
         )
 
 
@@ -147,7 +148,8 @@ def audited(name: str, story: Story, task: Task, settings: Settings, said: Said)
         status=story.status,
         brief=task.brief,
         allowed=_allowed(task),
-        contract=task.contract,
+        # Texts that came with the task were not written under its limits.
+        contract=None if task.entries else task.contract,
         first=story.draft.text if story.draft else None,
         last=story.text,
     )
@@ -213,7 +215,8 @@ def _panel(
         valid=sum(ballot.ranking is not None for ballot in ballots),
         votes=votes,
         scores=verdict.scores if verdict else None,
-        winner=verdict.winner if verdict else None,
+        # A certificate asks questions one by one: nothing is decided by the answers.
+        winner=verdict.winner if verdict and settings.strategy != "certify" else None,
         shared_order=shared_order(votes),
     )
 

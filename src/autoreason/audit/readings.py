@@ -14,7 +14,7 @@ from autoreason.audit.record import AuditedRun
 from autoreason.journal import Journal
 from autoreason.version import __version__
 
-_FORM = f"2, {__version__}"
+_FORM = f"3, {__version__}"
 """What was kept in another form is read again."""
 _MAKE = "CREATE TABLE IF NOT EXISTS readings (run TEXT PRIMARY KEY, stamp TEXT NOT NULL, runs BLOB NOT NULL)"
 _FIND = "SELECT runs FROM readings WHERE run = ? AND stamp = ?"

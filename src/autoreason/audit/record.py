@@ -175,6 +175,8 @@ class AuditedRun:
     calls: Calls | None = None
     programs: Programs | None = None
     """None where texts were written."""
+    part: bool = False
+    """Whether it is one of several within a run, such as one strategy of a comparison."""
 
     @property
     def panels(self) -> Iterator[Panel]:

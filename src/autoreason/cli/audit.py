@@ -65,7 +65,7 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
         raise InvalidInput("--all takes every run; name records or give --all, not both")
     with stderr_console().status("reading") as status:
         runs = _read(records, every, journal, status.update)
-        status.update(f"examining {words.count(len(runs), 'run')}")
+        status.update("examining")
         found = examine(runs)
     if as_json:
         print_json(found)
@@ -161,6 +161,7 @@ def _print_finding(finding: Finding, console: Console, width: int) -> None:
 def _size(found: Audit) -> str:
     parts = [
         words.count(found.runs, "run"),
+        *([words.count(found.parts, "part")] if found.parts else []),
         words.count(found.passes, "pass", "passes"),
         words.count(found.panels, "panel"),
     ]

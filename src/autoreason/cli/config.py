@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +13,7 @@ from autoreason.errors import InvalidInput, plainly
 from autoreason.places import config_file
 
 
-class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+class Limits(Struct, frozen=True):
     """The most that a new run may take, unless an option says otherwise."""
 
     cost: Decimal | None = None
@@ -19,7 +21,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     calls: int | None = None
 
 
-class Config(Struct, frozen=True, forbid_unknown_fields=True):
+class Config(Struct, frozen=True):
     """What new runs begin with where no option says otherwise."""
 
     model: str | None = None
@@ -30,6 +32,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         limits = {f"max_{name}": getattr(self.limits, name) for name in Limits.__struct_fields__}
         found = {"model": self.model, **limits}
         return {name: value for name, value in found.items() if value is not None}
+
+
+_MAY_HOLD = "it may hold `model` and, under [limits], `cost`, `tokens` and `calls`"
 
 
 def read_config() -> Config:
@@ -44,14 +49,26 @@ def read_config() -> Config:
             f"cannot read {path}: {error.strerror}; correct that, or move it away"
         ) from None
     try:
-        found = msgspec.toml.decode(content, type=Config, strict=False)
+        raw = msgspec.toml.decode(content)
+        found = msgspec.convert(raw, Config, strict=False)
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
     except msgspec.DecodeError as error:
-        raise InvalidInput(
-            f"{path}: {plainly(error)}; it may hold `model` and, under [limits], `cost`, `tokens` "
-            "and `calls`"
-        ) from None
+        raise InvalidInput(f"{path}: {plainly(error)}; {_MAY_HOLD}") from None
+    _check_keys(path, raw)
     if found.model is not None and not found.model.strip():
         raise InvalidInput(f"{path}: `model` is empty; give provider/model or remove the line")
     return found
+
+
+def _check_keys(path: Path, raw: dict[str, Any]) -> None:
+    """Refuse a key that nobody reads: it may be one of ours with a typing error."""
+    from difflib import get_close_matches
+
+    known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Limits.__struct_fields__)]
+    given = [*raw, *(f"limits.{name}" for name in raw.get("limits", ()))]
+    for key in given:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            mend = f"did you mean `{near[0]}`?" if near else _MAY_HOLD
+            raise InvalidInput(f"{path}: unknown key `{key}`; {mend}")

@@ -207,7 +207,7 @@ def rows(
         said.append(("Text", _text(result, story, output)))
     took = [
         words.count(result.calls, "call"),
-        words.count(result.tokens, "token"),
+        words.tokens(result.spent),
         words.money(result.cost) if result.cost is not None else "cost unknown",
         words.duration(seconds),
     ]
@@ -329,9 +329,7 @@ def result_of(row: RunRow, story: Story) -> Result:
         text=story.text,
         origin=delivered.origin if delivered else standing.name if standing else "",
         passes=len(story.trajectory),
-        calls=row.spent.calls,
-        tokens=row.spent.tokens,
-        cost=row.spent.cost,
+        spent=row.spent,
         seed=story.settings.seed if story.settings else 0,
         evidence=delivered.evidence if delivered else None,
         story=story,

@@ -342,8 +342,8 @@ class Live:
         limits = self.story.settings.budget if self.story.settings else Budget()
         return " · ".join(
             (
-                _of(self.spent.calls, limits.calls, "call"),
-                _of(self.spent.tokens, limits.tokens, "token"),
+                words.share(self.spent.calls, limits.calls, "call"),
+                words.tokens(self.spent, limits.tokens),
                 words.bill(self.spent, limits.cost),
             )
         )
@@ -357,9 +357,3 @@ def _state(line: Line) -> State:
 def _by_number(part: str) -> list[tuple[int, str]]:
     """An order in which the tenth comes after the ninth."""
     return [(int(each), "") if each.isdigit() else (0, each) for each in part.split("/")]
-
-
-def _of(number: int, limit: int | None, noun: str) -> str:
-    return (
-        words.count(number, noun) if limit is None else f"{number:,} of {words.count(limit, noun)}"
-    )

@@ -233,6 +233,7 @@ def _said(check: Check) -> str:
         return check.problem
     parts = (
         ("reachable", check.reachable),
+        ("no key sent", check.key_sent is False),
         ("key accepted", check.key_accepted),
         ("model known", check.model_known),
     )

@@ -170,7 +170,7 @@ def _print_total(rows: list[RunRow], shown: int) -> None:
     spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
     number = words.count(len(rows), "run")
     some = f"{shown:,} of {number}" if shown < len(rows) else number
-    calls, tokens = words.count(spent.calls, "call"), words.count(spent.tokens, "token")
+    calls, tokens = words.count(spent.calls, "call"), words.tokens(spent)
     whose = "; all of them" if shown < len(rows) else ""
     click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
 

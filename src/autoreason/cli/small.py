@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NOTE = (
     f"{DEFAULT_MODEL} is a very small model, there so that everything works offline; "
-    f"for better texts choose another, such as -m {examples.MODEL} or -m {examples.LOCAL}"
+    f"for better results choose another, such as -m {examples.MODEL} or -m {examples.LOCAL}"
 )
 _ENGINE = "xllamacpp"
 _SIZE = "about 100 MB"

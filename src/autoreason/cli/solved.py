@@ -83,6 +83,7 @@ def end(result: Result, manner: Manner, console: Console, seconds: float) -> int
     one = Tally(result.story).one
     program = program_of(result.story) if one else None
     finished = ending.EXIT[result.status] == 0
+    unsolved = finished and _nothing_solved(result.story)
     if program and manner.output:
         ending.write(manner.output, program)
     if manner.as_json:
@@ -97,10 +98,11 @@ def end(result: Result, manner: Manner, console: Console, seconds: float) -> int
         _say_trouble(result, manner)
     else:
         # What a set came to is said with its table, but for programs that read that.
-        said = rows(result, report) if one or manner.as_json else []
+        said = [("", f"Not solved: {_why_unsolved(result.story)}")] if unsolved and not one else []
+        said += rows(result, report) if one or manner.as_json else []
         said += [*_took(result, seconds), *_files(result, manner)]
         ending.print_rows([*said, *ending.next_steps(result)], console)
-    return UNSOLVED if finished and _nothing_solved(result.story) else ending.EXIT[result.status]
+    return UNSOLVED if unsolved else ending.EXIT[result.status]
 
 
 def _nothing_solved(story: Story) -> bool:
@@ -108,6 +110,16 @@ def _nothing_solved(story: Story) -> bool:
     if Tally(story).one:
         return not all(map(_is_solved, story.solved))
     return bool(story.solved) and not any(map(_passes_some, story.solved))
+
+
+def _why_unsolved(story: Story) -> str:
+    """What the one program fails, or every program of a set."""
+    if Tally(story).one or not story.task:
+        return words.solved(story.solved[-1])
+    public = [bool(each.public) for each in story.task.assignments if not each.remark]
+    some = "public or, where there is none, private" if any(public) else "private"
+    which = "public" if all(public) else some
+    return f"no program of the set passes a {which} test"
 
 
 def _is_solved(event: Solved) -> bool:
@@ -133,11 +145,7 @@ def _say_trouble(result: Result, manner: Manner) -> None:
         why = result.story.solved[-1].reason if result.story.solved else result.reason
         said = "; ".join(filter(None, (why, _unwritten(manner))))
     elif _nothing_solved(result.story):
-        last = result.story.solved[-1]
-        one = Tally(result.story).one
-        said = (
-            f"not solved: {words.solved(last) if one else 'no public test of the set was passed'}"
-        )
+        said = f"not solved: {_why_unsolved(result.story)}"
     else:
         return
     print(without_controls(f"autoreason: {said}"), file=sys.stderr)
@@ -262,17 +270,25 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
 
 def _one(event: Solved) -> list[tuple[str, str]]:
     """What came of one problem."""
-    # No strategy for programs has a last pass: it ends by its tests or by its calls.
-    ended = "Ended" if event.status == "capped" else words.ENDINGS[event.status]
-    if event.program is not None and ending.EXIT.get(event.status) == 0 and not _is_solved(event):
-        ended = "Not solved"
-    said = [("", f"{ended}: {event.reason}"), ("Attempts", words.count(event.attempts, "program"))]
+    said = [
+        ("", f"{_ended(event)}: {event.reason}"),
+        ("Attempts", words.count(event.attempts, "program")),
+    ]
     if event.program is None:
-        said.append(("Program", "none"))
-    for label, found in (("Public", event.public), ("Private", event.private)):
-        if found:
-            said.append((label, words.examined(found)))
-    return said
+        return [*said, ("Program", "none")]
+    held = (("Public", event.public), ("Private", event.private))
+    return said + [(label, words.examined(found)) for label, found in held if found]
+
+
+def _ended(event: Solved) -> str:
+    """What is known of the program at the end; public tests alone do not show that it solves the problem."""
+    if event.program is not None and ending.EXIT.get(event.status) == 0:
+        if not _is_solved(event):
+            return "Not solved"
+        if event.private or event.public:
+            return "Solved" if event.private else "Passed"
+    # No strategy for programs has a last pass: it ends by its tests or by its calls.
+    return "Ended" if event.status == "capped" else words.ENDINGS[event.status]
 
 
 def _level(name: str) -> str:
@@ -281,7 +297,7 @@ def _level(name: str) -> str:
 
 def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]:
     cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    took = [words.count(result.calls, "call"), words.count(result.tokens, "token"), cost]
+    took = [words.count(result.calls, "call"), words.tokens(result.spent), cost]
     if seconds is not None:
         took.append(words.duration(seconds))
     return [("Took", ", ".join(took))]

@@ -190,7 +190,7 @@ def _head(result: Result) -> dict[str, Any]:
 
 def _took(result: Result) -> list[tuple[str, str]]:
     cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    took = f"{words.count(result.calls, 'call')}, {words.count(result.tokens, 'token')}, {cost}"
+    took = f"{words.count(result.calls, 'call')}, {words.tokens(result.spent)}, {cost}"
     return [("Took", took), ("More", f"autoreason show {result.run}")]
 
 

@@ -42,6 +42,7 @@ def tell(
         teller.one_pass(_find_pass(row, story, number), story, in_full=True)
         return
     teller.opening(row, story)
+    teller.drafts(story)
     for each in story.passes:
         teller.one_pass(each, story)
     teller.playoff(story)
@@ -78,7 +79,7 @@ class Teller:
         self.width = min(console.width, _WIDEST)
 
     def opening(self, row: RunRow, story: Story) -> None:
-        """What was to be written, by whom, and the first draft."""
+        """What was to be written, and by whom."""
         self._print(Text.assemble((row.id, "cyan"), "  ", (row.title, "bold")))
         self._say("status", state(row))
         if story.settings:
@@ -90,6 +91,9 @@ class Teller:
         self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
         if story.task and not story.task.contract.empty:
             self._say("contract", " ".join(story.task.contract.rules()))
+
+    def drafts(self, story: Story) -> None:
+        """What it began from, and what that was chosen from."""
         for each in story.drafts:
             self._say(f"draft {each.number}", words.draft(each))
         if story.draft:

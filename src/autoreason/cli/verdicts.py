@@ -173,7 +173,7 @@ def entrants(report: ComparisonReport) -> Table:
             f"{each.delivered} of {report.repeats}",
             "–" if each.words is None else f"{each.words:,.0f}",
             f"{each.spent.calls:,}",
-            f"{each.spent.tokens:,}",
+            "unknown" if each.spent.tokens is None else f"{each.spent.tokens:,}",
             words.money(each.spent.cost),
             str(each.same_as_draft),
             *([] if each.keeps_contract is None else [str(each.keeps_contract)]),

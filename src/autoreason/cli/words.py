@@ -74,6 +74,19 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def tokens(spent: Spent, limit: int | None = None) -> str:
+    """Tokens in words, against their limit; where some are not known, what they are at least."""
+    if spent.unmetered and not spent.known_tokens:
+        return "tokens unknown" if limit is None else f"tokens unknown of {limit:,}"
+    least = "at least " if spent.unmetered else ""
+    return least + share(spent.known_tokens, limit, "token")
+
+
+def share(number: int, limit: int | None, noun: str) -> str:
+    """`3 calls`, or `3 of 20 calls` against a limit."""
+    return count(number, noun) if limit is None else f"{number:,} of {count(limit, noun)}"
+
+
 def bill(spent: Spent, limit: Decimal | None = None) -> str:
     """The cost in words, against its limit; a part that is not known is said to be so."""
     of = f" of {money(limit)}" if limit is not None else ""
@@ -385,6 +398,8 @@ def lines(program: str) -> str:
 
 def examined(found: Examined) -> str:
     """How a program did on tests; where the first failure ended it, at which."""
+    if found.verdict == "no_code":
+        return "no program"
     verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
     if found.verdict == "accepted":
         return f"{verdict}, {found.passed} of {count(found.total, tests)}"
@@ -417,6 +432,6 @@ def sandbox(level: str) -> str:
 
 def solved(event: Solved) -> str:
     """What came of one problem."""
-    scores = [examined(each) for each in (event.public, event.private) if each]
+    scores = dict.fromkeys(examined(each) for each in (event.public, event.private) if each)
     said = "; ".join(scores) or f"no verdict ({event.reason})"
     return f"{said}; {count(event.spent.calls, 'call')}"

@@ -38,12 +38,16 @@ class Choice(Struct, frozen=True):
 
 
 def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[Group, ...]:
-    """Programs that did the same on every input that says something, the largest group first, then the earliest."""
+    """Programs that did the same on every input that says something, the largest group first, then the earliest.
+
+    Where no input says anything, nobody knows that two programs do the same unless they are the same.
+    """
     behaviours = _behaviours(programs, observed)
     telling = _telling(behaviours)
-    found: dict[Behaviour, list[int]] = {}
+    found: dict[Behaviour | str, list[int]] = {}
     for place, behaviour in enumerate(behaviours):
-        found.setdefault(tuple(behaviour[each] for each in telling), []).append(place)
+        did = tuple(behaviour[each] for each in telling)
+        found.setdefault(did or programs[place], []).append(place)
     groups = (Group(tuple(each)) for each in found.values())
     return tuple(sorted(groups, key=lambda each: -each.size))
 
@@ -78,10 +82,14 @@ def _behaviours(programs: Sequence[str], observed: Sequence[Observed]) -> list[B
 
 
 def _telling(behaviours: Sequence[Behaviour]) -> list[int]:
-    """Inputs that say something: where most programs fail, the input is more likely at fault than they are."""
+    """Inputs that say something: where most programs fail, the input is more likely at fault than they are.
+
+    A program that fails on all of them is at fault itself, and says nothing of any input.
+    """
     every = range(len(behaviours[0]))
-    failed = [sum(bool(each[place].failure) for each in behaviours) for place in every]
-    return [place for place in every if 2 * failed[place] <= len(behaviours)]
+    working = [each for each in behaviours if not all(did.failure for did in each)]
+    failed = [sum(bool(each[place].failure) for each in working) for place in every]
+    return [place for place in every if working and 2 * failed[place] <= len(working)]
 
 
 def _agreeing(one: Behaviour, other: Behaviour, inputs: Sequence[int]) -> int:

@@ -170,8 +170,8 @@ def _spent(units: Sequence[Unit]) -> Spent:
 
 
 def _tokens_each(units: Sequence[Unit]) -> float | None:
-    spent = _spent(units)
-    return spent.tokens / len(units) if units and not spent.unmetered else None
+    tokens = _spent(units).tokens
+    return None if tokens is None or not units else tokens / len(units)
 
 
 def _cost_each(units: Sequence[Unit]) -> Decimal | None:

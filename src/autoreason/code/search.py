@@ -40,11 +40,15 @@ class Final(NamedTuple):
 
     def alike(self, attempt: Attempt) -> str:
         """How many behave as this one does, in words."""
-        place = self.attempts.index(attempt)
+        place, number = self.attempts.index(attempt), len(self.attempts)
         size = next(each.size for each in self.choice.groups if place in each.members)
         passing = "that pass" if attempt.settled else "that pass as many"
-        which = passing if attempt.examined else "programs"
-        return f"{size} of {len(self.attempts)} {which} behave alike"
+        which = passing if attempt.passed else "programs"
+        if len(self.choice.groups) == number:
+            return f"no two of {number} {which} behave alike"
+        if size == 1:
+            return f"none of the other {number - 1} {which} behaves as it does"
+        return f"{size} of {number} {which} behave alike"
 
     @property
     def tied(self) -> list[Attempt]:

@@ -262,8 +262,9 @@ class ProgramStrategy(Strategy):
         self.tell(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
 
     def _why_spent(self, attempt: Attempt) -> str:
-        total = len(self.assignment.public)
-        return f"after {self._calls_made()} it passes {attempt.passed} of {total} public tests"
+        some = f"{attempt.passed} of {len(self.assignment.public)} public tests"
+        passed = some if attempt.passed else "no public test"
+        return f"after {self._calls_made()} it passes {passed}"
 
     def _calls_made(self) -> str:
         return f"{self.allowance.total.calls} of {self.allowance.amount} calls"

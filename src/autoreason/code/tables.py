@@ -269,9 +269,9 @@ def _shown(found: Estimate) -> str:
 def _tokens(score: Score) -> str:
     """Tokens as far as they are known."""
     more = "+" if score.spent.unmetered else ""
-    if more and not score.spent.tokens:
+    if more and not score.spent.known_tokens:
         return "unknown"
-    return f"{score.spent.tokens:,}{more}"
+    return f"{score.spent.known_tokens:,}{more}"
 
 
 def _problems(score: Score) -> str:

@@ -148,7 +148,7 @@ class Purse:
     @property
     def taken(self) -> Upper:
         """What counts against the limits."""
-        spent = Upper(self._spent.calls, self._spent.tokens, self._spent.known_cost)
+        spent = Upper(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
     def short_of(self, calls: int) -> str:

@@ -29,6 +29,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
     address: str
     reachable: bool | None = None
+    key_sent: bool | None = None
     key_accepted: bool | None = None
     model_known: bool | None = None
     problem: str = ""
@@ -51,6 +52,8 @@ def open_model(
     if name == "echo":
         from autoreason.models.doubles import EchoModel
 
+        if address != EchoModel.address:
+            raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
         return EchoModel()
     if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
@@ -120,13 +123,15 @@ async def check(
         return Check(address=address, key_accepted=False, problem=str(error))
     except CallFailed as error:
         return _failed_check(address, error)
-    accepted = None if provider.open_list else True
-    known = _is_known(provider, provider.base(base_url), model, offered)
+    base = provider.base(base_url)
+    sent = _key(provider, base, needed=False, allow_http=allow_http) is not None
+    known = _is_known(provider, base, model, offered)
     problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}"
     return Check(
         address=address,
         reachable=True,
-        key_accepted=accepted,
+        key_sent=sent,
+        key_accepted=True if sent and not provider.open_list else None,
         model_known=known,
         problem=problem if known is False else "",
     )

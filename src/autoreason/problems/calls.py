@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import cmath
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -96,8 +97,22 @@ def _read(node: ast.Call) -> Call | None:
         ]
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
+    if not all(map(_is_finite, values)):
+        return None
     names = tuple(keyword.arg or "" for keyword in node.keywords)
     return Call(f"{ast.unparse(node.func)}(", tuple(values), names)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers in a value are finite: others cannot be written down as they are."""
+    match value:
+        case float() | complex():
+            return cmath.isfinite(value)
+        case dict():
+            return all(_is_finite(each) for entry in value.items() for each in entry)
+        case list() | tuple() | set() | frozenset():
+            return all(map(_is_finite, value))
+    return True
 
 
 def _within(call: Call, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Call:

@@ -10,6 +10,10 @@ from typing import NamedTuple, TypeVar
 _WHOLE = re.compile(r"-?\d{1,18}")
 _FRACTION = re.compile(r"-?\d+\.\d+")
 
+_HEAD = 3
+_NEAR = 20
+"""Lines at the beginning whose numbers may be about one that does not follow at once, and how far that may be."""
+
 Lines = list[list[str]]
 T = TypeVar("T")
 
@@ -79,7 +83,7 @@ class Samples:
                 del cases[at]
             case 1:
                 cases.append(self._each._vary([list(line) for line in cases[at]], random))
-            case 2:
+            case 2 if len(cases) <= _NEAR:
                 cases = [self._each._vary([list(line) for line in case], random) for case in cases]
             case _:
                 cases[at] = self._each._vary([list(line) for line in cases[at]], random)
@@ -93,7 +97,7 @@ class Samples:
             for line, tokens in enumerate(first)
             for place in range(len(tokens) if not line else len(tokens) == 1)
             for what in ("lines", "tokens", "letters")
-            for target in (0, *(range(line + 1, len(first)) if what != "lines" else ()))
+            for target in (_targets(line, len(first)) if what != "lines" else (0,))
         ]
         found = [count for count in possible if all(_holds(count, each) for each in self._samples)]
         # What counts something exactly does not count something else less one as well.
@@ -218,6 +222,13 @@ class Samples:
                 line[:] = [line[0]] * len(line)
             case _:
                 random.shuffle(line)
+
+
+def _targets(line: int, lines: int) -> Sequence[int]:
+    """What a number may be about: at the beginning all lines that follow or one of them, further on the next."""
+    if line < _HEAD:
+        return (0, *range(line + 1, min(lines, _NEAR)))
+    return range(line + 1, min(lines, line + 2))
 
 
 def _split(sample: str) -> Lines:

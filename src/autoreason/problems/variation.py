@@ -18,6 +18,8 @@ _MOSTLY = 0.85
 """How often a rule that all examples keep is kept."""
 _FEW = 3
 """Letters of a kind that must be seen before all of that kind may be used."""
+_HUGE = 1e300
+"""Whole numbers may be larger; as a fraction such a one is none."""
 _LONG = 5
 """Items that are hardly in order by chance."""
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
@@ -137,7 +139,9 @@ class Kinds:
                     return tuple(self._items(path, list(value), random))
                 return tuple(self._parts(path, value, random))
             case set() | frozenset():
-                return type(value)(self._items(path, sorted(value, key=repr), random))
+                items = self._items(path, sorted(value, key=repr), random)
+                # Elsewhere at this place a list may have stood, with items that no set takes.
+                return type(value)(filter(_hashable, items))
             case dict():
                 return self._entries(path, value, random)
         return value
@@ -145,7 +149,8 @@ class Kinds:
     def _edge_numbers(self, path: Path, value: Any) -> list[Any]:
         low, high = self._range(path)
         edges = [0, 1, 2, value + 1, value - 1, low, high, high + 1]
-        return [type(value)(each) for each in edges]
+        whole = isinstance(value, int)
+        return [type(value)(each) for each in edges if whole or abs(each) <= _HUGE]
 
     def _range(self, path: Path) -> tuple[float, float]:
         numbers = self._numbers(path)
@@ -175,15 +180,16 @@ class Kinds:
         return [each for each in self._constants if type(each) is kind]
 
     def _numbers(self, path: Path) -> list[float]:
-        return [each for each in self._seen[path] if isinstance(each, int | float)]
+        """The numbers seen at a place; what was varied may have come there from another."""
+        return [each for each in self._seen[path] if isinstance(each, int | float)] or [0]
 
     def _fraction(self, path: Path, value: float, random: Random) -> float:
-        low, high = self._range(path)
+        seen = [each for each in self._numbers(path) if abs(each) <= _HUGE] or [1.0]
         drawn = random.choice(
             [
                 value + random.choice([-1, -0.5, 0.5, 1, 0.1]),
-                random.uniform(min(0, low), max(1, high)),
-                random.choice(self._numbers(path)),
+                random.uniform(min(0, *seen), max(1, *seen)),
+                random.choice(seen),
                 -value,
                 value * 2,
                 random.choice([0.0, 1.0, 0.5, 2.5]),
@@ -193,7 +199,7 @@ class Kinds:
 
     def _text(self, path: Path, value: str, random: Random) -> str:
         letters = self._letters(path)
-        others = [each for each in self._seen[path] if isinstance(each, str)]
+        others = [each for each in self._seen[path] if isinstance(each, str)] or [value]
         at = random.randrange(len(value) + 1)
         letter = random.choice(letters) if letters else "a"
         words = value.split(" ")
@@ -336,6 +342,14 @@ class Kinds:
             )
             return (value >= 0 or low < 0) and (value <= high or not digits)
         return True
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _alike(value: tuple[Any, ...]) -> bool:

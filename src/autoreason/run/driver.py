@@ -262,7 +262,6 @@ class _Drive:
 
     def _result(self, story: Story, ended: Delivered | RunPaused, purse: Purse) -> Result:
         chosen = story.chosen
-        spent = purse.spent
         return Result(
             run=self._run,
             status=ended.status,
@@ -270,9 +269,7 @@ class _Drive:
             text=story.text,
             origin=ended.origin if isinstance(ended, Delivered) else chosen.name if chosen else "",
             passes=sum(p.decided is not None for p in story.passes),
-            calls=spent.calls,
-            tokens=spent.tokens,
-            cost=spent.cost,
+            spent=purse.spent,
             seed=self._settings.seed,
             evidence=ended.evidence if isinstance(ended, Delivered) else None,
             story=story,

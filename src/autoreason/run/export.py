@@ -169,9 +169,8 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
             continue
         asked = "\n\n".join(_said(message) for message in call.request.messages)
         reply = call.reply
-        head = (
-            f"{reply.model} · {reply.outcome} · {reply.usage.total} tokens · {reply.seconds:.1f} s"
-        )
+        tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
+        head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
         files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
             f"{head}\n\n{asked}\n\n## reply\n\n{reply.text}"
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from autoreason.events import Evidence, Status
+from autoreason.exchange import Spent
 from autoreason.story import Story
 
 
@@ -21,13 +22,25 @@ class Result:
     origin: str
     """Where the text came from: `draft`, or the pass it won."""
     passes: int
-    calls: int
-    tokens: int
-    cost: Decimal | None
-    """US dollars; None where a price is not known."""
+    spent: Spent
     seed: int
     evidence: Evidence | None
     story: Story
+
+    @property
+    def calls(self) -> int:
+        """Calls that were answered."""
+        return self.spent.calls
+
+    @property
+    def tokens(self) -> int | None:
+        """Read and written; None where a provider did not say."""
+        return self.spent.tokens
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars; None where a price is not known."""
+        return self.spent.cost
 
 
 class Switch:

@@ -44,7 +44,8 @@ class Solution:
     solved: tuple[Solved, ...]
     """Every problem by every strategy, as often as it was repeated."""
     calls: int
-    tokens: int
+    tokens: int | None
+    """Read and written; None where a provider did not say."""
     cost: Decimal | None
     """US dollars; None where a price is not known."""
     level: str

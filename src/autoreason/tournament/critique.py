@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from autoreason.events import Problem
 from autoreason.exchange import Schema
 from autoreason.tournament.patterns import Pattern
-from autoreason.tournament.quotes import Program, is_code, is_program, is_quoted
+from autoreason.tournament.quotes import Program, Prose, is_code, is_program
 
 SCHEMA = Schema(
     name="critique",
@@ -66,7 +65,7 @@ def read_critique(reply: str, text: str, *, program: bool | None = None) -> Crit
     stated = _stated(reply)
     in_form = stated is not None
     about = Program(text) if (is_program(text) if program is None else program) else None
-    stands = about.quotes if about else partial(is_quoted, text=text)
+    stands = (about or Prose(text)).quotes
     if stated is None:
         stated = _problems(_in_prose(reply, stands))
     if about:
@@ -188,7 +187,7 @@ _BLOCK = Pattern(r"^```.*?(?:^```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKER = r"(?:\d{1,2}[.)]|[-*•+]|#{1,6})[ \t]"
 _ITEM = Pattern(rf"^ ?{_MARKER}+(.+(?:\n(?! ?{_MARKER}|[ \t]*\n).+)*)", re.MULTILINE)
 _SEVERITY = Pattern(r"\b(?:critical|major|minor)\b", re.IGNORECASE)
-_QUOTED = Pattern(r'`[^`\n]+`|"[^"\n]{3,}"|“[^”\n]{3,}”')
+_QUOTED = Pattern(r'`[^`\n]+`|"[^"\n]{3,}"|“[^“”\n]{3,}”')
 _FAULT = Pattern(
     r"\b(?:not|never|cannot|incorrect(?:ly)?|wrong(?:ly)?|fail(?:s|ed|ure)?|errors?|missing|misses|lacks?"
     r"|should|instead|bugs?|issues?|problems?|flaw(?:s|ed)?|mistakes?|unnecessary|inefficient|vague"

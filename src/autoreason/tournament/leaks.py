@@ -14,7 +14,7 @@ _ANNOUNCED = r"""
       \b(?:revis|rewrit|improv|updat|refin|synthesi[sz]|merged|combin|final|edited|polished|draft|version|document|text)[^\n]*
 """
 _ANNOUNCEMENT = Pattern(
-    rf"\A[\s*#_>-]*+(?:{_ANNOUNCED})(?<=[:*_])[ \t]*\n+(?:-{{3,}}[ \t]*\n+)?(?=\s*\S)",
+    rf"\A[\s*#_>-]*+(?:{_ANNOUNCED})(?<=[:*_])[ \t]*\n++(?:-{{3,}}[ \t]*\n++)?(?=\s*\S)",
     re.IGNORECASE | re.VERBOSE,
 )
 """A line that does nothing but announce what comes after its colon."""
@@ -65,7 +65,7 @@ _SIGNS = (
         (?:edited|revised|rewritten|reworded|shortened|corrected|improved)\s+(?:for|to)\b[^\n.]{0,60}""",
     ),
     # Lines of our own prompts, repeated by a model that took them for part of the text.
-    _sign("", rf"(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
+    _sign("", rf"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
     _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
     # An answer about the request, in place of the text.
     _sign(
@@ -103,7 +103,7 @@ _MARKS = " \t*#_>-.:0123456789)"
 def without_opener(text: str, *allowed: str) -> str:
     """The text without a line that announces it (“Sure, here is the text:”), unless the task words it so."""
     found = _ANNOUNCEMENT.match(text)
-    if not found or _named(found.group().strip(" *#_>-"), "\n".join(allowed).casefold()):
+    if not found or _named(found.group().strip(" *#_>-"), _spaced(allowed)):
         return text
     return text[found.end() :].strip()
 
@@ -122,7 +122,7 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
     passages += _repeated(text, rules)
     if not passages:
         return ()
-    known = "\n".join(allowed).casefold()
+    known = _spaced(allowed)
     shown = (" ".join(passage.split()).strip(" *#_>-")[:_LONGEST] for passage in passages)
     return tuple(dict.fromkeys(leak for leak in shown if leak and not _named(leak, known)))
 
@@ -135,6 +135,9 @@ def _repeated(text: str, rules: tuple[str, ...]) -> list[str]:
     return [head for line, head in heads if {line.casefold(), head.casefold()} & wanted]
 
 
+def _spaced(allowed: tuple[str, ...]) -> str:
+    return " ".join("\n".join(allowed).casefold().split())
+
+
 def _named(leak: str, known: str) -> bool:
-    words = leak.casefold().split()
-    return " ".join(words[:3]) in " ".join(known.split())
+    return " ".join(leak.casefold().split()[:3]) in known

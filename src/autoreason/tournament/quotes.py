@@ -9,9 +9,19 @@ from itertools import pairwise
 from autoreason.tournament.patterns import Pattern
 
 
-def is_quoted(quote: str, text: str) -> bool:
-    """Whether the words stand in the text, white space and typography aside; an ellipsis may join two passages."""
-    return _stands_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), _plain(text))
+class Prose:
+    """A text as a critic may quote it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def quotes(self, quote: str) -> bool:
+        """Whether the words stand in the text, white space and typography aside; an ellipsis may join two passages."""
+        return _stands_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
+
+    @cached_property
+    def _plain(self) -> str:
+        return _plain(self.text)
 
 
 class Program:
@@ -34,7 +44,7 @@ class Program:
         said = _CORRECTED.sub("", reply.replace('\\"', '"').replace("\\n", "\n"))
         named = [_squeezed(span) for span in _BACKTICKS.findall(said)]
         quotes = (_LINE_NUMBER.sub("", quote) for quote in _QUOTES.findall(said))
-        code = (*quotes, *_CODE.findall(said), *_STRINGS.findall(said))
+        code = (*quotes, *filter(None, _CODE.findall(said)), *_STRINGS.findall(said))
         spans = [*named, *map(_squeezed, code)]
         longest = max((len(s) for s in spans if s in self._squeezed), default=0)
         words = _words(said)
@@ -117,7 +127,7 @@ _A_QUOTE, _A_NAME = 3, 3
 _BRIEF = 30
 _STEM = 6
 _SAME = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
-_ELLIPSIS = re.compile(r"\s*(?:\[?\.\.\.\]?|\[?…\]?)\s*")
+_ELLIPSIS = re.compile(r"\[?(?:\.\.\.|…)\]?")
 _LINE_NUMBER = Pattern(
     r"\A\s*(?:on |in )?lines?\s*\d+(?:\s*(?:-|to|and)\s*\d+)?\s*(?::|-|\bof\b)?\s*", re.I
 )
@@ -127,12 +137,14 @@ _CORRECTED = Pattern(r"```(?:python|py)\n.*?(?:```|\Z)", re.DOTALL)
 _BACKTICKS = Pattern(r"`([^`\n]+)`")
 _QUOTES = Pattern(r'"quote"\s*:\s*"((?:[^"\n]|"(?!\s*[,}\n]))*+)')
 _STRINGS = Pattern(r"(?<!\w)'([^'\n]{2,80})'(?!\w)")
+# What is no code is taken as well, with an empty group: from every letter of it, the rest would be walked again.
 _CODE = Pattern(
-    r"[A-Za-z_][\w.]*(?:\([^()\n]{0,40}\)|\[[^\[\]\n]{1,40}\])+"
-    r"|[A-Za-z_]\w*\s*(?:[-+*/%<>=!]=?|//|\*\*)\s*\w+"
+    r"([A-Za-z_][\w.]*+(?:\([^()\n]{0,40}\)|\[[^\[\]\n]{1,40}\])+"
+    r"|[A-Za-z_]\w*+\s*(?:[-+*/%<>=!]=?|//|\*\*)\s*\w+)"
+    r"|[A-Za-z_][\w.]*\.|[A-Za-z_]\w*"
 )
-_DEFINED = Pattern(r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
-_ASSIGNED = Pattern(r"^\s*(\w+)\s*=[^=]", re.MULTILINE)
+_DEFINED = Pattern(r"^[^\S\n]*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
+_ASSIGNED = Pattern(r"^[^\S\n]*(\w+)\s*=[^=]", re.MULTILINE)
 _PROGRAM = Pattern(
     r"^[ \t]*(?:(?:async )?def \w+\(|class \w+\b.*:[ \t]*$|import \w|from [\w.]+ import |print\("
     r"|(?:for|while|if) .*:[ \t]*$|return\b|[A-Za-z_][\w.\[\]]*[ \t]*[-+*/]?=[^=])",

@@ -1,0 +1,41 @@
+"""What a record holds must come again, in whatever words a later version says why it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.code.solved import solved
+from tests.run.runs import TASK
+
+from autoreason.errors import RecordDiverged
+from autoreason.events import AnyEvent, PartTold, Reigning
+from autoreason.run.recall import Teller
+from autoreason.story import Story
+from autoreason.tournament.report import deliver
+
+TEXT = Reigning(name="draft", since=0, text="print(1)", keeps_contract=True)
+DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT)
+
+
+def again(recorded: AnyEvent, now: AnyEvent) -> int:
+    """How many events come again as recorded."""
+    more: list[AnyEvent] = []
+    teller = Teller([recorded], more.append)
+    teller(now)
+    assert more == []
+    return teller.repeated
+
+
+@pytest.mark.parametrize("event", [DELIVERED, solved("p1")])
+@pytest.mark.parametrize("within", [False, True])
+def test_an_ending_may_be_said_in_other_words_but_not_be_another(event: Any, within: bool) -> None:
+    def told(**changes: Any) -> AnyEvent:
+        changed: AnyEvent = replace(event, **changes)
+        return PartTold(part="1/search/1", event=changed) if within else changed
+
+    assert again(told(), told()) == 1
+    assert again(told(), told(reason="every test is passed")) == 1
+    with pytest.raises(RecordDiverged):
+        again(told(), told(status="capped"))
