@@ -102,7 +102,7 @@ def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
         # What leads up to the first of several options leads up to all.
         first = first if together else at
         below = lines[at + 1 : end]
-        reported = bool(first) and is_reported(lines[first - 1].text)
+        reported = any(line and is_reported(lines[line - 1].text) for line in {first, at})
         together = False
         try:
             ranking = _declared(head, below, forms)
@@ -327,7 +327,7 @@ _BY_THE_WAY = (
     r"(?:,? (?!(?:hard|scarce|bare|near|like)ly)(?:\w{1,20}ly|by (?:far|a \w+ margin|some margin)"
     r"|in my (?:\w+ )?(?:opinion|view|eyes|judge?ment)|(?:without|beyond)(?: a| any)? doubt"
     r"|of (?:the|these|all) (?:two|three|four|five|six)|i (?:think|believe)|of course|overall|still"
-    r"|also|now|then|much|far|rather|therefore|thus|hence|do)\b,?){0,3}+"
+    r"|also|now|much|far|rather|therefore|thus|hence|do)\b,?){0,3}+"
 )
 _CHOOSE = (
     r"(?:prefer|pick|choose|select|favou?r|go with|vote for|recommend|hand (?:over|in)|submit|send"

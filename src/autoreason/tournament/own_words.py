@@ -27,12 +27,16 @@ def own_words(answer: str) -> list[Line]:
     """The lines of an answer that are neither empty nor quoted from elsewhere."""
     text = "\n".join(_after_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
-    text = _BLOCK_QUOTE.sub("", text)
+    text = _BLOCK_QUOTE.sub(lambda quote: quote["rest"].replace("\n", f"\n{_DISCUSSED} "), text)
     text = _spell_out_json(text)
     text = text.replace('\\"', "'").replace("__", "").translate(_PLAIN)
     text = _RANKING_TAG.sub(lambda tag: "\n" if tag[1] else "\nranking: ", text)
     text = _QUOTATION.sub(lambda quote: " " if "rank" in quote[0].lower() else quote[0], text)
     return list(_lines(text.replace("“", '"').replace("”", '"')))
+
+
+Fields = list[tuple[str, Any]]
+"""Of a JSON object, in their order."""
 
 
 class Ballot(NamedTuple):
@@ -79,10 +83,10 @@ def _beside_ranking(fields: Fields) -> tuple[list[str], list[str]]:
         if key in _RANKINGS:
             ranked = True
             continue
-        for line in _statements(key, value):
+        for line in _statements(key.replace("_", " "), value):
             # Few words do not reason towards a ranking: they are a verdict, wherever they stand.
             verdict = len(line.split()) <= _VERDICT_WORDS
-            (after if ranked or verdict else before).append(line.replace("_", " "))
+            (after if ranked or verdict else before).append(line)
     return before, after
 
 
@@ -100,7 +104,7 @@ def _statements(name: str, value: object) -> Iterator[str]:
         yield f"{name}: {', '.join(plain)}"
         for item in value:
             if isinstance(item, list):
-                yield " | ".join(_statements("", item))
+                yield " | ".join(line.strip(": ") for line in _statements("", item))
 
 
 def is_reported(line_before: str) -> bool:
@@ -119,8 +123,8 @@ def takes_back(text: str) -> bool:
 
 def runs_worst_first(text: str) -> bool:
     """Whether a judge says that some ranking begins with the worst."""
-    lowered = text.lower()
-    return any(word in lowered for word in _MAYBE_WORST_FIRST) and bool(_WORST_FIRST.search(text))
+    plain = text.lower().replace("_", " ")
+    return any(word in plain for word in _MAYBE_WORST_FIRST) and bool(_WORST_FIRST.search(plain))
 
 
 def _after_thinking(answer: str) -> str:
@@ -160,9 +164,8 @@ def _spell_out_json(text: str) -> str:
 
 
 def _ballot_lines(fields: Fields) -> list[str]:
-    # The mark in front keeps what is merely discussed from being taken for a ranking of its own.
     before, after = (
-        [f"' {' '.join(line.translate(_NO_MARKS).split())}.\n" for line in lines]
+        [f"{_DISCUSSED} {' '.join(line.translate(_NO_MARKS).split())}.\n" for line in lines]
         for lines in _beside_ranking(fields)
     )
     return [*before, *(_ranking_line(value) for key, value in fields if key in _RANKINGS), *after]
@@ -174,7 +177,8 @@ def _ranking_line(value: object) -> str:
     return f"RANKING: {value}\n" if isinstance(value, str) else ""
 
 
-Fields = list[tuple[str, Any]]
+# In front of a line, it keeps what is merely discussed from being taken for a ranking of its own.
+_DISCUSSED = "'"
 _RANKINGS = ("ranking", "final_ranking")
 _VERDICT_WORDS = 4
 _MOST_OBJECTS = 50
@@ -183,8 +187,8 @@ _JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
 _NO_MARKS = dict.fromkeys(map(ord, '"“”<~'), " ")
 _THINKING = Pattern(r"(</?)think(?:ing)?>", re.IGNORECASE)
 _OBJECT = Pattern(r"^[ \t]*\{", re.MULTILINE)
-# A quotation goes on, with or without the mark, to the end of its paragraph.
-_BLOCK_QUOTE = Pattern(r"^[ \t]*>.*(?:\n[ \t]*\S.*)*+", re.MULTILINE)
+# A quotation may go on, without its mark, to the end of the paragraph.
+_BLOCK_QUOTE = Pattern(r"^[ \t]*>.*(?P<rest>(?:\n(?![ \t]*>)[ \t]*\S.*)*+)", re.MULTILINE)
 _RANKING_TAG = Pattern(r"<(/?)(?:final[_-])?ranking>", re.IGNORECASE)
 # A quotation may run over lines but, as a stray mark must not swallow an answer, not over a gap.
 _QUOTATION = Pattern(r'“[^“”]*”|"(?:[^"\n]|\n(?![ \t]*\n))*"|~~[^~]*~~')
@@ -219,7 +223,7 @@ _DENIAL = Pattern(r"\b(?:not|never|if|were)\b|n't\b", re.IGNORECASE)
 _LEADS_TO_ANOTHERS = Pattern(
     r"\b(?:says?|said|contains?|claims?|writes?|wrote|written|writing|reads?|states?|includes?"
     r"|inserts?|adds?|ends? with|embeds?|injects?|gives?|gave|quotes?|suggests?"
-    r"|demands?|prints?|(?:tells?|asks?|wants?|orders?|urges?)(?: me| (?:the )?judges?)?(?: for| to \w+)?"
+    r"|demands?|prints?|(?:tells?|asks?|wants?|urges?)(?: me| (?:the )?judges?)(?: for| to \w+)?|asks? (?:for|to \w+)"
     r"|ha[ds] (?:in|inside|within) (?:it|itself|its \w+)|like|as in|e\.g\.|for example|for instance"
     r"|judge|not|never)"
     r"(?: (?:the|this|that|these|those|a|an|its?|own|following|last|first|final|fake|false|lines?"
