@@ -249,7 +249,7 @@ async def test_unknown_prices_and_tokens_stay_unknown(journal: Journal) -> None:
     spent = journal.spent(RUN)
     assert spent.cost is None
     assert (spent.known_cost, spent.unpriced, spent.unmetered) == (Decimal("0.10"), 1, 1)
-    assert (spent.calls, spent.tokens, spent.seconds) == (2, 20, 1.0)
+    assert (spent.calls, spent.tokens, spent.known_tokens, spent.seconds) == (2, None, 20, 1.0)
 
 
 async def test_prices_add_up_to_the_last_digit(journal: Journal) -> None:

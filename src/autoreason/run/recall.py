@@ -97,10 +97,10 @@ class Teller:
 
 
 def _without_words(event: AnyEvent) -> AnyEvent:
-    """The event but for why it ended, which a later version may say better."""
-    if isinstance(event, PartTold):
-        return replace(event, event=_without_words(event.event))
-    return replace(event, reason="") if isinstance(event, Delivered | Solved) else event
+    """The event but for why a problem was left, which a later version may say better."""
+    if isinstance(event, PartTold) and isinstance(event.event, Delivered):
+        return replace(event, event=replace(event.event, reason=""))
+    return replace(event, reason="") if isinstance(event, Solved) else event
 
 
 def _part_of(event: AnyEvent) -> str:
