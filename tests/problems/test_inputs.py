@@ -247,7 +247,8 @@ def test_whatever_a_test_calls_with_an_input_can_be_evaluated(
     for each in make_inputs(problem, seed, count=10):
         call = ast.parse(each, mode="eval").body
         assert isinstance(call, ast.Call)
-        assert all(ast.literal_eval(argument) is not NotImplemented for argument in call.args)
+        for argument in call.args:
+            ast.literal_eval(argument)
 
 
 @pytest.mark.parametrize("lines", ["1\n", "1 2\n", "ab\n"])

@@ -286,25 +286,25 @@ def playoff(runs: Runs) -> Found:
 def confirmation(runs: Runs) -> Found:
     """Whether fresh judges prefer what was delivered to the first draft."""
     judged = [run for run in runs if run.confirmed and run.confirmed[1]]
-    held = [run.confirmed for run in judged if run.confirmed]
+    ballots = [run.confirmed for run in judged if run.confirmed]
     kept = [run for run in runs if run.first is not None and run.first == run.last]
     verb = "is" if len(kept) == 1 else "are"
     left_out = f"{number_of(kept)} that delivered the first draft {verb} left out"
-    if not held:
+    if not ballots:
         reason = "no fresh judges compared a delivered text with its first draft"
         return _CONFIRMATION.unknown(f"{reason}; {left_out}" if kept else reason)
-    prefer, judges = (sum(column) for column in zip(*held, strict=True))
+    prefer, judges = (sum(column) for column in zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
     said = (
         f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
         f"(95 % interval {percent(number.low or 0)} to {percent(number.high or 0)})"
     )
-    if len(held) > 1 or kept:
+    if len(ballots) > 1 or kept:
         said += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
     p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
-    if len(held) >= MANY_RUNS:
-        leads = [2 * one - of for one, of in held]
+    if len(ballots) >= MANY_RUNS:
+        leads = [2 * one - of for one, of in ballots]
         p = max(p, more_than_chance(flips(leads), abs(sum(leads))))
 
     def conclude(p: float) -> Finding:

@@ -70,5 +70,5 @@ def _check_keys(path: Path, raw: dict[str, Any]) -> None:
     for key in given:
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            mend = f"did you mean `{near[0]}`?" if near else _MAY_HOLD
-            raise InvalidInput(f"{path}: unknown key `{key}`; {mend}")
+            fix = f"did you mean `{near[0]}`?" if near else _MAY_HOLD
+            raise InvalidInput(f"{path}: unknown key `{key}`; {fix}")

@@ -124,8 +124,8 @@ def _why_unsolved(story: Story) -> str:
 
 def _is_solved(event: Solved) -> bool:
     """Whether there is a program, and no test that it is not known to pass."""
-    held = [each for each in (event.public, event.private) if each]
-    return event.program is not None and all(each.verdict == "accepted" for each in held)
+    examined = [each for each in (event.public, event.private) if each]
+    return event.program is not None and all(each.verdict == "accepted" for each in examined)
 
 
 def _passes_some(event: Solved) -> bool:
@@ -276,8 +276,8 @@ def _one(event: Solved) -> list[tuple[str, str]]:
     ]
     if event.program is None:
         return [*said, ("Program", "none")]
-    held = (("Public", event.public), ("Private", event.private))
-    return said + [(label, words.examined(found)) for label, found in held if found]
+    tests = (("Public", event.public), ("Private", event.private))
+    return said + [(label, words.examined(found)) for label, found in tests if found]
 
 
 def _ended(event: Solved) -> str:

@@ -84,7 +84,7 @@ def _beside_ranking(fields: Fields) -> tuple[list[str], list[str]]:
             ranked = True
             continue
         for line in _statements(key.replace("_", " "), value):
-            # Few words do not reason towards a ranking: they are a verdict, wherever they stand.
+            # Few words do not reason towards a ranking: they are a verdict, before it as after it.
             verdict = len(line.split()) <= _VERDICT_WORDS
             (after if ranked or verdict else before).append(line)
     return before, after
