@@ -15,6 +15,7 @@ from autoreason.journal import Journal
 from autoreason.panel.entries import make_entries
 from autoreason.run import export
 from autoreason.task import Task
+from autoreason.tournament.challengers import RIVALS
 
 
 async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> None:
@@ -58,15 +59,19 @@ async def test_tokens_that_nobody_counted_are_unknown(journal: Journal, tmp_path
     assert "tokens unknown" in first.read_text().splitlines()[0]
 
 
-async def test_a_barred_candidate_is_kept_with_the_reason(journal: Journal, tmp_path: Path) -> None:
+async def test_dropped_candidates_are_all_kept_with_the_reason(
+    journal: Journal, tmp_path: Path
+) -> None:
     task = Task(brief="Write.", contract=Contract(max_words=4))
     result = await hold(
         journal, scripted({"reviser": document("Second text of very many words.")}), task=task
     )
     export(result.run, tmp_path / "out", journal=journal)
-    said = (tmp_path / "out" / "passes" / "01" / "B.dropped.md").read_text()
-    assert "dropped: contract" in said
-    assert "Second text of very many words." in said
+    files = sorted((tmp_path / "out" / "passes" / "01").glob("dropped_*.md"))
+    said = [file.read_text() for file in files]
+    assert said[0].startswith("dropped: contract")
+    assert "Second text of very many words." in said[0]
+    assert [each.splitlines()[0] for each in said[-RIVALS:]] == ["dropped: clone"] * RIVALS
 
 
 async def test_a_folder_with_something_in_it_is_left_alone(

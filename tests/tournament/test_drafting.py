@@ -39,8 +39,9 @@ def keeping_from(first: int) -> Answer:
 
 
 async def drafted(author: Answer, **more: Any) -> Played:
-    """A run of one pass."""
-    return await play({"author": author, **more.pop("script", {})}, passes=1, **more)
+    """A run of one pass, whose challengers are no drafts."""
+    script = {"author": author, **more.pop("script", {})}
+    return await play(script, passes=1, rivals=False, **more)
 
 
 async def test_a_first_draft_that_keeps_the_contract_is_the_only_one() -> None:

@@ -20,6 +20,7 @@ from autoreason.events import (
     PlayoffDecided,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request, is_model
+from autoreason.tournament.challengers import RIVALS
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -195,7 +196,8 @@ async def test_a_text_that_stays_truncated_is_never_a_candidate() -> None:
     played = await play({"reviser": cut_off("Second half of")})
     dropped = played.of(CandidateDropped)
     reasons = [(d.reason, d.slot) for d in dropped if d.number == 1]
-    assert reasons == [("truncated", "B"), ("clone", "B")], "then a fresh draft, here the same"
+    fresh = [("clone", "B")] * RIVALS
+    assert reasons == [("truncated", "B"), *fresh], "then fresh drafts, here all the same"
     assert not played.asked("synthesizer")
     assert not played.asked("judge")
     assert [d.outcome for d in played.of(PassDecided)] == ["unopposed", "unopposed"]

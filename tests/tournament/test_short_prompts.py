@@ -134,15 +134,25 @@ async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_t
     assert {each.outcome for each in decided} == {"decided"}
 
 
-async def test_two_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
+async def test_three_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
     long = " ".join(["word"] * 60)
     events, requests = await told({"critic": NOTHING, "author": long, "draft/try/0": "Short."})
     asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
-    assert asked == ["pass/1/draft/0/try/0", "pass/1/draft/1/try/0"]
+    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(3)]
     decided = [each for each in events if isinstance(each, PassDecided)]
     assert (decided[0].outcome, decided[0].reason) == (
         *("unopposed", "two critics found nothing to mend"),
     )
+
+
+async def test_a_further_fresh_draft_is_written_only_where_the_budget_leaves_a_pass_and_the_end() -> (
+    None
+):
+    long = " ".join(["word"] * 60)
+    short: dict[str, Answer] = {"critic": NOTHING, "author": long, "draft/try/0": "Short."}
+    _, requests = await told({**short, "pass/1/draft/2/budget": "3 calls are left"})
+    asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
+    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(2)]
 
 
 async def test_a_model_that_shows_no_weakness_survives_without_a_vote() -> None:

@@ -15,10 +15,11 @@ from autoreason.exchange import Request
 Action = Literal["fresh", "repair", "merge"]
 """Another attempt of its own, a failing program with its results, or one program made of two that fail."""
 
-_WEIGHT = 24.0
 _EXPECTED: Mapping[Action, float] = {"fresh": 0.25, "repair": 0.10, "merge": 0.03}
-"""Calls after a failure that passed every public test, over 8,900 recorded ones of a small model; worth `_WEIGHT`
-calls, so that as many of the model at hand count as much."""
+"""Calls after a failure that passed every public test, over 8,900 recorded ones of a small model. Where fresh attempts
+pass less or more often, the others are expected to do so in proportion: what is hard for one is hard for all."""
+_WEIGHT: Mapping[Action, float] = {"fresh": 24.0, "repair": 12.0, "merge": 12.0}
+"""How many calls of the model at hand count as much as what is expected; models differ most in how well they repair."""
 
 
 class Option(Struct, frozen=True):
@@ -64,9 +65,13 @@ class Policy:
 
     def posterior(self, strategy: str, option: Option) -> tuple[float, float]:
         """The parameters of the beta distribution of an option's success."""
-        expected = _EXPECTED[option.action] * _WEIGHT
+        share = _EXPECTED[option.action]
+        if option.action != "fresh":
+            passes, fails = self.posterior(strategy, Option("fresh", option.model))
+            share *= passes / (passes + fails) / _EXPECTED["fresh"]
+        weight = _WEIGHT[option.action]
         arm = strategy, option
-        return expected + self._passed[arm], _WEIGHT - expected + self._failed[arm]
+        return share * weight + self._passed[arm], (1 - share) * weight + self._failed[arm]
 
     def choose(self, turn: Turn) -> str:
         """The action that is likeliest by a draw each, which counts for no less than what is expected; or nothing.

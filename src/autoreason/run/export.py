@@ -124,9 +124,10 @@ def _pass(held: Pass) -> dict[str, str]:
         files[f"{slot}.md"] = ready.text
         if ready.notes:
             files[f"{slot}.notes.md"] = ready.notes
-    for dropped in held.dropped:
+    for number, dropped in enumerate(held.dropped, 1):
         why = f"dropped: {dropped.reason}\n{dropped.detail}\n"
-        files[f"{dropped.slot}.dropped.md"] = f"{why}\n{dropped.text}" if dropped.text else why
+        text = f"{why}\n{dropped.text}" if dropped.text else why
+        files[f"dropped_{number}_{dropped.slot}.md"] = text
     files |= {f"ballot_{ballot.seat + 1}.md": _ballot(ballot) for ballot in held.ballots}
     if held.decided:
         files["verdict.json"] = _pretty(held.decided)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from autoreason.events import Slot
 from autoreason.tournament.admission import admit
 from autoreason.tournament.chance import draw
@@ -10,6 +12,9 @@ from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.revision import revise
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
+
+RIVALS = 3
+"""Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
 
 
 async def challenge(venue: Venue, number: int, incumbent: str, problems: str) -> dict[Slot, str]:
@@ -27,10 +32,15 @@ async def challenge(venue: Venue, number: int, incumbent: str, problems: str) ->
     return standing
 
 
-async def rival(venue: Venue, number: int, incumbent: str, most: int) -> dict[Slot, str]:
-    """A fresh draft that may stand against the incumbent; of so many the first that may, or none."""
-    for attempt in range(most):
-        written = await write_draft(venue, f"pass/{number}/draft/{attempt}")
+async def rival(
+    venue: Venue, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
+) -> dict[Slot, str]:
+    """The first of `RIVALS` fresh drafts, as far as they are afforded, that may stand against the incumbent."""
+    for attempt in range(RIVALS):
+        key = f"pass/{number}/draft/{attempt}"
+        if attempt and not await affords(key):
+            break
+        written = await write_draft(venue, key)
         if admit(venue, number, "B", written, (incumbent,), fresh=True):
             return {"B": _text(written)}
     return {}

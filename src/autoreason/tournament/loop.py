@@ -51,14 +51,20 @@ class Tournament(Strategy):
         after = self._calls_after
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
 
-    async def _affords_drafts(self, numbers: range) -> bool:
-        """Whether more drafts fit: all of an allowance may go on them, a budget must leave a pass and the end."""
-        calls = A_TEXT * len(numbers)
+    async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
+        """Whether more texts fit, into an allowance with these calls to come, into a budget with a pass and the end."""
+        calls = A_TEXT * texts
         if self.venue.allowance:
-            return self.venue.allowance.fits(calls)
+            return self.venue.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
         need = Need(calls, self.most_calls_a_pass() + self._calls_after)
-        return not await self.short_of(f"{DRAFTS}/{numbers[-1]}", need)
+        return not await self.short_of(stage, need)
+
+    async def _affords_drafts(self, numbers: range) -> bool:
+        return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))
+
+    async def _affords_rival(self, stage: str) -> bool:
+        return await self._affords(stage, 1, self.settings.judges + self._calls_after)
 
     @property
     def _calls_after(self) -> int:
@@ -87,7 +93,8 @@ class Tournament(Strategy):
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
-            challengers = await rival(self.venue, number, incumbent.text, self._rivals(findings))
+            if self._wants_rival(findings):
+                challengers = await rival(self.venue, number, incumbent.text, self._affords_rival)
         if not challengers and findings.outcome == "none":
             return self._decide(
                 number, "unopposed", "A", reason="two critics found nothing to mend"
@@ -111,17 +118,13 @@ class Tournament(Strategy):
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
 
-    def _rivals(self, findings: Findings) -> int:
-        """How many fresh drafts may be written in place of the challengers that are not there.
+    def _wants_rival(self, findings: Findings) -> bool:
+        """Whether a fresh draft is to stand in place of the challengers that are not there.
 
-        They take no more calls than what they replace. What a strong author's critics do not find speaks for A; what a
-        weak one's do not find says little.
+        What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
         """
-        if not self.settings.rivals:
-            return 0
-        if findings.outcome == "none":
-            return 2 if self._weakness else 0
-        return int(all(dropped.slot != "AB" for dropped in self.story.passes[-1].dropped))
+        found_something = findings.outcome != "none"
+        return self.settings.rivals and (found_something or bool(self._weakness))
 
     def _ballot(
         self, number: int, incumbent: Reigning, challengers: dict[Slot, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.settings import Settings
+from autoreason.tournament.challengers import RIVALS
 from autoreason.tournament.critic import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.judging import JUDGES_A_SEAT
@@ -45,8 +46,9 @@ def likely(settings: Settings) -> Plan:
 def most(settings: Settings) -> Plan:
     """Everything that can be asked again is."""
     seats = max(settings.judges, settings.most_judges) if settings.more_judges else settings.judges
+    drafts = settings.most_drafts + settings.passes * RIVALS * settings.rivals
     return {
-        "author": settings.most_drafts * TEXT_CALLS,
+        "author": drafts * TEXT_CALLS,
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": settings.passes * TEXT_CALLS,
         "synthesizer": settings.passes * TEXT_CALLS,
