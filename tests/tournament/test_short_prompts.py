@@ -17,6 +17,7 @@ from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
+from autoreason.tournament.challengers import RIVALS
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.venue import Venue
 
@@ -134,11 +135,11 @@ async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_t
     assert {each.outcome for each in decided} == {"decided"}
 
 
-async def test_three_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
+async def test_so_many_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
     long = " ".join(["word"] * 60)
     events, requests = await told({"critic": NOTHING, "author": long, "draft/try/0": "Short."})
     asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
-    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(3)]
+    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(RIVALS)]
     decided = [each for each in events if isinstance(each, PassDecided)]
     assert (decided[0].outcome, decided[0].reason) == (
         *("unopposed", "two critics found nothing to mend"),

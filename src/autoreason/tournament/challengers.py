@@ -13,7 +13,7 @@ from autoreason.tournament.revision import revise
 from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
 
-RIVALS = 3
+RIVALS = 4
 """Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
 
 
