@@ -13,13 +13,13 @@ from statistics import median
 from msgspec import Struct
 
 from autoreason.assignment import CodeVerdict, Example
-from autoreason.examiner.bench import limits_of
-from autoreason.examiner.verdicts import judge_answer, judge_run
-from autoreason.problems.formats import read_problems
-from autoreason.problems.problem import Problem, comparison
-from autoreason.sandbox.base import Limits, Ran, Sandbox, Session
-from autoreason.sandbox.launch import real_python
-from autoreason.sandbox.levels import open_sandbox
+from autoreason.programs.examiner.bench import limits_of
+from autoreason.programs.examiner.verdicts import judge_answer, judge_run
+from autoreason.programs.problems.formats import read_problems
+from autoreason.programs.problems.problem import Problem, comparison
+from autoreason.programs.sandbox.base import Limits, Ran, Sandbox, Session
+from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.programs.sandbox.spawn import real_python
 from benchmarks.measure import Measure, for_information
 from benchmarks.server import ROOT
 

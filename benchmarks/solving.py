@@ -20,11 +20,11 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.events import Solved
-from autoreason.examiner.client import ExaminerClient
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
+from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.prompts import built_in
 from autoreason.run import start
 from autoreason.settings import Models, make_settings

@@ -22,7 +22,7 @@ from autoreason.journal import Journal
 from autoreason.models.concurrency import Gate
 from autoreason.models.dialects import openai_chat
 from autoreason.models.guard import Guard
-from autoreason.models.opening import open_model
+from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.models.quirks import Quirks
 from autoreason.models.stack import stack

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.code.stage import MadeUpExaminer
+from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import hold, open_journal
-from tests.run.solving import SCRIPT, task, terms
+from tests.run.solve_runs import SCRIPT, task, terms
 
-from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
 from autoreason.run import replay

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import Effort, Reply, Request
+from autoreason.jobs.context import Venue, again
 from autoreason.models.budget import upper_bound
 from autoreason.models.prices import Rates
 from autoreason.prompts import load
 from autoreason.reasoning import reasoning_room, reasons_unasked
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.venue import Venue, again
 
 LEVELS: tuple[Effort, ...] = get_args(Effort)
 

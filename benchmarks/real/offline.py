@@ -22,12 +22,12 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.assignment import Observed
-from autoreason.code.behaviour import Choice, choose
-from autoreason.examiner.examining import Examiner
-from autoreason.problems.formats import read_problems
-from autoreason.problems.inputs import make_inputs
-from autoreason.problems.problem import Problem, assigned
-from autoreason.sandbox.levels import open_sandbox
+from autoreason.programs.behaviour import Choice, choose
+from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.problems.formats import read_problems
+from autoreason.programs.problems.inputs import make_inputs
+from autoreason.programs.problems.problem import Problem, assigned
+from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.paired import permutation_test
 from benchmarks.server import ROOT

@@ -10,10 +10,10 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from autoreason.code.duels import Duel, duels
 from autoreason.contract import Contract
 from autoreason.exchange import is_model
 from autoreason.journal import Journal
+from autoreason.programs.duels import Duel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story, tell_all

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autoreason.code.strategy import ProgramStrategy as ProgramStrategy
     from autoreason.contract import Contract as Contract
     from autoreason.contract import Violation as Violation
     from autoreason.errors import AutoreasonError as AutoreasonError
@@ -23,15 +22,17 @@ if TYPE_CHECKING:
     from autoreason.exchange import Request as Request
     from autoreason.exchange import Usage as Usage
     from autoreason.journal import Journal as Journal
-    from autoreason.models.doubles import EchoModel as EchoModel
-    from autoreason.models.doubles import ScriptedModel as ScriptedModel
     from autoreason.models.pool import ModelPool as ModelPool
+    from autoreason.models.testing import EchoModel as EchoModel
+    from autoreason.models.testing import ScriptedModel as ScriptedModel
+    from autoreason.parsing.ballots import read_ranking as read_ranking
+    from autoreason.programs.strategy import ProgramStrategy as ProgramStrategy
     from autoreason.run.refine import refine as refine
     from autoreason.run.refine import refine_async as refine_async
     from autoreason.run.result import Result as Result
-    from autoreason.run.solving import Solution as Solution
-    from autoreason.run.solving import solve as solve
-    from autoreason.run.solving import solve_async as solve_async
+    from autoreason.run.solve import Solution as Solution
+    from autoreason.run.solve import solve as solve
+    from autoreason.run.solve import solve_async as solve_async
     from autoreason.run.studies import compare as compare
     from autoreason.run.studies import compare_async as compare_async
     from autoreason.run.studies import judge as judge
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings as Settings
     from autoreason.task import Task as Task
     from autoreason.task import read_task as read_task
-    from autoreason.tournament.ballots import read_ranking as read_ranking
     from autoreason.tournament.evidence import chance_of_margin as chance_of_margin
     from autoreason.tournament.orders import balanced_orders as balanced_orders
     from autoreason.tournament.strategy import Strategy as Strategy
@@ -54,7 +54,7 @@ _HOMES = {
     "BudgetReached": "errors",
     "CallFailed": "errors",
     "Contract": "contract",
-    "EchoModel": "models.doubles",
+    "EchoModel": "models.testing",
     "InvalidInput": "errors",
     "Journal": "journal",
     "JournalUnusable": "errors",
@@ -63,14 +63,14 @@ _HOMES = {
     "ModelPool": "models.pool",
     "Outcome": "exchange",
     "PanelFailed": "errors",
-    "ProgramStrategy": "code.strategy",
+    "ProgramStrategy": "programs.strategy",
     "ProviderFailed": "errors",
     "Reply": "exchange",
     "Request": "exchange",
     "Result": "run.result",
-    "ScriptedModel": "models.doubles",
+    "ScriptedModel": "models.testing",
     "Settings": "settings",
-    "Solution": "run.solving",
+    "Solution": "run.solve",
     "Strategy": "tournament.strategy",
     "Task": "task",
     "Usage": "exchange",
@@ -83,12 +83,12 @@ _HOMES = {
     "compare_async": "run.studies",
     "judge": "run.studies",
     "judge_async": "run.studies",
-    "read_ranking": "tournament.ballots",
+    "read_ranking": "parsing.ballots",
     "read_task": "task",
     "refine": "run.refine",
     "refine_async": "run.refine",
-    "solve": "run.solving",
-    "solve_async": "run.solving",
+    "solve": "run.solve",
+    "solve_async": "run.solve",
 }
 
 __all__ = sorted(_HOMES)

@@ -10,8 +10,8 @@ from benchmarks.real.__main__ import parser
 from benchmarks.real.page import as_page
 from benchmarks.real.plan import SETS, Job, jobs, missing, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
-from tests.lab.rivals import compared, comparing, priced
 from tests.run.runs import hold, open_journal, scripted
+from tests.studies.compare.rivals import compared, comparing, priced
 from tests.tournament.stage import critique, document
 
 from autoreason.contract import Contract

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.sandbox import rate
 
 from autoreason.assignment import Example
-from autoreason.problems.problem import Problem
-from autoreason.sandbox.base import Sandbox
-from autoreason.sandbox.levels import find_level, open_sandbox
+from autoreason.programs.problems.problem import Problem
+from autoreason.programs.sandbox.base import Sandbox
+from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or find_level().level == "none", reason="no sandbox holds here"

@@ -10,9 +10,9 @@ from benchmarks.server import Serving, Span, serving
 from benchmarks.timing import idle, longest_chain
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Schema, Signal, TextArrived
-from autoreason.models.opening import list_models, open_model
-from autoreason.tournament.critique import SCHEMA, read_critique
-from autoreason.tournament.documents import read_document
+from autoreason.models.open import list_models, open_model
+from autoreason.parsing.critiques import SCHEMA, read_critique
+from autoreason.parsing.documents import read_document
 from autoreason.tournament.judging import ballot_schema
 
 _LATENCY = 30.0

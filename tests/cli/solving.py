@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
-from tests.code.stage import PROBLEM, MadeUpExaminer, fenced, program
+from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
 
 from autoreason.assignment import Assignment, Examination, Examined
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
-from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.models.testing import EchoModel, ScriptedModel
 
 WRITERS = ("author", "reviser", "synthesizer")
 Written = Callable[[Request], str]
@@ -64,7 +64,7 @@ def _lines(source: Path | str) -> list[str]:
 def examiner(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpClient]:
     """In place of the process that knows the tests."""
     client = type("Client", (MadeUpClient,), {"opened": []})
-    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient", client)
+    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient", client)
     return client
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.certify.judges import stored
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
+from tests.studies.certify.judges import stored
 
-from autoreason.certify.properties import LEAST, PROPERTIES, Verdict
-from autoreason.certify.store import keep
 from autoreason.cli.certificates import warn_of_failed_judges
 from autoreason.cli.group import cli
 from autoreason.journal import Journal
 from autoreason.settings import Models, make_settings
+from autoreason.studies.certify.properties import LEAST, PROPERTIES, Verdict
+from autoreason.studies.certify.store import keep
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 144

@@ -11,7 +11,7 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.test_terminal import terminal
 
-from autoreason.sandbox import levels
+from autoreason.programs.sandbox import levels
 
 PROBLEM = {
     "id": "adding",

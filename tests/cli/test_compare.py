@@ -10,7 +10,7 @@ from tests.cli.inside import Inside
 
 from autoreason.cli import verdicts
 from autoreason.exchange import Spent
-from autoreason.lab.table import ComparisonReport, Entrant
+from autoreason.studies.compare.report import ComparisonReport, Entrant
 
 BRIEF = "Write about tides and boats"
 SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")

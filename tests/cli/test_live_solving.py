@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 from tests.cli.test_live import Clock
 from tests.cli.test_screen import seen, terminal
-from tests.code.solved import WRONG, solved
-from tests.code.stage import PROBLEM, MadeUpExaminer, fenced, program
+from tests.programs.solved import WRONG, solved
+from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
 from tests.run.runs import hold, open_journal, settings
 
 from autoreason.cli.live import Live
@@ -20,7 +20,7 @@ from autoreason.cli.plain import Plain
 from autoreason.events import AnyEvent, RunStarted, Solved
 from autoreason.exchange import CallEnded, CallStarted, Outcome, Request, Signal, TextArrived
 from autoreason.journal import Journal
-from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.task import Task
 
 STRATEGIES = ("single", "tournament")

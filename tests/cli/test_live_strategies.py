@@ -19,10 +19,10 @@ from autoreason.cli.plain import step
 from autoreason.events import AnyEvent
 from autoreason.exchange import Signal, TextArrived
 from autoreason.journal import Journal
-from autoreason.panel.entries import make_entries
 from autoreason.run.kinds import STUDIES
 from autoreason.settings import Settings
-from autoreason.strategies.finding import RIVALS
+from autoreason.strategies.registry import RIVALS
+from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})

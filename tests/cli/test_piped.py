@@ -12,7 +12,7 @@ from tests.cli.conftest import Shell
 
 from autoreason.cli.piped import on_disk
 from autoreason.errors import InvalidInput
-from autoreason.problems import formats
+from autoreason.programs.problems import formats
 
 TEXT = b'{"id": "a"}\r\n\xff\x00'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.inside import Inside
-from tests.problems.made_up import contest, own
+from tests.programs.problems.made_up import contest, own
 
 SECRET = "314159"
 

@@ -7,11 +7,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 from tests.cli.test_screen import terminal
-from tests.code.solved import assignments, set_of
+from tests.programs.solved import assignments, set_of
 
 from autoreason.cli.scores import laid_out, print_tables
-from autoreason.code.report import SolveReport, solve_report
-from autoreason.code.tables import Table, tables
+from autoreason.programs.solve_report import SolveReport, solve_report
+from autoreason.programs.tables import Table, tables
 
 NAMES = ("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
 

@@ -11,8 +11,7 @@ from tests.cli.server import Server
 
 from autoreason.cli import small
 from autoreason.cli.doctor import sandbox_finding
-from autoreason.sandbox.base import ENGINE
-from autoreason.sandbox.levels import Found, find_level
+from autoreason.programs.sandbox.levels import Found, find_level
 
 
 @pytest.fixture
@@ -95,7 +94,6 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
         (Found("bubblewrap", (), True), "ok", "namespaces for each test"),
         (Found("landlock", ("bubblewrap is not installed: get it",)), "ok", "installed: get it"),
         (Found("seccomp", ("no Landlock",)), "warn", "no better because no Landlock"),
-        (Found("wasi", ("this is darwin",)), "warn", "multiplied by 5, and the first use compiles"),
         (Found("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
     ],
 )
@@ -107,7 +105,7 @@ def test_the_doctor_says_how_programs_are_held_and_why_not_better(
     assert (finding.about, finding.level) == ("sandbox", level)
     assert finding.said.startswith(found.level)
     assert words in finding.said
-    assert (ENGINE in finding.mend) == (found.level == "none")
+    assert ("WSL" in finding.mend) == (found.level == "none")
     assert list(tmp_path.iterdir()) == []
 
 

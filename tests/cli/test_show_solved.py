@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
 from tests.cli.test_solve import MODEL, Script, some
-from tests.code.stage import MadeUpExaminer, program
+from tests.programs.stage import MadeUpExaminer, program
 from tests.run.runs import hold, open_journal
-from tests.run.solving import SCRIPT, problems, terms
+from tests.run.solve_runs import SCRIPT, problems, terms
 
 from autoreason.cli.worked_on import parts_of
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
-from autoreason.models.doubles import ScriptedModel
-from autoreason.run.solving import solving_task
+from autoreason.models.testing import ScriptedModel
+from autoreason.run.solve import solving_task
 
 __all__ = ["examiner", "writes"]
 

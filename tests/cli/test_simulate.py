@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.conftest import FAST, Shell
 from tests.cli.test_startup import HEAVY, imported
-from tests.simulate.test_fit import sittings
+from tests.studies.simulate.test_fit import sittings
 
-from autoreason import simulate
 from autoreason.cli.group import cli
 from autoreason.errors import InvalidInput
+from autoreason.studies import simulate
 
 QUICK = ("simulate", "--fast", "--runs", "20", "--world", "help")
 
@@ -74,8 +74,8 @@ def test_a_run_of_the_journal_that_is_too_short_to_fit_says_so(quick_shell: Shel
 
 
 def test_a_search_shows_the_best_beside_those_we_know() -> None:
-    from autoreason.simulate import search
-    from autoreason.simulate.grid import PAPER, Grid
+    from autoreason.studies.simulate import search
+    from autoreason.studies.simulate.grid import PAPER, Grid
 
     small = Grid((PAPER.bench,), (1, 2), (5,), (0, 5), (3,))
     with pytest.MonkeyPatch.context() as patch:

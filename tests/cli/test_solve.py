@@ -18,12 +18,12 @@ from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, Written, examiner, writes
 from tests.cli.test_terminal import terminal
-from tests.code.stage import PROBLEM, program
+from tests.programs.stage import PROBLEM, program
 
 from autoreason.assignment import CodeVerdict, Examination, Examined
 from autoreason.cli.small import NOTE
-from autoreason.examiner.client import ExaminerClient
 from autoreason.exchange import Request
+from autoreason.programs.examiner.client import ExaminerClient
 
 __all__ = ["examiner", "writes"]
 
@@ -467,7 +467,7 @@ def _real(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
     if not sys.platform.startswith("linux"):
         pytest.skip("needs the sandbox of Linux")
-    monkeypatch.setattr("autoreason.examiner.client.ExaminerClient", ExaminerClient)
+    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient", ExaminerClient)
 
 
 @pytest.mark.usefixtures("_real")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Message, Request
 from autoreason.models.concurrency import Gate, Limited
-from autoreason.models.doubles import ScriptedModel
+from autoreason.models.testing import ScriptedModel
 
 REQUEST = Request(
     role="judge",

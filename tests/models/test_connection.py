@@ -16,7 +16,7 @@ from aiohttp.client_reqrep import ConnectionKey
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.models.connection import Route, no_answer, redirected, said_of
-from autoreason.models.opening import check
+from autoreason.models.open import check
 from autoreason.models.transport import Call, Limits, Transport
 
 HOST = cast("ConnectionKey", SimpleNamespace(host="far.example", port=443, ssl=True, is_ssl=True))

@@ -9,8 +9,8 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Request
-from autoreason.models.doubles import ScriptedModel
 from autoreason.models.guard import Guard, Guarded
+from autoreason.models.testing import ScriptedModel
 
 REQUEST = Request(
     role="judge",

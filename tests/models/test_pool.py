@@ -7,7 +7,7 @@ from tests.models.fake_provider import Answer, FakeProvider, fake_provider, prov
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import Message, Request
-from autoreason.models.opening import open_model
+from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.run.refine import refine_async
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
-from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.guard import Guard
 from autoreason.models.retry import Patience, Retrying
+from autoreason.models.testing import Answer, ScriptedModel
 
 REQUEST = Request(
     role="judge",

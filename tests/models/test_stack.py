@@ -15,10 +15,10 @@ from tests.patience import PATIENCE
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
 from autoreason.models.concurrency import Gate
-from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.guard import Guard
 from autoreason.models.retry import Patience
 from autoreason.models.stack import stack
+from autoreason.models.testing import Answer, ScriptedModel
 
 REQUEST = Request(
     role="judge",

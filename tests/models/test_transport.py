@@ -181,7 +181,7 @@ async def test_many_calls_run_at_once(provider: FakeProvider, transport: Transpo
 
 
 def test_nothing_is_imported_before_the_first_call() -> None:
-    check = "import sys, autoreason.models.opening; sys.exit('aiohttp' in sys.modules)"
+    check = "import sys, autoreason.models.open; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

@@ -13,7 +13,7 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.events import LIFECYCLE, AnyEvent, PartTold, Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.doubles import ScriptedModel
+from autoreason.models.testing import ScriptedModel
 from autoreason.run import Result, replay
 from autoreason.settings import Settings
 from autoreason.task import Task

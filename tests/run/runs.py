@@ -11,8 +11,8 @@ from tests.tournament.stage import USUAL
 
 from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage, is_model
 from autoreason.journal import Journal
-from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
+from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.run import Result, resume, start
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.closing import closed_after
-from tests.code.stage import MadeUpExaminer
+from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
 from tests.run.runs import go_on, hold, open_journal
-from tests.run.solving import SCRIPT, task, terms
+from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.models.doubles import ScriptedModel
+from autoreason.models.testing import ScriptedModel
 
 
 async def solved(journal: Journal) -> None:

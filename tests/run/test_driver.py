@@ -36,9 +36,9 @@ from autoreason.exchange import (
 )
 from autoreason.journal import Journal
 from autoreason.models.concurrency import Gate
-from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.guard import Guard
 from autoreason.models.stack import stack
+from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import PromptSet
 from autoreason.run import Switch
 from autoreason.settings import Budget

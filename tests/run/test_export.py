@@ -12,8 +12,8 @@ from tests.tournament.stage import document
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.panel.entries import make_entries
 from autoreason.run import export
+from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import RIVALS
 

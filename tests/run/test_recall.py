@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.code.solved import solved
+from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import RecordDiverged
 from autoreason.events import AnyEvent, PartTold, Reigning
 from autoreason.run.recall import Teller
 from autoreason.story import Story
-from autoreason.tournament.report import deliver
+from autoreason.tournament.delivery import deliver
 
 TEXT = Reigning(name="draft", since=0, text="print(1)", keeps_contract=True)
 DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT)

@@ -14,12 +14,12 @@ from tests.tournament.stage import critique, vote
 from autoreason.contract import Contract
 from autoreason.events import Delivered
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.context import Venue
 from autoreason.prompts import built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.allowance import Allowance
-from autoreason.tournament.venue import Venue
 
 CONTRACT = Contract(must_not_include=("broken",))
 _DRAFT = re.compile(r"(?:draft|drafts/(\d+)|pass/(\d+)/author)/(.*)")

@@ -16,7 +16,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import Switch, replay
 from autoreason.settings import Budget
-from autoreason.strategies.finding import RIVALS
+from autoreason.strategies.registry import RIVALS
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))

@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceTaken
 from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.finding import RIVALS, find_strategy
+from autoreason.strategies.registry import RIVALS, find_strategy
 
 BRIEF = "Say where the spare key of the boathouse is kept."
 ITERATED = ("conservative", "improve", "harsh", "critique_revise")

@@ -12,11 +12,11 @@ from autoreason.contract import Contract
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.jobs.context import Venue
 from autoreason.prompts import built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Models, make_settings
 from autoreason.task import Entry, Task
-from autoreason.tournament.venue import Venue
 
 E = TypeVar("E")
 Answer = str | Reply | Callable[[Request], str | Reply]

@@ -18,7 +18,7 @@ from autoreason.tournament.evidence import (
     chance_of_streak,
     chance_of_survival,
 )
-from autoreason.tournament.size import Size
+from autoreason.tournament.panel_size import Size
 from autoreason.tournament.voting import RULES, Tally, borda
 
 steady = settings(derandomize=True)

@@ -12,14 +12,14 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.events import CritiqueMade
 from autoreason.exchange import Outcome, Reply
+from autoreason.jobs.context import Venue
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
 from autoreason.prompts import PromptSet, load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.critic import criticise
+from autoreason.tournament.criticism import criticise
 from autoreason.tournament.judging import take_seat
-from autoreason.tournament.venue import Venue
 
 __all__ = ["provider"]
 

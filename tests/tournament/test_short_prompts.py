@@ -14,12 +14,12 @@ from autoreason.events import (
     PromptsShortened,
 )
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.jobs.context import Venue
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 from autoreason.tournament.challengers import RIVALS
 from autoreason.tournament.loop import Tournament
-from autoreason.tournament.venue import Venue
 
 REFUSED = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
 FEW_WORDS = "Answer with the text and nothing else."

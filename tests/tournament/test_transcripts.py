@@ -11,7 +11,7 @@ from tests.tournament.stage import Played, play, shown_texts
 
 from autoreason.events import PassDecided
 from autoreason.exchange import Request
-from autoreason.tournament.documents import read_document, same_text
+from autoreason.parsing.documents import read_document, same_text
 
 
 class Recording:

@@ -10,8 +10,8 @@ from math import factorial, prod, sqrt
 import numpy as np
 
 from autoreason.events import BallotCast, Verdict
-from autoreason.panel.report import Judged, PanelReport, report
 from autoreason.stats.results import Estimate
+from autoreason.studies.panels.panel_report import Judged, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.orders import balanced_orders
 from autoreason.tournament.voting import RULES

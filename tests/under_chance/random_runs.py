@@ -7,14 +7,14 @@ import random
 import re
 from typing import Any
 
-from autoreason.audit.ours import audited
-from autoreason.audit.record import AuditedRun
 from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.jobs.context import Venue
 from autoreason.settings import Models, make_settings
-from autoreason.simulate.cast import PROMPTS
+from autoreason.studies.audit.own_runs import audited
+from autoreason.studies.audit.record import AuditedRun
+from autoreason.studies.simulate.cast import PROMPTS
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
-from autoreason.tournament.venue import Venue
 
 TASK = Task(brief="Write.")
 _LABEL = re.compile(r"\b[A-Z]{2}\b")

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 from scipy.stats import binomtest
-from tests.audit.made_up import held, panel, run, vote
-from tests.code.stage import MadeUpExaminer, critique, fenced, program
+from tests.programs.stage import MadeUpExaminer, critique, fenced, program
 from tests.run.runs import hold, open_journal
-from tests.run.solving import task, terms
+from tests.run.solve_runs import task, terms
+from tests.studies.audit.made_up import held, panel, run, vote
 from tests.under_chance.random_runs import random_run
 
-from autoreason.audit.examine import CHECKS, examine
-from autoreason.audit.findings import LEVEL, Finding, Found, OpenFinding, settle
-from autoreason.audit.ours import read_run
-from autoreason.audit.record import SLOTS, AuditedRun, Vote
 from autoreason.exchange import Request
-from autoreason.models.doubles import ScriptedModel
+from autoreason.models.testing import ScriptedModel
+from autoreason.studies.audit.audit import CHECKS, examine
+from autoreason.studies.audit.findings import LEVEL, Finding, Found, OpenFinding, settle
+from autoreason.studies.audit.own_runs import read_run
+from autoreason.studies.audit.record import SLOTS, AuditedRun, Vote
 
 SINGLE, LARGE = 200, 40
 PROTOCOLS: tuple[dict[str, Any], ...] = (

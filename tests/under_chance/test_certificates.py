@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from math import comb, factorial
 
 import pytest
-from tests.certify.judges import Habit, certified, luck
+from tests.studies.certify.judges import Habit, certified, luck
 
-from autoreason.certify import properties as rules
-from autoreason.certify.properties import Finding
 from autoreason.exchange import Request
+from autoreason.studies.certify import properties as rules
+from autoreason.studies.certify.properties import Finding
 
 PAIRS = [16, 24]
 

@@ -11,10 +11,10 @@ import pytest
 from tests.under_chance.luck import ballot, misses, most_often, names
 
 from autoreason.events import BallotCast, PanelHeld
-from autoreason.panel.pairwise import _orders, duel, votes
-from autoreason.panel.report import PanelReport
-from autoreason.panel.results import panel_report
 from autoreason.story import HeldPanel, Story
+from autoreason.studies.panels.pairwise import _orders, duel, votes
+from autoreason.studies.panels.panel_report import PanelReport
+from autoreason.studies.panels.results import panel_report
 from autoreason.task import Entry, Task
 
 TIMES = 100

@@ -18,8 +18,8 @@ from tests.under_chance.luck import (
     verdict_of,
 )
 
-from autoreason.panel.report import PanelReport
 from autoreason.stats.position import position_effect
+from autoreason.studies.panels.panel_report import PanelReport
 
 COUNTED = [(2, 2), (3, 2), (4, 2), (5, 2), (7, 2), (12, 2), (2, 3), (3, 3), (4, 3), (5, 3), (7, 3)]
 """Judges and texts of panels that can be gone through one and all."""

@@ -11,16 +11,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from tests.raters.conftest import Study
+from tests.studies.raters.conftest import Study
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.raters.making import OpenTask
-from autoreason.raters.packet import Packet
-from autoreason.raters.panel import PanelRankings, TaskRankings
-from autoreason.raters.results import Report, report
-from autoreason.raters.rubric import LINES
-from autoreason.raters.seal import Key, Opening, open_key
-from autoreason.raters.sheets import Sheet
+from autoreason.studies.raters.build import OpenTask
+from autoreason.studies.raters.packet import Packet
+from autoreason.studies.raters.panel import PanelRankings, TaskRankings
+from autoreason.studies.raters.results import Report, report
+from autoreason.studies.raters.rubric import LINES
+from autoreason.studies.raters.sealed_key import Key, Opening, open_key
+from autoreason.studies.raters.sheets import Sheet
 from autoreason.task import Entry, Task
 
 TIMES = 80

@@ -9,7 +9,7 @@ import pytest
 from tests.under_chance.luck import most_often, random_rankings, verdict_of
 
 from autoreason.cli.studies import _changed
-from autoreason.panel.again import Decision, beyond_chance
+from autoreason.studies.panels.rejudge import Decision, beyond_chance
 
 TIMES = 400
 

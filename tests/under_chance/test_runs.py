@@ -14,11 +14,11 @@ pytest.importorskip("numpy")
 from autoreason.cli import words
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.settings import Protocol
-from autoreason.simulate.luck import Luck
-from autoreason.simulate.play import tournament_of
-from autoreason.simulate.protocols import entrant
-from autoreason.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.story import Story
+from autoreason.studies.simulate.luck import Luck
+from autoreason.studies.simulate.play import tournament_of
+from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)

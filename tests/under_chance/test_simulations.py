@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.under_chance.luck import most_often
 
-from autoreason.simulate.ballots import SLOTS, Sitting, Vote
-from autoreason.simulate.fit import fit_judges
-from autoreason.simulate.outcomes import Outcomes, summarise
+from autoreason.studies.simulate.ballots import SLOTS, Sitting, Vote
+from autoreason.studies.simulate.fit import fit_judges
+from autoreason.studies.simulate.outcomes import Outcomes, summarise
 
 TIMES = 1000
 

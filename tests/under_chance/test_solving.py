@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.code.solved import PASSED, WRONG, assignments, solved
+from tests.programs.solved import PASSED, WRONG, assignments, solved
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.code.report import SolveReport, solve_report
-from autoreason.code.tables import conclusion
+from autoreason.programs.solve_report import SolveReport, solve_report
+from autoreason.programs.tables import conclusion
 
 TIMES = 100
 SETS = [(5, 2, 1), (12, 3, 1), (12, 2, 3), (24, 4, 1)]

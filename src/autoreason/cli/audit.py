@@ -16,10 +16,10 @@ from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.audit.examine import Audit
-    from autoreason.audit.findings import Finding
-    from autoreason.audit.record import AuditedRun
     from autoreason.journal import Journal
+    from autoreason.studies.audit.audit import Audit
+    from autoreason.studies.audit.findings import Finding
+    from autoreason.studies.audit.record import AuditedRun
 
 _STYLES = {"alarm": "bold red", "look": "yellow", "fine": "green", "unknown": "dim"}
 _HEADINGS = {
@@ -56,10 +56,10 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
       autoreason audit --all
       autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
     """
-    from autoreason.audit.examine import examine
     from autoreason.cli.consoles import stderr_console, stdout_console
     from autoreason.cli.ending import print_json
     from autoreason.cli.pager import paged
+    from autoreason.studies.audit.audit import examine
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
@@ -77,8 +77,8 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
 def _read(
     records: tuple[str, ...], every: bool, journal: str | None, note: Callable[[str], None]
 ) -> list[AuditedRun]:
-    from autoreason.audit.files import once_each, read_records
-    from autoreason.audit.ours import read_run
+    from autoreason.studies.audit.files import once_each, read_records
+    from autoreason.studies.audit.own_runs import read_run
 
     plainly_files = [name for name in records if "/" in name or name.endswith(".jsonl")]
     others = [name for name in records if name not in plainly_files]
@@ -97,8 +97,8 @@ def _read(
 
 def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
     """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
-    from autoreason.audit.ours import NotAudited
-    from autoreason.audit.readings import readings_of
+    from autoreason.studies.audit.own_runs import NotAudited
+    from autoreason.studies.audit.readings import readings_of
 
     with readings_of(book) as readings:
         for number, run in enumerate(readings, 1):
@@ -123,7 +123,7 @@ def _is_run(name: str, book: Journal) -> bool:
 def _print(found: Audit, console: Console) -> None:
     from rich.text import Text
 
-    from autoreason.audit.findings import GROUPS, LEVELS
+    from autoreason.studies.audit.findings import GROUPS, LEVELS
 
     width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
     console.print(Text(_size(found), style="dim"), soft_wrap=True)

@@ -6,12 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from autoreason.places import certificates_folder
+from autoreason.paths import certificates_folder
 from autoreason.task import without_controls
 
 if TYPE_CHECKING:
-    from autoreason.certify.store import Stored
     from autoreason.settings import Settings
+    from autoreason.studies.certify.store import Stored
 
 _HEADINGS = ("judge", "verdict", "when", "run", "failed")
 
@@ -20,9 +20,9 @@ def warn_of_failed_judges(settings: Settings) -> None:
     """Say in one line which judges of a panel failed their certificate, and in what."""
     if not os.access(certificates_folder(), os.X_OK):
         return
-    from autoreason.certify.store import find
     from autoreason.run.kinds import kind_of
-    from autoreason.run.prompting import needs_few_words
+    from autoreason.run.prompt_choice import needs_few_words
+    from autoreason.studies.certify.store import find
 
     prompts = kind_of(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
@@ -43,10 +43,10 @@ def warn_of_failed_judges(settings: Settings) -> None:
 
 def show(stored: Stored, *, as_json: bool) -> None:
     """One certificate with its date and its run."""
-    from autoreason.certify.page import as_markdown
     from autoreason.cli import ending
     from autoreason.cli.consoles import stdout_console
     from autoreason.cli.runs import when
+    from autoreason.studies.certify.page import as_markdown
 
     if as_json:
         ending.print_json(as_object(stored))
@@ -62,8 +62,8 @@ def list_all(*, as_json: bool) -> None:
     """Every judge that has a certificate."""
     import click
 
-    from autoreason.certify.store import all_certificates
     from autoreason.cli.ending import print_json
+    from autoreason.studies.certify.store import all_certificates
 
     found = all_certificates()
     if as_json:

@@ -82,10 +82,10 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
 
 
 def _show(model: str, values: dict[str, Any]) -> int:
-    from autoreason.certify.store import find
     from autoreason.cli import certificates
     from autoreason.errors import InvalidInput
     from autoreason.settings import provider_of, servers
+    from autoreason.studies.certify.store import find
 
     stored = find(model, servers(values["base_url"], [model]).get(provider_of(model)))
     if stored is None:
@@ -95,9 +95,9 @@ def _show(model: str, values: dict[str, Any]) -> int:
 
 
 def _settings(model: str, values: dict[str, Any]) -> Settings:
-    from autoreason.certify.suite import SUITE
     from autoreason.cli import chosen
     from autoreason.settings import Models, make_settings
+    from autoreason.studies.certify.suite import SUITE
 
     repeats = 1 if values["repeats"] is None else values["repeats"]
     return make_settings(
@@ -116,10 +116,10 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
 
 
 def _begin(settings: Settings, values: dict[str, Any]) -> int:
-    from autoreason.certify.certification import Certification
     from autoreason.cli.run import begin
     from autoreason.prompts import load
     from autoreason.settings import DEFAULT_MODEL
+    from autoreason.studies.certify.certification import Certification
     from autoreason.task import Task
 
     Certification.check(settings)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.assignment import Trial
-    from autoreason.examiner.trying import Tried
-    from autoreason.problems.problem import Problem
+    from autoreason.programs.examiner.trials import Tried
+    from autoreason.programs.problems.problem import Problem
 
 UNHELD = 6
 """Exit status where a test could not be held, which says nothing of the program."""
@@ -86,7 +86,7 @@ def check(
 
     from autoreason.cli.chosen import require_limits
     from autoreason.cli.ending import print_json
-    from autoreason.examiner.trying import tests_of, try_program
+    from autoreason.programs.examiner.trials import tests_of, try_program
 
     require_limits(time_limit, memory_limit)
     _check_order(problem, solution)
@@ -122,9 +122,9 @@ def _problem(
     """The problem that is meant, under the limits asked for."""
     from msgspec.structs import replace
 
-    from autoreason.problems.formats import read_problems
-    from autoreason.problems.problem import checked
-    from autoreason.problems.sets import find_problem
+    from autoreason.programs.problems.formats import read_problems
+    from autoreason.programs.problems.problem import checked
+    from autoreason.programs.problems.sets import find_problem
 
     found = read_problems(source)
     if name is None and len(found.problems) > 1:
@@ -205,7 +205,7 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def _name(problem: Problem, trial: Trial) -> str:
-    from autoreason.examiner.trying import which_of
+    from autoreason.programs.examiner.trials import which_of
 
     which, number = which_of(problem, trial.number)
     return f"{which} {number}"
@@ -241,7 +241,7 @@ def _sentence(tried: Tried, problem: Problem) -> str:
 
 def _as_object(tried: Tried, problem: Problem) -> dict[str, Any]:
     from autoreason.cli.solutions import as_object
-    from autoreason.examiner.trying import which_of
+    from autoreason.programs.examiner.trials import which_of
 
     told = as_object(tried)
     for row in told["tests"]:

@@ -143,7 +143,7 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
 
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:
     """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.strategies.finding import absolute, find_strategy
+    from autoreason.strategies.registry import absolute, find_strategy
 
     changes: dict[str, Any] = {}
     if values["strategy"]:
@@ -175,7 +175,7 @@ def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:
 
 def require_limits(seconds: float | None, megabytes: int | None) -> None:
     """Refuse limits of programs that no problem may have either."""
-    from autoreason.problems.problem import MEGABYTES, SECONDS
+    from autoreason.programs.problems.problem import MEGABYTES, SECONDS
 
     if seconds is not None and not 0 < seconds <= SECONDS:
         raise InvalidInput(

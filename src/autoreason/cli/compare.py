@@ -65,9 +65,9 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.run import begin
-    from autoreason.panel.report import require_statistics
-    from autoreason.run.prompting import choose_prompts
-    from autoreason.strategies.finding import absolute
+    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.strategies.registry import absolute
+    from autoreason.studies.panels.panel_report import require_statistics
 
     require_statistics()
     own = {
@@ -97,7 +97,7 @@ def compare(brief: str, **values: Any) -> int:
 
 def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
-    from autoreason.lab.comparison import Terms, enough_repeats
+    from autoreason.studies.compare.comparison import Terms, enough_repeats
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)

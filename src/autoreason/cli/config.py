@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.places import config_file
+from autoreason.paths import config_file
 
 
 class Limits(Struct, frozen=True):

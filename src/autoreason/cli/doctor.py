@@ -11,7 +11,7 @@ from autoreason.cli import options
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
-    from autoreason.sandbox.levels import Found
+    from autoreason.programs.sandbox.levels import Found
 
 Level = Literal["ok", "warn", "fail"]
 _FOR_STUDIES = ("numpy", "scipy")
@@ -119,20 +119,18 @@ def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
 
 
 def _sandbox() -> Iterator[Finding]:
-    from autoreason.sandbox.levels import find_level
+    from autoreason.programs.sandbox.levels import find_level
 
     yield sandbox_finding(find_level())
 
 
 def sandbox_finding(found: Found) -> Finding:
     """How well programs are held here, why not better, and what would help."""
-    from autoreason.sandbox.base import ENGINE
-
     level: Level = "ok" if found.level in _HOLD_WELL else "warn"
     said = f"{found.level}: {_sandboxes(found)}"
     if found.reasons:
         said += f"; no better because {' and '.join(found.reasons)}"
-    mend = f"pip install {ENGINE}" if found.level == "none" else ""
+    mend = "use Linux; on Windows, WSL" if found.level == "none" else ""
     return Finding("sandbox", level, said, mend)
 
 
@@ -150,10 +148,6 @@ def _sandboxes(found: Found) -> str:
             return "a filter of system calls alone"
         case "none":
             return "programs are not run here without --unsafe"
-    from autoreason.sandbox.wasi import SLOWER, is_prepared
-
-    first = "" if is_prepared() else ", and the first use compiles for one or two minutes"
-    return f"WebAssembly, where time limits are multiplied by {SLOWER}{first}"
 
 
 def _journal(url: str | None) -> Iterator[Finding]:
@@ -218,7 +212,7 @@ def _keys() -> Iterator[Finding]:
 
 def _config() -> Iterator[Finding]:
     from autoreason.cli.config import read_config
-    from autoreason.places import config_file
+    from autoreason.paths import config_file
 
     try:
         read_config()

@@ -26,8 +26,8 @@ from autoreason.task import Task, without_controls
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.code.examining import Examiner
     from autoreason.models.pool import ModelPool
+    from autoreason.programs.examination import Examiner
     from autoreason.prompts import PromptSet
 
 INTERRUPTED = 130

@@ -153,8 +153,8 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.code.solving import Terms
-    from autoreason.strategies.finding import called
+    from autoreason.programs.solve import Terms
+    from autoreason.strategies.registry import called
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
@@ -170,8 +170,8 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.lab.comparison import Terms
-    from autoreason.strategies.finding import called
+    from autoreason.strategies.registry import called
+    from autoreason.studies.compare.comparison import Terms
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)

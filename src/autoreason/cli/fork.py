@@ -39,7 +39,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli.run import begin
     from autoreason.prompts import PromptSet
     from autoreason.run import fork as branch
-    from autoreason.run.prompting import choose_prompts
+    from autoreason.run.prompt_choice import choose_prompts
 
     check_output(values["output"])
     with opened(values["journal"]) as journal:

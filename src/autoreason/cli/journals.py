@@ -31,7 +31,7 @@ def writable(url: str | None) -> Journal:
     """The journal, made where there is none; a folder that is not there is a slip, but for the usual one."""
     from autoreason.journal import Journal
     from autoreason.journal.place import locate
-    from autoreason.places import data_folder
+    from autoreason.paths import data_folder
 
     folder = locate(url).parent
     if folder != data_folder() and not folder.is_dir():

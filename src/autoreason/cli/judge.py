@@ -49,7 +49,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
       autoreason judge brief.md a.md b.md --pairwise --json
     """
     from autoreason.cli import study
-    from autoreason.panel.entries import cut_options, make_entries
+    from autoreason.studies.panels.entries import cut_options, make_entries
     from autoreason.task import read_task, read_text
 
     names = _names(texts)

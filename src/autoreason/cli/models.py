@@ -11,7 +11,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
-    from autoreason.models.opening import Check
+    from autoreason.models.open import Check
     from autoreason.models.pool import ModelPool
     from autoreason.models.providers import Provider
 
@@ -123,7 +123,7 @@ def _list(as_json: bool) -> None:
     from autoreason.cli.small import weights_state
     from autoreason.models.keys import key_file
     from autoreason.models.providers import PROVIDERS
-    from autoreason.places import config_file
+    from autoreason.paths import config_file
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL
@@ -216,7 +216,7 @@ async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
     import asyncio
 
     from autoreason.cli.drive import closing
-    from autoreason.models.opening import Check
+    from autoreason.models.open import Check
 
     async def reach(address: str) -> Check:
         try:

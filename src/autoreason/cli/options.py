@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from autoreason.errors import InvalidInput
-from autoreason.places import config_file
+from autoreason.paths import config_file
 
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""

@@ -14,7 +14,7 @@ from autoreason.cli.several import all_option, runs_argument, runs_meant
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.run.pairs import Pairs
+    from autoreason.studies.pairs import Pairs
 
 
 @click.command(cls=options.Taught)
@@ -80,7 +80,7 @@ def pairs(
       autoreason pairs --all --min-agreement 0.6 --format chat > pairs.jsonl
     """
     from autoreason.cli.ending import check_output, print_json, write
-    from autoreason.run.pairs import find_pairs, summary
+    from autoreason.studies.pairs import find_pairs, summary
 
     if as_json and output is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with -o")

@@ -46,7 +46,7 @@ def on_disk(problems: Path) -> Iterator[Path]:
 def _copy_to(path: Path) -> None:
     import subprocess
 
-    from autoreason.problems.formats import LARGEST
+    from autoreason.programs.problems.formats import LARGEST
 
     # One byte more than is read of any file, so that what is too large is refused as such.
     command = [sys.executable, "-I", "-S", "-c", _COPY, str(LARGEST + 1)]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.assignment import Assignment
-    from autoreason.problems.problem import Problem
-    from autoreason.problems.sets import ProblemSet
+    from autoreason.programs.problems.problem import Problem
+    from autoreason.programs.problems.sets import ProblemSet
 
 _LEFT_OUT = 20
 """Broken records that are told one by one."""
@@ -55,8 +55,8 @@ def show(source: str, name: str | None, as_json: bool) -> None:
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.ending import print_json
-    from autoreason.problems.formats import read_problems
-    from autoreason.problems.sets import find_problem
+    from autoreason.programs.problems.formats import read_problems
+    from autoreason.programs.problems.sets import find_problem
 
     found = read_problems(source)
     alone = len(found.problems) == 1 and not as_json
@@ -75,7 +75,7 @@ def _show_problem(problem: Problem, *, as_json: bool) -> None:
     import msgspec
 
     from autoreason.cli.ending import print_json
-    from autoreason.problems.problem import assigned, compared
+    from autoreason.programs.problems.problem import assigned, compared
 
     assignment, how = assigned(problem), compared(problem)
     if as_json:
@@ -110,8 +110,8 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
       zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
     """
     from autoreason.cli.ending import check_output, print_json, write
-    from autoreason.problems.formats import read_problems
-    from autoreason.problems.own import encode_set
+    from autoreason.programs.problems.formats import read_problems
+    from autoreason.programs.problems.own import encode_set
 
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
@@ -159,7 +159,7 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
 
 
 def _as_object(found: ProblemSet) -> dict[str, Any]:
-    from autoreason.problems.sets import shares
+    from autoreason.programs.problems.sets import shares
 
     return {
         "problems": len(found.problems),
@@ -182,7 +182,7 @@ def _tell_set(found: ProblemSet) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import stdout_console
-    from autoreason.problems.sets import Share, shares
+    from autoreason.programs.problems.sets import Share, shares
 
     def notes(share: Share) -> str:
         counted = (

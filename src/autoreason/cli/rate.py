@@ -13,9 +13,9 @@ from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.raters.making import OpenTask
-    from autoreason.raters.panel import PanelRankings
-    from autoreason.raters.seal import Opening
+    from autoreason.studies.raters.build import OpenTask
+    from autoreason.studies.raters.panel import PanelRankings
+    from autoreason.studies.raters.sealed_key import Opening
 
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
 
@@ -87,9 +87,9 @@ def new(
     """
     import secrets
 
-    from autoreason.raters.making import make_packet
-    from autoreason.raters.sources import from_files, from_pairing
-    from autoreason.tournament.leaks import find_leaks
+    from autoreason.parsing.leaks import find_leaks
+    from autoreason.studies.raters.build import make_packet
+    from autoreason.studies.raters.sources import from_files, from_pairing
 
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
@@ -111,7 +111,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
     if not runs:
         return []
     from autoreason.cli.journals import opened, story_of
-    from autoreason.raters.sources import from_run
+    from autoreason.studies.raters.sources import from_run
 
     with opened(journal) as book:
         rows = [book.find(run) for run in runs]
@@ -133,10 +133,10 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
-    from autoreason.raters.hold import sole
-    from autoreason.raters.keeping import read_sheets
-    from autoreason.raters.packet import read_packet
-    from autoreason.raters.serving import serving
+    from autoreason.studies.raters.lock import sole
+    from autoreason.studies.raters.packet import read_packet
+    from autoreason.studies.raters.startup import serving
+    from autoreason.studies.raters.storage import read_sheets
 
     packet = read_packet(folder)
     with sole(folder) as tell_where:
@@ -186,15 +186,15 @@ def report(
     """
     from importlib.util import find_spec
 
-    from autoreason.raters.packet import read_packet
-    from autoreason.raters.seal import opening
+    from autoreason.studies.raters.packet import read_packet
+    from autoreason.studies.raters.sealed_key import opening
 
     read_packet(folder)
     rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):
         raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
     _confirm(folder, opening(folder), yes)
-    from autoreason.raters.concluding import conclude
+    from autoreason.studies.raters.conclusion import conclude
 
     found = conclude(folder, panel=rankings)
     if as_json:
@@ -210,7 +210,7 @@ def report(
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
     if not panels:
         return None
-    from autoreason.raters.panel import joined, read_panel
+    from autoreason.studies.raters.panel import joined, read_panel
 
     files = (name.endswith(".json") or Path(name).is_file() for name in panels)
     return joined(
@@ -223,7 +223,7 @@ def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None
 
 def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
     from autoreason.cli.journals import opened, story_of
-    from autoreason.raters.panel import panel_of
+    from autoreason.studies.raters.panel import panel_of
 
     with opened(journal) as book:
         row = book.find(run)

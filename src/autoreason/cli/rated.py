@@ -10,14 +10,14 @@ from rich.text import Text
 from autoreason.cli import ending, words
 from autoreason.cli.consoles import stdout_console
 from autoreason.cli.runs import when
-from autoreason.raters.rubric import LINES
+from autoreason.studies.raters.rubric import LINES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.raters.beside import AgreementWithPanel
-    from autoreason.raters.results import Person, Report, Standing, TaskResult
     from autoreason.stats.results import Estimate
+    from autoreason.studies.raters.agreement import AgreementWithPanel
+    from autoreason.studies.raters.results import Person, Report, Standing, TaskResult
 
 
 def tell(report: Report) -> None:

@@ -40,7 +40,7 @@ def rejudge(run: str | None, **values: Any) -> int:
       autoreason rejudge --judges 15 --style holistic
     """
     from autoreason.cli import study
-    from autoreason.panel.again import recorded_panels
+    from autoreason.studies.panels.rejudge import recorded_panels
 
     with opened(values["journal"]) as journal:
         row = pick(

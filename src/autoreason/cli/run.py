@@ -70,7 +70,7 @@ def run(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.ending import check_output
-    from autoreason.run.prompting import choose_prompts
+    from autoreason.run.prompt_choice import choose_prompts
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")

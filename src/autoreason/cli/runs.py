@@ -128,7 +128,7 @@ def matching(
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(_STATUSES)}")
 
-    from autoreason.strategies.finding import called
+    from autoreason.strategies.registry import called
 
     def of_settings(run: str) -> bool:
         if strategy is None and model is None:
@@ -309,7 +309,7 @@ def _score(story: Story | None) -> _Score | None:
     if story is None or story.task is None or _strategy(story) != "solve":
         return None
     from autoreason.cli.tally import Tally
-    from autoreason.code.outcomes import units_of
+    from autoreason.programs.units import units_of
 
     units = units_of(story.solved, {each.id: each for each in story.task.assignments})
     return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
@@ -354,7 +354,7 @@ def _strategy(story: Story | None) -> str | None:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.strategies.finding import called
+    from autoreason.strategies.registry import called
 
     strategy = _strategy(story)
     won = story.trajectory if story else ()

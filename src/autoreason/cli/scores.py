@@ -11,8 +11,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.code.report import SolveReport
-    from autoreason.code.tables import Table
+    from autoreason.programs.solve_report import SolveReport
+    from autoreason.programs.tables import Table
 
 _GAP = 2
 _ROOMY = 1000
@@ -32,7 +32,7 @@ def print_tables(report: SolveReport, console: Console) -> None:
 
 
 def _worth_showing(report: SolveReport) -> list[Table]:
-    from autoreason.code.tables import paired, rates, recovered, tiers, took, verdicts
+    from autoreason.programs.tables import paired, rates, recovered, tiers, took, verdicts
 
     found = [rates(report)]
     if any(each.problems >= _TELLING for each in report.tiers):

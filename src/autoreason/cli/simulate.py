@@ -11,10 +11,10 @@ from autoreason.cli import options
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.simulate.ballots import Sitting
-    from autoreason.simulate.protocols import Entrant
-    from autoreason.simulate.study import Plan
-    from autoreason.simulate.world import World
+    from autoreason.studies.simulate.ballots import Sitting
+    from autoreason.studies.simulate.protocols import Entrant
+    from autoreason.studies.simulate.study import Plan
+    from autoreason.studies.simulate.world import World
 
 
 class Study(click.Group):
@@ -146,7 +146,7 @@ def simulate(
     """
     if ctx.invoked_subcommand:
         return
-    from autoreason.simulate import need_numpy
+    from autoreason.studies.simulate import need_numpy
 
     need_numpy()
     from autoreason.cli.ending import check_output
@@ -161,7 +161,7 @@ def simulate(
         raise InvalidInput(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
-    from autoreason.simulate.study import Plan
+    from autoreason.studies.simulate.study import Plan
 
     plan = Plan(runs, seed, budget, fast, curves=plot is not None)
     _hold(_worlds(worlds), _entrants(protocols, changes), plan, plot, as_json=as_json, quiet=quiet)
@@ -197,11 +197,11 @@ def search(
     Panels, stopping rules and playoffs are tried in every world. The best have the smallest
     worst regret: how far a world's text falls short of the best that any of them delivered there.
     """
-    from autoreason.simulate import need_numpy
+    from autoreason.studies.simulate import need_numpy
 
     need_numpy()
     from autoreason.cli.simulated import Progress, print_search
-    from autoreason.simulate.search import look
+    from autoreason.studies.simulate.search import look
 
     with Progress("tried", quiet=quiet) as progress:
         found = look(_worlds(worlds), calls, runs, seed, progress)
@@ -239,11 +239,11 @@ def split(
     the first draft. The best split is the one that stays least behind the best, in any world, both in what
     it delivers and in how often it can say that a better text is better.
     """
-    from autoreason.simulate import need_numpy
+    from autoreason.studies.simulate import need_numpy
 
     need_numpy()
     from autoreason.cli.simulated import Progress, print_splits
-    from autoreason.simulate.split import compare_splits
+    from autoreason.studies.simulate.split import compare_splits
 
     with Progress("worlds", quiet=quiet) as progress:
         found = compare_splits(_worlds(worlds), calls, runs, seed, progress)
@@ -251,13 +251,13 @@ def split(
 
 
 def _worlds(names: tuple[str, ...]) -> list[World]:
-    from autoreason.simulate.world import built_in_worlds, load_world
+    from autoreason.studies.simulate.world import built_in_worlds, load_world
 
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
 
 
 def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[Entrant]:
-    from autoreason.simulate.protocols import NAMES, entrant, read_changes
+    from autoreason.studies.simulate.protocols import NAMES, entrant, read_changes
 
     chosen = [name for name in NAMES if name in protocols or not protocols]
     entrants = [entrant(name) for name in chosen]
@@ -278,12 +278,12 @@ def _hold(
 ) -> None:
     from autoreason.cli.ending import write
     from autoreason.cli.simulated import Progress, print_study
-    from autoreason.simulate.study import hold_study
+    from autoreason.studies.simulate.study import hold_study
 
     with Progress("of the table", quiet=quiet) as progress:
         cells = hold_study(worlds, entrants, plan, progress)
     if plot:
-        from autoreason.simulate.plot import draw
+        from autoreason.studies.simulate.plot import draw
 
         write(plot, draw(cells))
     print_study(worlds, cells, plan, as_json=as_json)
@@ -294,9 +294,9 @@ def _fit_judges(
 ) -> None:
     from autoreason.cli.ending import write
     from autoreason.cli.simulated import print_fit
-    from autoreason.simulate.ballots import of_judge
-    from autoreason.simulate.fit import fit_judges, fitted_world
-    from autoreason.simulate.world import write_world
+    from autoreason.studies.simulate.ballots import of_judge
+    from autoreason.studies.simulate.fit import fit_judges, fitted_world
+    from autoreason.studies.simulate.world import write_world
 
     fitted = fit_judges(of_judge(_sittings(source, journal), judge))
     name = Path(source).name
@@ -311,7 +311,7 @@ def _fit_judges(
 
 
 def _sittings(source: str, journal: str | None) -> list[Sitting]:
-    from autoreason.simulate.ballots import from_events, from_file
+    from autoreason.studies.simulate.ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():
         return from_file(Path(source))

@@ -14,12 +14,12 @@ from autoreason.cli import words
 from autoreason.cli.ending import print_json
 
 if TYPE_CHECKING:
-    from autoreason.simulate.fit import Estimate, Fitted
-    from autoreason.simulate.outcomes import Mean, Ratio
-    from autoreason.simulate.search import Found
-    from autoreason.simulate.split import Split
-    from autoreason.simulate.study import Cell, Plan
-    from autoreason.simulate.world import World
+    from autoreason.studies.simulate.fit import Estimate, Fitted
+    from autoreason.studies.simulate.outcomes import Mean, Ratio
+    from autoreason.studies.simulate.search import Found
+    from autoreason.studies.simulate.split import Split
+    from autoreason.studies.simulate.study import Cell, Plan
+    from autoreason.studies.simulate.world import World
 
 _SECONDS_BETWEEN_LINES = 10
 

@@ -11,13 +11,13 @@ from autoreason.cli import words
 from autoreason.cli.consoles import print_line, stderr_console, stdout_console
 from autoreason.cli.ending import print_json
 from autoreason.errors import InvalidInput
-from autoreason.examiner.trying import Tried, try_solutions
-from autoreason.problems.formats import read_problems
-from autoreason.problems.problem import NO_CHECKER
-from autoreason.problems.sets import judged_apart
+from autoreason.programs.examiner.trials import Tried, try_solutions
+from autoreason.programs.problems.formats import read_problems
+from autoreason.programs.problems.problem import NO_CHECKER
+from autoreason.programs.problems.sets import judged_apart
 
 if TYPE_CHECKING:
-    from autoreason.problems.sets import ProblemSet
+    from autoreason.programs.problems.sets import ProblemSet
 
 
 def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:

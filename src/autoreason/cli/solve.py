@@ -15,8 +15,8 @@ from autoreason.models.examples import named
 if TYPE_CHECKING:
     from autoreason.assignment import Assignment
     from autoreason.cli.drive import View
-    from autoreason.examiner.client import ExaminerClient
-    from autoreason.problems.sets import Broken
+    from autoreason.programs.examiner.client import ExaminerClient
+    from autoreason.programs.problems.sets import Broken
     from autoreason.prompts import PromptSet
     from autoreason.run import Result, Switch
     from autoreason.settings import Settings
@@ -155,14 +155,14 @@ def solve(problems: Path, **values: Any) -> int:
 def _settings(values: dict[str, Any]) -> Settings:
     """Settings of the run, but for the set, which is opened later."""
     from autoreason.cli import chosen
-    from autoreason.code.finding import DEFAULT
-    from autoreason.run.solving import solving_terms
+    from autoreason.programs.registry import DEFAULT
+    from autoreason.run.solve import solving_terms
     from autoreason.settings import DEFAULT_MODEL, Models, make_settings
 
     own = {name: values[name] for name in ("repeats", "calls", "width") if values[name] is not None}
     terms = solving_terms("", values["strategy"] or DEFAULT, **own)
     if len(terms["strategies"]) > 1:
-        from autoreason.panel.report import require_statistics
+        from autoreason.studies.panels.panel_report import require_statistics
 
         require_statistics()
     everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
@@ -201,7 +201,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
     from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import Manner, begun, closing, hold
     from autoreason.cli.small import require_weights
-    from autoreason.models.opening import warm_up
+    from autoreason.models.open import warm_up
     from autoreason.models.pool import ModelPool
 
     require_weights(settings)
@@ -238,7 +238,7 @@ def _notes(examiner: ExaminerClient) -> Iterator[str]:
 
 async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
     """The process that reads the set; only it ever sees the private tests."""
-    from autoreason.examiner.client import ExaminerClient
+    from autoreason.programs.examiner.client import ExaminerClient
 
     return await ExaminerClient.open(
         problems,
@@ -255,7 +255,7 @@ def _assigned(
     """What is to be programmed, and the settings that name the set."""
     from msgspec.structs import replace
 
-    from autoreason.run.solving import solving_task
+    from autoreason.run.solve import solving_task
 
     found = _meant(problems, examiner.assignments, values)
     times = len(settings.strategy_options["strategies"]) * (values["repeats"] or 1)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.drive import Manner
-    from autoreason.code.report import SolveReport
     from autoreason.events import Solved
+    from autoreason.programs.solve_report import SolveReport
     from autoreason.run import Result
     from autoreason.story import Story
 
@@ -29,7 +29,6 @@ _LEVELS = {
     "bubblewrap": "bubblewrap, in namespaces of its own",
     "landlock": "Landlock and seccomp",
     "seccomp": "seccomp only; this kernel has no Landlock",
-    "wasi": "WebAssembly",
     "none": "none: programs ran unprotected",
 }
 
@@ -204,8 +203,8 @@ def _print_set(result: Result, report: SolveReport) -> None:
 
 def report_of(story: Story) -> SolveReport:
     """The report on what was told so far."""
-    from autoreason.code.report import solve_report
-    from autoreason.strategies.finding import called
+    from autoreason.programs.solve_report import solve_report
+    from autoreason.strategies.registry import called
 
     terms = Tally(story).terms
     return solve_report(
@@ -219,7 +218,7 @@ def report_of(story: Story) -> SolveReport:
 
 def write_report(result: Result, report: SolveReport, folder: Path) -> None:
     """The report as files."""
-    from autoreason.code.page import files, write
+    from autoreason.programs.report_files import files, write
 
     story = result.story
     assigned = story.task.assignments if story.task else ()
@@ -233,7 +232,7 @@ def program_of(story: Story) -> str | None:
 
 def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
     """The end for programs; of one problem also what was handed in."""
-    from autoreason.code.tables import conclusion
+    from autoreason.programs.tables import conclusion
 
     found = {
         "run": result.run,
@@ -254,7 +253,7 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
 
 def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     """What is said beneath the table, as labelled sentences."""
-    from autoreason.code.tables import stated
+    from autoreason.programs.tables import stated
 
     story = result.story
     finished = ending.EXIT.get(result.status) == 0
@@ -305,7 +304,7 @@ def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:
     """How the run was held, for the page."""
-    from autoreason.strategies.finding import called
+    from autoreason.strategies.registry import called
 
     story, terms = result.story, Tally(result.story).terms
     assert story.settings is not None

@@ -10,8 +10,8 @@ from autoreason.cli.consoles import stdout_console
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
-    from autoreason.panel.again import Decision
     from autoreason.run import Result
+    from autoreason.studies.panels.rejudge import Decision
 
 
 def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:
@@ -32,7 +32,7 @@ def show(result: Result, journal: Journal, *, as_json: bool = False) -> None:
 
 
 def _judge(result: Result, as_json: bool) -> None:
-    from autoreason.panel.results import panel_report
+    from autoreason.studies.panels.results import panel_report
 
     report = panel_report(result.story)
     task = result.story.task
@@ -59,7 +59,7 @@ def _judge(result: Result, as_json: bool) -> None:
 def _cut(result: Result) -> list[tuple[str, str]]:
     """What judges were not told: that texts were cut to one length."""
     from autoreason.contract import count_words
-    from autoreason.panel.entries import Cut
+    from autoreason.studies.panels.entries import Cut
     from autoreason.tournament.strategy import read_options
 
     story = result.story
@@ -74,8 +74,8 @@ def _cut(result: Result) -> list[tuple[str, str]]:
 
 
 def _compare(result: Result, journal: Journal, as_json: bool) -> None:
-    from autoreason.lab.table import comparison_report
     from autoreason.run.studies import spent_by_part
+    from autoreason.studies.compare.report import comparison_report
 
     report = comparison_report(result.story, spent_by_part(journal, result.run))
     panel = report.panel
@@ -106,7 +106,7 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
 
 def _rejudge(result: Result, journal: Journal, as_json: bool) -> None:
     from autoreason.cli.journals import story_of
-    from autoreason.panel.again import Again, decisions
+    from autoreason.studies.panels.rejudge import Again, decisions
     from autoreason.tournament.strategy import read_options
 
     assert result.story.settings is not None
@@ -124,7 +124,7 @@ def _rejudge(result: Result, journal: Journal, as_json: bool) -> None:
 
 
 def _certify(result: Result, as_json: bool) -> None:
-    from autoreason.certify.report import certificate_of
+    from autoreason.studies.certify.report import certificate_of
 
     certificate = certificate_of(result.story)
     if as_json:
@@ -149,8 +149,8 @@ def keep(result: Result, *, if_lost: bool = False) -> None:
         return
     from datetime import UTC, datetime
 
-    from autoreason.certify import store
-    from autoreason.certify.report import certificate_of
+    from autoreason.studies.certify import store
+    from autoreason.studies.certify.report import certificate_of
 
     certificate = certificate_of(result.story)
     if if_lost and store.find(certificate.model, certificate.base_url):
@@ -163,7 +163,7 @@ def keep(result: Result, *, if_lost: bool = False) -> None:
 
 
 def _changed(found: list[Decision]) -> str:
-    from autoreason.panel.again import beyond_chance
+    from autoreason.studies.panels.rejudge import beyond_chance
 
     judged = [each for each in found if each.verdict]
     changed = sum(each.changed for each in found)

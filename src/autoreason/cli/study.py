@@ -25,8 +25,8 @@ def begin(
 ) -> int:
     """Check that the table can be made, then hold the run."""
     from autoreason.cli.run import begin as hold
-    from autoreason.panel.report import require_statistics
-    from autoreason.run.prompting import choose_prompts
+    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.studies.panels.panel_report import require_statistics
 
     require_statistics()
     settings = settings_of(strategy, own, values, **changes)

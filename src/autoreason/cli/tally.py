@@ -11,8 +11,8 @@ from autoreason.cli import words
 
 if TYPE_CHECKING:
     from autoreason.assignment import Examined
-    from autoreason.code.solving import Terms
     from autoreason.events import Solved
+    from autoreason.programs.solve import Terms
     from autoreason.story import Story
 
 
@@ -50,7 +50,7 @@ class Tally:
 
     def lines(self) -> Iterator[Line]:
         """The strategies, and how each went so far."""
-        from autoreason.strategies.finding import called
+        from autoreason.strategies.registry import called
 
         of = self.total // len(self.terms.strategies)
         for name in map(called, self.terms.strategies):
@@ -90,7 +90,7 @@ class Tally:
     @cached_property
     def terms(self) -> Terms:
         """Which strategies, and how often; read once, for they do not change."""
-        from autoreason.code.solving import Terms
+        from autoreason.programs.solve import Terms
         from autoreason.tournament.strategy import read_options
 
         assert self._story.settings is not None

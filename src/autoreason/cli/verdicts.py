@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autoreason.events import Verdict
-    from autoreason.lab.table import ComparisonReport
-    from autoreason.panel.again import Decision
-    from autoreason.panel.report import PanelReport
     from autoreason.stats.results import Estimate
+    from autoreason.studies.compare.report import ComparisonReport
+    from autoreason.studies.panels.panel_report import PanelReport
+    from autoreason.studies.panels.rejudge import Decision
 
 _LONGEST_NAME = 24
 

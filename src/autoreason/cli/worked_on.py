@@ -10,11 +10,11 @@ from autoreason.cli import words
 from autoreason.cli.consoles import stdout_console
 from autoreason.cli.tally import Tally
 from autoreason.cli.telling import Teller
-from autoreason.code.solving import part_name
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartTold
+from autoreason.programs.solve import part_name
 from autoreason.story import Story
-from autoreason.strategies.finding import called
+from autoreason.strategies.registry import called
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

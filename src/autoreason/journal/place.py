@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from autoreason.errors import InvalidInput
-from autoreason.places import data_folder
+from autoreason.paths import data_folder
 
 
 def locate(url: str | None) -> Path:

@@ -8,7 +8,7 @@ from math import inf
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
-from autoreason.models.rest import resting
+from autoreason.models.cancellation import resting
 
 REMOTE = 32
 LOCAL = 4

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
-from autoreason.places import config_folder
+from autoreason.paths import config_folder
 
 
 class Secret:

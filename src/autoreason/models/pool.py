@@ -10,7 +10,7 @@ from autoreason.exchange import Model
 from autoreason.models import prices
 from autoreason.models.concurrency import Gate
 from autoreason.models.guard import Guard
-from autoreason.models.opening import Check, check, open_model
+from autoreason.models.open import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport

@@ -8,8 +8,8 @@ from random import Random
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
+from autoreason.models.cancellation import resting
 from autoreason.models.guard import Guard, Sleep, said
-from autoreason.models.rest import resting
 
 _MENDS = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "

@@ -25,7 +25,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.models.catalog import CATALOG, ModelFile, Wheel
-from autoreason.places import cache_folder
+from autoreason.paths import cache_folder
 from autoreason.version import __version__
 
 SMOLLM2 = CATALOG["smollm2"]

@@ -8,7 +8,7 @@ from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
 from autoreason.run.replay import Replayed, replay
 from autoreason.run.result import Result, Switch
-from autoreason.run.worked import Worked, worked
+from autoreason.run.working_time import Worked, worked
 
 __all__ = [
     "Estimate",

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.code.examining import Examiner
 from autoreason.errors import (
     Interruption,
     InvalidInput,
@@ -27,23 +26,24 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import OnSignal, is_model
+from autoreason.jobs.context import Venue
 from autoreason.journal import CommandKind, Journal, RecordedReply
 from autoreason.models.budget import Purse
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.programs.examination import Examiner
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.asking import ACCEPTED, Asker
+from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
-from autoreason.strategies.finding import prompts_of
-from autoreason.strategies.holding import held, made
+from autoreason.strategies.registry import prompts_of
+from autoreason.strategies.runner import held, made
 from autoreason.task import Task
-from autoreason.tournament.report import deliver
+from autoreason.tournament.delivery import deliver
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.venue import Venue
 from autoreason.version import __version__
 
 _LATE: tuple[CommandKind, ...] = ("stop",)
@@ -188,7 +188,7 @@ class _Drive:
                 pool = ModelPool.of(self._settings)
                 exits.push_async_callback(pool.close)
             if examiner is None and self._task.assignments:
-                from autoreason.run.examination import OnCall
+                from autoreason.run.lazy_examiner import OnCall
 
                 examiner = OnCall(self._settings)
                 exits.push_async_callback(examiner.close)

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.jobs.context import Venue
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.holding import held, made, theirs_to_mend
+from autoreason.strategies.runner import held, made, theirs_to_mend
 from autoreason.task import Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
-from autoreason.tournament.venue import Venue
 
 _TOKENS_A_WORD = 1.4
 _BYTES_A_TOKEN = 4

@@ -84,7 +84,7 @@ def _texts(story: Story) -> dict[str, str]:
 
 def _programs(story: Story) -> dict[str, str]:
     """The problems as everybody saw them, what was handed in for them, and what came of it."""
-    from autoreason.code.page import programs
+    from autoreason.programs.report_files import programs
 
     assigned = story.task.assignments if story.task else ()
     files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}

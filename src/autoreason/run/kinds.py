@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from autoreason.settings import Settings
-from autoreason.strategies.finding import find_strategy
+from autoreason.strategies.registry import find_strategy
 from autoreason.tournament.strategy import Strategy
 
 STUDIES = {
-    "judge": "autoreason.panel.ranked:RankedPanel",
-    "judge_pairs": "autoreason.panel.pairwise:PairwisePanel",
-    "rejudge": "autoreason.panel.again:Rejudge",
-    "compare": "autoreason.lab.comparison:Comparison",
-    "certify": "autoreason.certify.certification:Certification",
-    "solve": "autoreason.code.solving:Solve",
+    "judge": "autoreason.studies.panels.ranked:RankedPanel",
+    "judge_pairs": "autoreason.studies.panels.pairwise:PairwisePanel",
+    "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
+    "compare": "autoreason.studies.compare.comparison:Comparison",
+    "certify": "autoreason.studies.certify.certification:Certification",
+    "solve": "autoreason.programs.solve:Solve",
 }
 """Runs that judge texts, strategies or programs instead of writing one text."""
 

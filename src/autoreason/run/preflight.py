@@ -13,7 +13,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.holding import check_strategy
+from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 
 _BYTES_A_TOKEN = 4

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from autoreason.errors import Interruption, RecordDiverged
 from autoreason.events import AnyEvent, Delivered, PartTold, Solved
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.jobs.context import Venue
 from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.finding import is_own
-from autoreason.strategies.holding import held, made
+from autoreason.strategies.registry import is_own
+from autoreason.strategies.runner import held, made
 from autoreason.task import Task
-from autoreason.tournament.report import deliver
+from autoreason.tournament.delivery import deliver
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.venue import Venue
 
 OnEvent = Callable[[AnyEvent], None]
 

@@ -9,20 +9,20 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
-from autoreason.code.examining import Examiner
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
+from autoreason.programs.examination import Examiner
 from autoreason.run.driver import start
 from autoreason.run.kinds import kind_of
 from autoreason.run.preflight import check
-from autoreason.run.prompting import choose_prompts
+from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
-from autoreason.strategies.finding import absolute
+from autoreason.strategies.registry import absolute
 from autoreason.task import Task, check_task, make_contract
 
 T = TypeVar("T")

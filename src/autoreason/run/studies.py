@@ -14,14 +14,14 @@ from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Spent, is_model
 from autoreason.journal import Journal
-from autoreason.lab.table import ComparisonReport, comparison_report
-from autoreason.panel.entries import cut_options, make_entries
-from autoreason.panel.report import PanelReport, require_statistics
-from autoreason.panel.results import panel_report
 from autoreason.run.refine import as_task, refine_async, wait_for
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.strategies.finding import absolute
+from autoreason.strategies.registry import absolute
+from autoreason.studies.compare.report import ComparisonReport, comparison_report
+from autoreason.studies.panels.entries import cut_options, make_entries
+from autoreason.studies.panels.panel_report import PanelReport, require_statistics
+from autoreason.studies.panels.results import panel_report
 from autoreason.task import Task
 
 _PART = 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from autoreason.events import CritiqueMade, Delivered
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
+from autoreason.jobs.context import again, later
 from autoreason.settings import Settings
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.venue import again, later
 from autoreason.tournament.writing import fixes, write
 
 _REMEMBERED = 3

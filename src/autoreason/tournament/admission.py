@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autoreason.contract import count_words
 from autoreason.events import CandidateDropped, CandidateReady, Slot
-from autoreason.tournament.documents import same_text
-from autoreason.tournament.venue import Venue
+from autoreason.jobs.context import Venue
+from autoreason.parsing.documents import same_text
 from autoreason.tournament.writing import Unwritten, Written, violations
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from autoreason.events import Slot
+from autoreason.jobs.context import Venue
+from autoreason.jobs.randomness import draw
+from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
-from autoreason.tournament.chance import draw
-from autoreason.tournament.documents import same_text
 from autoreason.tournament.drafting import write_draft
 from autoreason.tournament.revision import revise
-from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
 
 RIVALS = 4

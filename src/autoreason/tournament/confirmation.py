@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from autoreason.events import PanelHeld, Reigning
+from autoreason.jobs.context import Venue
+from autoreason.parsing.documents import same_text
 from autoreason.story import CONFIRMATION
-from autoreason.tournament.documents import same_text
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.size import Size
-from autoreason.tournament.venue import Venue
+from autoreason.tournament.panel_size import Size
 
 
 async def confirm(venue: Venue, draft: Reigning, delivered: Reigning) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from autoreason.contract import count_words
 from autoreason.errors import ProviderFailed
 from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelHeld
+from autoreason.jobs.context import Venue
+from autoreason.jobs.tasks import use_in_order
+from autoreason.parsing.documents import same_text
 from autoreason.story import DRAFTS
-from autoreason.tournament.documents import same_text
-from autoreason.tournament.panel import Panel, in_order
-from autoreason.tournament.size import Size
-from autoreason.tournament.venue import Venue
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import Size
 from autoreason.tournament.writing import ENDLESS, Unwritten, Written, write
 
 Affords = Callable[[range], Awaitable[bool]]
@@ -40,7 +41,7 @@ async def choose_draft(venue: Venue, affords: Affords) -> None:
         last = numbers[-1]
         answers: list[Written | Unwritten] = []
         works = [write_draft(venue, f"{DRAFTS}/{number}") for number in numbers]
-        await in_order(works, answers.append)
+        await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, Unwritten):
                 _tell_failed(venue, number - 1, written)

@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement, permutations
 from math import comb, factorial, prod
 from typing import NamedTuple
 
-from autoreason.tournament.size import Size
+from autoreason.tournament.panel_size import Size
 from autoreason.tournament.voting import RULES, adds_up
 
 Scores = tuple[int, ...]

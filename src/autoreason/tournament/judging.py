@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
-from autoreason.tournament.ballots import read_ranking
-from autoreason.tournament.chance import draw
+from autoreason.jobs.context import Venue
+from autoreason.jobs.randomness import draw
+from autoreason.parsing.ballots import read_ranking
 from autoreason.tournament.orders import neutral_labels
-from autoreason.tournament.venue import Venue
 
 LENSES = (
     "is everything in it right, and does it do what the task asks, all of it and nothing else",

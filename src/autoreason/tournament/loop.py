@@ -10,12 +10,12 @@ from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.tournament.challengers import challenge, rival
 from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.critic import Findings, criticise
+from autoreason.tournament.criticism import Findings, criticise
 from autoreason.tournament.drafting import choose_draft
 from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
 from autoreason.tournament.playoff import hold_playoff
-from autoreason.tournament.size import pass_size
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.writing import violations
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from autoreason.events import BallotCast, Verdict
+from autoreason.jobs.context import Venue
+from autoreason.jobs.randomness import draw
+from autoreason.jobs.tasks import use_in_order
 from autoreason.stats.ranks import agreement
-from autoreason.tournament.chance import draw
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
 from autoreason.tournament.judging import take_seat
 from autoreason.tournament.orders import balanced_orders, random_orders
-from autoreason.tournament.size import Size, quorum
-from autoreason.tournament.venue import Venue
+from autoreason.tournament.panel_size import Size, quorum
 from autoreason.tournament.voting import RULES
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -63,7 +60,7 @@ class Panel:
                 )
                 for seat in seats
             ]
-            await in_order(voting, self._take)
+            await use_in_order(voting, self._take)
         return self._verdict() if len(self.rankings) >= quorum(len(self.ballots)) else None
 
     def _take(self, ballot: BallotCast) -> None:
@@ -90,32 +87,3 @@ class Panel:
             invalid=len(self.lost),
             agreement=agreement([b.ranking for b in self.ballots[:always] if b.ranking]),
         )
-
-
-async def in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
-    """Use results in the order of the work, as soon as those before are in; all ends before a failure is raised.
-
-    Calls beside the one that failed are paid for, so they are waited for and recorded.
-    """
-    tasks = [asyncio.ensure_future(item) for item in work]
-    failure: Exception | None = None
-    try:
-        for task in tasks:
-            try:
-                result = await task
-            except Exception as raised:
-                failure = failure or raised
-            else:
-                if not failure:
-                    use(result)
-        if failure:
-            raise failure
-    finally:
-        await end(tasks)
-
-
-async def end(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel tasks and wait until they are over: what they record later could meet what others have recorded."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

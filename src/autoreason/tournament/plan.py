@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from autoreason.settings import Settings
 from autoreason.tournament.challengers import RIVALS
-from autoreason.tournament.critic import CRITICS
+from autoreason.tournament.criticism import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.judging import JUDGES_A_SEAT
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoreason.events import PlayoffDecided, Reigning
-from autoreason.tournament.attempts import stage_of
-from autoreason.tournament.documents import same_text
+from autoreason.jobs.attempts import stage_of
+from autoreason.jobs.context import Venue
+from autoreason.parsing.documents import same_text
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.size import Size
-from autoreason.tournament.venue import Venue
+from autoreason.tournament.panel_size import Size
 
 
 async def hold_playoff(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.tournament.venue import Venue
+from autoreason.jobs.context import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
 
 

@@ -26,14 +26,14 @@ from autoreason.events import (
     Verdict,
 )
 from autoreason.exchange import Message, Need, Reply, Request
+from autoreason.jobs.context import Venue
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
+from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafting import draft
+from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import Plan
-from autoreason.tournament.report import deliver
-from autoreason.tournament.size import pass_size
-from autoreason.tournament.venue import Venue
 from autoreason.tournament.writing import Unwritten, Written, write
 
 COMMON_PROMPTS = ("system", "task", "author", "mend_leak", "mend_contract")

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
-from autoreason.tournament.documents import Document, read_document
-from autoreason.tournament.echo import find_echo
-from autoreason.tournament.leaks import find_leaks, without_opener
-from autoreason.tournament.venue import Venue, again, follow_up
+from autoreason.jobs.context import Venue, again, follow_up
+from autoreason.parsing.documents import Document, read_document
+from autoreason.parsing.echoes import find_echo
+from autoreason.parsing.leaks import find_leaks, without_opener
 
 ENDLESS = "it repeats itself without end"
 

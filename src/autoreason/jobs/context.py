@@ -1,0 +1,113 @@
+"""What every role of a run shares: the task, the settings, the prompts, and the two ways out of the tournament."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from msgspec.structs import replace
+
+from autoreason.events import AnyEvent
+from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
+from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.randomness import boundary
+from autoreason.prompts import PromptSet
+from autoreason.reasoning import reasoning_room
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+Tell = Callable[[AnyEvent], None]
+
+
+@dataclass(frozen=True)
+class Venue:
+    """Where a run is held."""
+
+    task: Task
+    settings: Settings
+    prompts: PromptSet
+    ask: Ask
+    tell: Tell
+    allowance: Allowance | None = None
+    """What this part of a run may spend; None where it is not held beside others."""
+    shared_draft: bool = False
+    """Whether the task's draft was written by the author, for several strategies to begin from."""
+
+    def request(
+        self,
+        role: Role,
+        key: str,
+        model: str,
+        prompt: str,
+        *,
+        temperature: float | None,
+        schema: Schema | None = None,
+    ) -> Request:
+        """A fresh conversation: the stable part first, then what this role is asked."""
+        effort = self.settings.effort(role)
+        return Request(
+            role=role,
+            key=key,
+            model=model,
+            messages=(*self.opening, Message("user", prompt)),
+            max_tokens=self.settings.output_limit + reasoning_room(model, effort),
+            temperature=temperature,
+            effort=effort,
+            schema=schema,
+            seed=seed_of(self.settings.seed, key),
+        )
+
+    def once_more(
+        self, request: Request, key: str, reply: Reply, prompt: str, **variables: Any
+    ) -> Request:
+        """The same question again; after an answer that cannot be read, its form is stated in words.
+
+        A server may take a schema and ignore it, so that the model never heard of the form.
+        """
+        if reply.outcome is not Outcome.OK:
+            return again(request, key, longer=reply.needs_room)
+        form = request.schema.plain if request.schema else ""
+        return follow_up(
+            request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
+        )
+
+    def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:
+        """A rendered prompt, with a boundary around texts that none of them contains."""
+        mark = boundary(self.settings.seed, key, *fenced)
+        return self.prompts.render(name, boundary=mark, **variables)
+
+    @cached_property
+    def opening(self) -> tuple[Message, ...]:
+        """What every conversation begins with: the same for all, so that a provider may cache it."""
+        task = self.task
+        text = self.prompt(
+            "task",
+            "task",
+            (task.brief, task.facts or ""),
+            brief=task.brief,
+            facts=task.facts,
+            rules=task.contract.rules(),
+        )
+        return (
+            Message("system", self.prompts.render("system"), stable=True),
+            Message("user", text, stable=True),
+        )
+
+
+def follow_up(request: Request, key: str, said: str, prompt: str) -> Request:
+    """The same conversation, one turn further."""
+    turn = (Message("assistant", said), Message("user", prompt))
+    return request.renamed(key, messages=(*request.messages, *turn))
+
+
+def again(request: Request, key: str, *, longer: bool) -> Request:
+    """The same question once more; with twice the room where the answer was cut off."""
+    return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
+
+
+def later(request: Request, said: Sequence[Message]) -> Request:
+    """The same question after a conversation that has gone before."""
+    *opening, question = request.messages
+    return replace(request, messages=(*opening, *said, question))

@@ -1,0 +1,224 @@
+"""From an address, `provider/model`, to a model that answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from threading import Thread
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import Model
+from autoreason.models import examples
+from autoreason.models.connection import is_exposed
+from autoreason.models.keys import Secret, find_key
+from autoreason.models.providers import PROVIDERS, Provider, custom
+from autoreason.models.transport import Call, Transport
+from autoreason.models.wire import WireModel
+from autoreason.settings import INSIDE, THROUGH_LITELLM, providers_of
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What can be said about a model without spending a token; None where it cannot be told."""
+
+    address: str
+    reachable: bool | None = None
+    key_sent: bool | None = None
+    key_accepted: bool | None = None
+    model_known: bool | None = None
+    problem: str = ""
+    """One sentence, empty if all is well."""
+
+
+def open_model(
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
+) -> Model:
+    """The model behind an address."""
+    name, _ = _parts(address)
+    if name == "local":
+        from autoreason.models.local import LocalModel
+
+        return LocalModel(address)
+    if name == "echo":
+        from autoreason.models.testing import EchoModel
+
+        if address != EchoModel.address:
+            raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
+        return EchoModel()
+    if name in THROUGH_LITELLM:
+        from autoreason.models.litellm import LiteLLMModel
+
+        return LiteLLMModel(address)
+    provider = _provider(name, address, base_url)
+    base = provider.base(base_url)
+    key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
+    return WireModel(address, provider, base=base, key=key, transport=transport)
+
+
+def warm_up(addresses: Iterable[str]) -> None:
+    """Begin to import what these models will need, for whoever has to wait for another process now.
+
+    Not beside other work in this one: two threads that take turns are slower than one after the other.
+    """
+    if providers_of(addresses):
+        Thread(target=import_module, args=("aiohttp",), daemon=True).start()
+
+
+async def list_models(
+    provider: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
+) -> list[str]:
+    """The models a provider's server says it has."""
+    found = _provider(provider, provider, base_url)
+    base = found.base(base_url)
+    needed = found.needs_key and not found.open_list
+    key = _key(found, base, needed=needed, allow_http=allow_http)
+    call = Call(
+        who=found.name,
+        url=base + found.dialect.models_path,
+        headers=found.dialect.headers(key),
+    )
+    used = transport or Transport()
+    try:
+        return found.dialect.read_models(await used.fetch(call))
+    except msgspec.DecodeError:
+        raise CallFailed(
+            Failure.BROKEN_REPLY, f"{found.name} sent a list of models that cannot be read"
+        ) from None
+    finally:
+        if transport is None:
+            await used.close()
+
+
+async def check(
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
+) -> Check:
+    """Whether a model can be reached, takes our key and exists; asks it nothing."""
+    name, model = _parts(address)
+    if name in INSIDE or name in THROUGH_LITELLM:
+        return Check(address=address)
+    provider = _provider(name, address, base_url)
+    try:
+        offered = await list_models(
+            name, base_url=base_url, allow_http=allow_http, transport=transport
+        )
+    except InvalidInput as error:
+        return Check(address=address, key_accepted=False, problem=str(error))
+    except CallFailed as error:
+        return _failed_check(address, error)
+    base = provider.base(base_url)
+    sent = _key(provider, base, needed=False, allow_http=allow_http) is not None
+    known = _is_known(provider, base, model, offered)
+    problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}"
+    return Check(
+        address=address,
+        reachable=True,
+        key_sent=sent,
+        key_accepted=True if sent and not provider.open_list else None,
+        model_known=known,
+        problem=problem if known is False else "",
+    )
+
+
+def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> bool | None:
+    """Whether a model is among those listed; None where a server may have more than it lists."""
+    name = model.removeprefix("models/")
+    # A tag can be left out or added, and an alias stands for the dated name that is listed.
+    if not {name, f"{name}:latest", name.partition(":")[0]}.isdisjoint(offered):
+        return True
+    dated = f"{name.removesuffix('-0')}-2"
+    if any(each.startswith(dated) for each in offered):
+        return True
+    whole = provider.local or provider.at_home(base)
+    unlisted = provider.unlisted or name.endswith("-latest")
+    return False if whole and not unlisted else None
+
+
+def _failed_check(address: str, error: CallFailed) -> Check:
+    # An answer of any kind shows that somebody is there, unless it points elsewhere.
+    answered = error.status is not None and not 300 <= error.status < 400
+    reachable = answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST)
+    refused = error.failure is Failure.BAD_KEY
+    away = error.failure is Failure.CONNECTION
+    return Check(
+        address=address,
+        reachable=reachable,
+        key_accepted=False if refused else None,
+        problem=f"{error}; see that it is up and the address is right" if away else str(error),
+    )
+
+
+def _parts(address: str) -> tuple[str, str]:
+    name, slash, model = address.partition("/")
+    if not (name and slash and model):
+        raise InvalidInput(
+            f"{address!r} is not the address of a model; write provider/model, "
+            f"such as {', '.join(examples.ALL)}"
+        )
+    return name, model
+
+
+def _provider(name: str, address: str, base_url: str | None) -> Provider:
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
+    # Another spelling of a name we know would be given its key.
+    if base_url and name.lower() not in known:
+        return _own_server(name)
+    meant = get_close_matches(name.lower(), known, n=1)
+    rest = address.partition("/")[2]
+    hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
+    raise InvalidInput(
+        f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
+        "with OpenAI's interface by its base URL"
+    )
+
+
+def _own_server(name: str) -> Provider:
+    """A server of the user's own; its name must lead to no other provider's key."""
+    if not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} is no name for a server of your own; use plain letters, digits, `.`, `_` and `-`"
+        )
+    found = custom(name)
+    taken = {variable: each.name for each in PROVIDERS.values() for variable in each.key_variables}
+    for variable in (*found.key_variables, name.upper()):
+        if variable in taken:
+            raise InvalidInput(
+                f"a server called {name} would be given {variable}, which is the key of "
+                f"{taken[variable]}; choose another name"
+            )
+    return found
+
+
+def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:
+    """The key to send to this address; refused where anybody on the way could read it."""
+    key = find_key(provider.name, provider.key_variables, needed=needed and provider.at_home(base))
+    if key and not allow_http and is_exposed(base):
+        raise InvalidInput(
+            f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
+            " or add --allow-http if you trust everyone on the way"
+        )
+    return key
+
+
+def _nearest(model: str, offered: list[str]) -> str:
+    close = get_close_matches(model, offered, n=3)
+    return f"; close to it: {', '.join(close)}" if close else ""

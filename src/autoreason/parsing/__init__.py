@@ -1,0 +1,1 @@
+"""Model prose read: ballots, critiques, documents, leaks."""

@@ -1,0 +1,392 @@
+"""Reading a ranking out of what a judge wrote. A wrong ranking is far worse than none.
+
+The answer is cut into lines in the judge's own voice (`own_words`); those that declare a ranking
+are parsed strictly (`ranking_forms`), on the line itself or as the list below it; and what they
+declare is believed only where nothing else in the answer speaks against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+from autoreason.jobs.randomness import BOUNDARY
+from autoreason.parsing.normalization import (
+    Line,
+    is_reported,
+    own_words,
+    runs_worst_first,
+    structured,
+    takes_back,
+)
+from autoreason.parsing.patterns import Pattern
+from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, Unreadable
+from autoreason.parsing.scores import marks_gainsay
+
+
+def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
+    """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
+    text = _unmarked(_without_texts(text), labels)
+    ballot = structured(text)
+    if ballot and sorted(ballot.ranking) == sorted(labels):
+        doubted = _disowned(ballot.ranking, ballot.before, ballot.after)
+        return None if doubted else ballot.ranking
+    forms = _forms(tuple(labels))
+    lines = own_words(text)
+    declared = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
+    ranking = _final(declared)
+    if ranking is None:
+        return None
+    at = declared[-1].line
+    if _disowned(ranking, _joined(lines[:at]), _joined(lines[at:])):
+        return None
+    return None if _contradicted(ranking, lines, at, forms) else ranking
+
+
+def _without_texts(text: str) -> str:
+    """The answer without what it repeats of the texts between their boundary lines."""
+    parts, done = [], 0
+    opened: dict[str, int] = {}
+    for line in _BOUNDARY_LINE.finditer(text) if _MARKED.search(text) else ():
+        name = line["name"].lower()
+        if not line["end"]:
+            opened[name] = line.start()
+        elif opened.get(name, -1) >= done:
+            parts += [text[done : opened[name]], "..."]
+            done = line.end()
+    return "".join(parts) + text[done:]
+
+
+def _unmarked(text: str, labels: Sequence[str]) -> str:
+    """The answer without the marks around texts, which some judges copy together with the label."""
+
+    def bare(mark: re.Match[str]) -> str:
+        return mark["name"] if mark["label"] in labels else mark[0]
+
+    # Most answers hold no such mark, and are spared the long search.
+    return _COPIED.sub(bare, text) if _MARKED.search(text) else text
+
+
+class Declaration(NamedTuple):
+    """A place in the answer that sets out to give the ranking."""
+
+    line: int
+    ranking: Ranking | None
+    """None where it is not a full one."""
+    weight: tuple[bool, int] = (False, 0)
+    """The judge's own text counts before a code block, "final" before any other wording."""
+    first: int = 0
+    """The first line of the declarations that stand together, of which this is one."""
+
+
+def _final(declared: Sequence[Declaration]) -> Ranking | None:
+    """The last ranking, unless an earlier one that weighs as much says something else."""
+    if not declared:
+        return None
+    last = declared[-1]
+    others = [one for one in declared if one.ranking not in (None, last.ranking)]
+    # Side by side they are options to choose from, unless one is called final and the other is not.
+    if any(other.first == last.first for other in others) and last.weight[1] < _CALLED_FINAL:
+        return None
+    return None if any(other.weight >= last.weight for other in others) else last.ranking
+
+
+def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
+    heads = [(at, head) for at, line in enumerate(lines) if (head := _head(line.text))]
+    ends = [*(at for at, _ in heads[1:]), len(lines)]
+    first, together = 0, False
+    for (at, head), end in zip(heads, ends, strict=False):
+        # What leads up to the first of several options leads up to all.
+        first = first if together else at
+        below = lines[at + 1 : end]
+        reported = any(line and is_reported(lines[line - 1].text) for line in {first, at})
+        together = False
+        try:
+            ranking = _declared(head, below, forms)
+        except Unreadable:
+            if not reported:
+                yield Declaration(at, None)
+            continue
+        if ranking:
+            together = _go_on(lines[at], below, lines[end : end + 1], forms)
+            if not reported:
+                yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)), first)
+
+
+def _go_on(one: Line, between: Sequence[Line], other: Sequence[Line], forms: Forms) -> bool:
+    """Whether nothing but the labels in a list, or an "or", stands between two declarations."""
+    with suppress(Unreadable):
+        return all(line.fenced == one.fenced for line in (*between, *other)) and all(
+            _OR.fullmatch(line.text) or forms.list_entry(line.text) for line in between
+        )
+    return False
+
+
+def _head(line: str) -> re.Match[str] | None:
+    """How a line opens that speaks of the ranking, or leads up to it: "Overall, C > A > B"."""
+    head = _HEAD.match(line)
+    leads_up = head and head["lead"] and ">" in line[head.end() :]
+    return head if head and (head["core"] or leads_up) else None
+
+
+def _declared(head: re.Match[str], below: Sequence[Line], forms: Forms) -> Ranking | None:
+    """What stands behind a head on its line or, where nothing does, below it."""
+    rest = head.string[head.end() :]
+    if rest and head["delimiter"]:
+        found = forms.on_line(rest)
+        return found.ranking if found else None
+    if rest:
+        # "Ranking A, B, C was hard" declares nothing; "I rank C > A > B" does.
+        found = forms.try_line(rest)
+        return found.ranking if found and found.is_chain else None
+    if listed := forms.as_list(below):
+        return listed
+    found = forms.try_line(below[0].text) if below else None
+    return found.ranking if found and found.is_alone else None
+
+
+def _bare_chains(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
+    """C > A > B, without another word, as the first or the last thing said."""
+    for at in sorted({0, len(lines) - 1} if lines else ()):
+        if ranking := _bare_chain(lines, at, forms):
+            yield Declaration(at, ranking)
+
+
+def _bare_chain(lines: Sequence[Line], at: int, forms: Forms) -> Ranking | None:
+    """A chain that is all of its line, unless the line above does not end before it."""
+    found = forms.try_line(lines[at].text) if ">" in lines[at].text else None
+    if not found or not found.is_chain or not found.is_alone:
+        return None
+    above = lines[at - 1].text if at else "."
+    leads_up = _HEAD.fullmatch(above) and not above.endswith(":")
+    return found.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
+
+
+def _finality(head: re.Match[str]) -> int:
+    """Called final; or shouted, as judges are asked to; or merely written."""
+    return _CALLED_FINAL if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
+
+
+def _disowned(ranking: Ranking, before: str, after: str) -> bool:
+    """Whether what is said around a ranking takes it back, turns it round or gainsays it."""
+    if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
+        return True
+    where = _places(ranking)
+    for said, speaks_against in ((after, _gainsays), (before, _outvotes)):
+        if _mentions(said, where):
+            plain = said.translate(_NO_BRACKETS)
+            if marks_gainsay(plain, where) or speaks_against(plain, where):
+                return True
+    return False
+
+
+def _mentions(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text can be about the labels at all. Most are not, and are spared the patterns."""
+    # Two letters stand inside many words; only as a word of their own are they a label.
+    return any(label in text for label in where) and not where.keys().isdisjoint(
+        _WORD.findall(text.translate(_NO_BRACKETS))
+    )
+
+
+def _gainsays(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text gives a label another place than it has."""
+    if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
+        return True
+    return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(
+        # "Not better" may be as good or worse, and "not much better" is better: too doubtful.
+        pair["not"] or (where[pair["one"]] > where[pair["other"]]) != bool(pair["worse"])
+        for pair in _COMPARISON.finditer(text)
+        if pair["one"] in where and pair["other"] in where
+    )
+
+
+def _outvotes(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text names the best and the worst, each only once, and not those there are."""
+    if any(run["told"] and _misordered(run, where) for run in _RUN.finditer(text)):
+        return True
+    said = {(place, where[label]) for label, place, denied in _verdicts(text, where) if not denied}
+    once = len({place for place, _ in said}) == len({label for _, label in said}) == len(said)
+    ends = {1, max(where.values())} <= {place for place, _ in said}
+    return once and ends and any(place != label for place, label in said)
+
+
+def _places(ranking: Ranking) -> dict[str, int]:
+    where = {label: place for place, label in enumerate(ranking, 1)}
+    return {label.lower(): place for label, place in where.items() if len(label) > 1} | where
+
+
+def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, bool]]:
+    """Labels, the places a text gives them, and whether it denies them these places.
+
+    Labels may differ with every ballot, so the patterns know none of them: they find any word that
+    is given a place, and only then is it asked whether that is a label.
+    """
+    last = max(where.values(), default=0)
+    for pattern in _VERDICTS:
+        for said in pattern.finditer(text):
+            if said["label"] in where:
+                yield said["label"], _place(said, last), bool(said["not"])
+
+
+def _place(said: re.Match[str], last: int) -> int:
+    word = said.groupdict().get("place") or "best"
+    number = PLACES.get(word.lower()) or int(word.strip("#stndrhSTNDRH"))
+    return number if number > 0 else last
+
+
+def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
+    """Whether labels stand in a run, such as "C > A" or "C, then A", in another order."""
+    places = [where[word] for word in _WORD.findall(_ASIDE.sub("", run[0])) if word in where]
+    if run["listed"] and ">" not in run[0]:
+        # "B, C" may be any two of them, and "B is second, C first" is in no order.
+        full = len(set(places)) == max(where.values())
+        if run["told"] or not full or not _ENDS.match(run.string, run.end()):
+            return False
+    rising = sorted(places, reverse="<" in run[0])
+    return len(places) > 1 and places != rising
+
+
+def _contradicted(ranking: Ranking, lines: Sequence[Line], at: int, forms: Forms) -> bool:
+    """Whether the judge gave the texts their places elsewhere too, and not those they have here."""
+    others = {_bare_chain(lines, index, forms) for index in range(at)}
+    others |= {forms.alone(lines[i : i + len(ranking)]) for i in range(at + 1, len(lines))}
+    if others - {None, ranking}:
+        return True
+    said = {(entry.place, entry.label) for line in lines if (entry := forms.verdict(line.text))}
+    # Anything but one place per label is about single criteria, or about some of the texts.
+    if [place for place, _ in sorted(said)] != list(range(1, len(ranking) + 1)):
+        return False
+    in_words = tuple(label for _, label in sorted(said))
+    return sorted(in_words) == sorted(ranking) and in_words != ranking
+
+
+def _joined(lines: Sequence[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+@lru_cache(maxsize=256)
+def _forms(labels: tuple[str, ...]) -> Forms:
+    return Forms(labels)
+
+
+_BOUNDARY_LINE = Pattern(
+    rf"^[ \t]*<{{2,3}}(?P<end>END )?(?P<name>[^<>\n]{{1,60}} {BOUNDARY})>{{2,3}}[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKED = Pattern(f" {BOUNDARY}", re.IGNORECASE)
+# "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
+_COPIED = Pattern(
+    rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",
+    re.IGNORECASE,
+)
+# A head may consist of these words and no others: "Clarity ranking" is not the ranking.
+_LEAD = (
+    r"(?:(?:a|i)(?= \w)|the|my|our|this|these|here(?:'s)?|is|are|so|thus|therefore|hence|overall|in"
+    r"|final(?:ly)?|conclusion|summary|sum|based|on|above|below|evaluations?|analysis|review|of|all"
+    r"|assessments?|comparisons?|comparative|criteria|considerations|reasoning|given|after|careful"
+    r"|considering|evaluating|reviewing|comparing|each|every|i'd|i'll|would|will|now|answer|verdict"
+    r"|decision|judge?ment|following|complete|full|correct|corrected|revised|updated|result)(?![\w'])"
+)
+_BEST_FIRST = (
+    r"(?:(?:from )?(?:best to worst|highest to lowest|strongest to weakest|top to bottom"
+    r"|first to last)|order of (?:preference|quality|merit)|preference order)"
+)
+_TRAIL = (
+    rf"(?:(?:in )?(?:{_BEST_FIRST}|descending order)|in order|best first|(?:is |are )?as follows"
+    rf"|below|summary|decision|verdict|result|them|(?:of )?(?:the |all |these )*"
+    rf"(?:(?:two|three|four|five|six|seven|\d) )?{NOUN}s"
+    rf"|(?:with|and) (?:brief )?(?:justifications?|explanations?|reasoning|reasons|rationale))"
+)
+_HEAD = Pattern(
+    rf"""[^\w"'<]*+(?:\d{{1,2}}[.)]\s+)?(?P<lead>(?:{_LEAD}[\s,:;.!-]*)*+)"""
+    rf"(?:(?P<core>rank(?:ings?|ed)?(?! #?\d+ ?[:.)-])|{_BEST_FIRST})\b"
+    rf"(?:[\s(,:-]*+{_TRAIL}\b\)?)*+(?P<delimiter>\s*[:=-]+|\s+(?:is|are)\b:?)?\s*)?",
+    re.IGNORECASE,
+)
+_CALLED_FINAL = 2
+_FINAL = Pattern(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
+_OR = Pattern(r"\W*(?:and/)?or\W*", re.IGNORECASE)
+_NO_BRACKETS = dict.fromkeys(map(ord, '[]"'))
+_WORD = Pattern(r"\w+")
+_ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
+_ASIDE = Pattern(r"\([^()]*\)")
+_PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
+_KIND = rf"(?: (?:place|one|overall|all|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
+_WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
+_IS = (
+    r"(?:is|was|being|as|ranks?|comes?(?: in| out)?|goes|finishes|belongs|deserves|remains|must be"
+    r"|takes|gets|earns|serves (?:the|its) (?:task|reader|purpose)"
+    r"|(?:sh|w)ould (?:\w+ )?(?:be|rank|come|go|have been))"
+    r"(?P<not>n't|(?: \w{1,20}ly)? (?:not|never|hardly|by no means|no longer|far from))?"
+)
+# What may be put in anywhere and changes nothing: "is, in my opinion, by far the best".
+_BY_THE_WAY = (
+    r"(?:,? (?!(?:hard|scarce|bare|near|like)ly)(?:\w{1,20}ly|by (?:far|a \w+ margin|some margin)"
+    r"|in my (?:\w+ )?(?:opinion|view|eyes|judge?ment)|(?:without|beyond)(?: a| any)? doubt"
+    r"|of (?:the|these|all) (?:two|three|four|five|six)|i (?:think|believe)|of course|overall|still"
+    r"|also|now|much|far|rather|therefore|thus|hence|do)\b,?){0,3}+"
+)
+_CHOOSE = (
+    r"(?:prefer|pick|choose|select|favou?r|go with|vote for|recommend|hand (?:over|in)|submit|send"
+    r"|keep)"
+)
+_CHOICE = (
+    r"(?:(?:own|final|overall|clear|top|first) )?(?:pick|choice|preference|vote|selection"
+    r"|recommendation)"
+)
+_GOES_TO = r"(?:is|was|remains|goes to|(?:sh|w)ould be)(?P<not> not|n't)?"
+_DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_VERDICTS = (
+    Pattern(
+        rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])?(?: (?:this|it)(?: one| {NOUN})?)?{_BY_THE_WAY}"
+        rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|on|the|my|clear|overall|single|very) ){{0,3}}+"
+        rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_DONE}(?(set)(?!,))",
+        _FLAGS,
+    ),
+    Pattern(
+        rf"\b(?<!to )(?<!least ){_PLACED}{_KIND}{_BY_THE_WAY}"
+        rf"(?: {_GOES_TO}{_BY_THE_WAY} | ?[:=(]+ ?){_WRITTEN}",
+        _FLAGS,
+    ),
+    Pattern(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
+    Pattern(
+        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_WRITTEN}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
+        _FLAGS,
+    ),
+    Pattern(
+        rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
+        rf"|(?:is|gets|has)(?P<not> not)? my {_CHOICE}"
+        rf"|is(?: the)? (?:one|what|{NOUN}) i(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE})"
+        rf"{_KIND}{_DONE}",
+        _FLAGS,
+    ),
+    Pattern(
+        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE} {_WRITTEN}(?P<not>(?!))?"
+        r"(?! (?:as|last|second|third|behind|below|after)\b)",
+        _FLAGS,
+    ),
+    Pattern(
+        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_WRITTEN}",
+        _FLAGS,
+    ),
+)
+_IS_UNNAMED = _IS.replace("?P<not>", "?:")
+_TOLD = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"
+_NOTED = r"(?: ?\([^()\n]{0,80}\))?+"
+_NEXT = (
+    r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"
+    rf"(?:{NOUN} )?"
+)
+_RUN = Pattern(rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS)
+_COMPARISON = Pattern(
+    rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:(?:an? )?(?:better|stronger)(?: {NOUN})? than|superior to"
+    r"|preferable to|above|ahead of|before|over|beats|outranks|outperforms"
+    rf"|(?P<worse>(?:an? )?(?:worse|weaker)(?: {NOUN})? than|inferior to|below"
+    r"|(?:falls )?behind|loses to|falls short of|beaten by))"
+    rf" (?:the )?(?:{NOUN} )?(?P<other>\w++)(?!['/.]\w)",
+    _FLAGS,
+)

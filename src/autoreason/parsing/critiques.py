@@ -1,0 +1,207 @@
+"""Critiques: problems whose quotes code looks up, read from whatever form the critic chose."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from autoreason.events import Problem
+from autoreason.exchange import Schema
+from autoreason.parsing.patterns import Pattern
+from autoreason.parsing.quotes import Program, Prose, is_code, is_program
+
+SCHEMA = Schema(
+    name="critique",
+    definition={
+        "type": "object",
+        "properties": {
+            "problems": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "severity": {"type": "string", "enum": ["critical", "major", "minor"]},
+                        "kind": {"type": "string", "enum": ["quote", "missing"]},
+                        "quote": {"type": "string"},
+                        "problem": {"type": "string"},
+                    },
+                    "required": ["severity", "kind", "quote", "problem"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["problems"],
+        "additionalProperties": False,
+    },
+    plain=(
+        "Answer with one JSON object and nothing else, in this form:\n"
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "words from the text", '
+        '"problem": "what is wrong with them"}]}\n'
+        'Without problems: {"problems": []}'
+    ),
+)
+
+_SEVERITIES = ("critical", "major", "minor")
+
+
+class Critique(NamedTuple):
+    """The problems that stand, and how many did not."""
+
+    problems: tuple[Problem, ...]
+    dropped: int
+
+
+def read_critique(reply: str, text: str, *, program: bool | None = None) -> Critique | None:
+    """The problems of a critic's reply that hold against `text`; None where it cannot be read.
+
+    Of a program critics speak in sentences rather than in quotes; such a problem stands if the critique as
+    a whole is plainly about this program. Whether it is one can be seen, unless it is said.
+    """
+    stated = _stated(reply)
+    in_form = stated is not None
+    about = Program(text) if (is_program(text) if program is None else program) else None
+    stands = (about or Prose(text)).quotes
+    if stated is None:
+        stated = _problems(_in_prose(reply, stands))
+    if about:
+        kept = _about_program(stated, reply, about)
+    else:
+        kept = tuple(p for p in stated if p.kind == "missing" or stands(p.quote))
+    # Prose of which nothing stands may be about anything, so it is asked for again in the form.
+    return Critique(kept, len(stated) - len(kept)) if in_form or kept else None
+
+
+def _about_program(stated: Sequence[Problem], reply: str, program: Program) -> tuple[Problem, ...]:
+    if not program.is_meant(reply):
+        return ()
+    kept = []
+    for problem in stated:
+        if problem.quote and program.quotes(problem.quote):
+            kept.append(problem)
+        elif problem.kind == "missing":
+            kept.append(replace(problem, quote=""))
+        elif not is_code(problem.quote):
+            kept.append(replace(problem, kind="general", quote=""))
+    return tuple(kept)
+
+
+def describe(problems: tuple[Problem, ...]) -> str:
+    """The problems as the reviser reads them, worst first."""
+    worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
+    return "\n".join(f"- ({p.severity}) {_where(p)}{p.problem}" for p in worst_first)
+
+
+def _where(problem: Problem) -> str:
+    return {"quote": f"“{problem.quote}”: ", "missing": "Missing: ", "general": ""}[problem.kind]
+
+
+def _stated(reply: str) -> list[Problem] | None:
+    """What a reply in JSON calls a problem, be the JSON whole or broken; None where it calls nothing so."""
+    listed = _listed(reply)
+    if listed == []:
+        return []
+    return _problems(listed or ()) or _problems(_fields(reply)) or None
+
+
+def _problems(items: Iterable[dict[str, Any]]) -> list[Problem]:
+    return list(dict.fromkeys(problem for item in items if (problem := _problem(item))))
+
+
+def _listed(reply: str) -> list[dict[str, Any]] | None:
+    """The last list of problems in the reply, whether bare, fenced or in the midst of prose."""
+    decoder = json.JSONDecoder()
+    found = None
+    for start in _LIST.finditer(reply):
+        try:
+            value, _ = decoder.raw_decode(reply, start.start())
+        except (ValueError, RecursionError):
+            continue
+        listed = value.get("problems") if isinstance(value, dict) else value
+        if isinstance(listed, list) and all(isinstance(item, dict) for item in listed):
+            found = listed
+    return found
+
+
+def _fields(reply: str) -> Iterator[dict[str, str]]:
+    """Problems in JSON that is broken or has a form of its own: where a field comes again, another begins."""
+    item: dict[str, str] = {}
+    for field in _FIELD.finditer(reply):
+        name, value = field["name"], field["value"].replace('\\"', '"').replace("\\n", " ")
+        if name in item:
+            yield item
+            item = {}
+        # Why it fails says more than what was asked for.
+        item["problem" if name == "failure" else name] = value
+    yield item
+
+
+def _in_prose(reply: str, stands: Callable[[str], bool]) -> Iterator[dict[str, str]]:
+    """Problems as a list in words, or as paragraphs; what finds no fault is none."""
+    said = _BLOCK.sub("\n\n", reply)
+    for item in [found[1] for found in _ITEM.finditer(said)] or said.split("\n\n"):
+        words = " ".join(item.replace("**", "").split())
+        if not _FAULT.search(words) or _NO_FAULT.search(words) or _NO_PROBLEM.search(words):
+            continue
+        severity = _SEVERITY.search(words)
+        # Beside what stands there, prose quotes what should.
+        quotes = [quote.strip('"`“”') for quote in _QUOTED.findall(item)]
+        quoted = next(filter(stands, quotes), "".join(quotes[:1]))
+        yield {
+            "severity": severity[0] if severity else "",
+            "kind": "missing" if _ABSENT.search(words) and not quoted else "quote",
+            "quote": quoted,
+            "problem": words,
+        }
+
+
+def _problem(item: dict[str, Any]) -> Problem | None:
+    said = {
+        name: str(item.get(name) or "").strip() for name in ("severity", "kind", "quote", "problem")
+    }
+    missing = said["kind"].lower() == "missing"
+    if not said["problem"] and not is_code(said["quote"]):
+        said |= {"problem": said["quote"], "quote": ""}
+    if not said["problem"] or said["problem"] == _PLACEHOLDER:
+        return None
+    kind = {"kind": "missing", "quote": ""} if missing else {"kind": "quote"}
+    severity = said["severity"].lower()
+    known = severity if severity in _SEVERITIES else "major"
+    return msgspec.convert(said | {"severity": known} | kind, Problem)
+
+
+_PLACEHOLDER = "what is wrong with them"
+# A list without the name stands by itself: "[]" in a sentence is none.
+_LIST = Pattern(r'\{\s*"problems"|^[ \t]*\[\s*(?:\{|\])', re.MULTILINE)
+# A quote inside a value may not be escaped, so a value ends where something can follow it.
+_FIELD = Pattern(
+    r'"(?P<name>severity|kind|quote|problem|failure)"\s*:\s*(?:\{\s*"\w+"\s*:\s*)?'
+    r'"(?P<value>(?:[^"\n\\]|\\.|"(?!\s*(?:[,}\]]|"\w+"\s*:|$)))*+)',
+    re.MULTILINE,
+)
+_BLOCK = Pattern(r"^```.*?(?:^```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_MARKER = r"(?:\d{1,2}[.)]|[-*•+]|#{1,6})[ \t]"
+_ITEM = Pattern(rf"^ ?{_MARKER}+(.+(?:\n(?! ?{_MARKER}|[ \t]*\n).+)*)", re.MULTILINE)
+_SEVERITY = Pattern(r"\b(?:critical|major|minor)\b", re.IGNORECASE)
+_QUOTED = Pattern(r'`[^`\n]+`|"[^"\n]{3,}"|“[^“”\n]{3,}”')
+_FAULT = Pattern(
+    r"\b(?:not|never|cannot|incorrect(?:ly)?|wrong(?:ly)?|fail(?:s|ed|ure)?|errors?|missing|misses|lacks?"
+    r"|should|instead|bugs?|issues?|problems?|flaw(?:s|ed)?|mistakes?|unnecessary|inefficient|vague"
+    r"|unclear|contradicts?|too)\b|n't\b",
+    re.IGNORECASE,
+)
+_NO_FAULT = Pattern(
+    r"\b(?:no|any|without) (?:\w+ )?(?:problems?|issues?|errors?|flaws?|bugs?)\b"
+    r"|\b(?:is|are|looks?|seems?) (?:\w+ )?(?:correct|fine|good|right)\b",
+    re.IGNORECASE,
+)
+# What leads up to a list, or is no prose at all.
+_NO_PROBLEM = Pattern(r"^[{\[]|:$")
+_ABSENT = Pattern(
+    r"\b(?:missing|lacks?|omits?|leaves? out|no mention|not (?:mention|include|say|state|give|specify|provide))\b",
+    re.IGNORECASE,
+)

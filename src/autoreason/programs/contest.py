@@ -1,0 +1,181 @@
+"""The tournament over programs: A, B and AB are run, tests bar the weaker, and blind judges decide among equals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autoreason.events import CandidateDropped, CritiqueMade, Delivered, Slot, Verdict
+from autoreason.exchange import Outcome, Reply
+from autoreason.parsing.critiques import SCHEMA, describe, read_critique
+from autoreason.programs.source import without_comments
+from autoreason.programs.strategy import Attempt, ProgramStrategy
+from autoreason.tournament.judging import MOST_ASKED
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import Size
+from autoreason.tournament.plan import Plan
+
+_QUORUM = 2
+_PASS = 2
+"""The shortest pass: a critic and a revision."""
+
+
+class Tournament(ProgramStrategy):
+    """Every pass a contest that A may win; a program that passes every public test is not rewritten."""
+
+    summary = (
+        "A, a revision B and a synthesis AB; tests bar the weaker, blind judges decide among equals"
+    )
+
+    async def run(self) -> Delivered:
+        """Hold passes until A passes every test, stands its ground, or too few calls are left."""
+        incumbent = await self.first_program()
+        number = 0
+        while incumbent and not incumbent.settled and self._may_begin():
+            number += 1
+            incumbent = await self._hold_pass(number, incumbent)
+        if self.story.streak >= self.settings.k:
+            reason = f"A survived {self.story.streak} passes in a row"
+            return self.hand_in(incumbent, "converged", reason)
+        return self.hand_in(incumbent)
+
+    @classmethod
+    def planned(cls, calls: int) -> Plan:
+        """A draft, then passes of a critic, two challengers and a panel of what is left."""
+        passes, left = divmod(calls - 1, 6)
+        plan = {"author": 1, "critic": passes, "reviser": passes, "synthesizer": passes}
+        plan["judge"] = 3 * passes
+        for role in ("critic", "reviser", "synthesizer")[: left if left >= _PASS else 0]:
+            plan[role] += 1
+        plan["judge"] += left - 3 if left - 3 >= _QUORUM else 0
+        return plan
+
+    def _may_begin(self) -> bool:
+        return self.story.streak < self.settings.k and self.may_ask(_PASS)
+
+    async def _hold_pass(self, number: int, incumbent: Attempt) -> Attempt:
+        self.begin_pass(number)
+        findings = await self._criticise(number, incumbent)
+        standing: dict[Slot, Attempt] = {"A": incumbent}
+        if revision := await self.revise(number, incumbent, findings):
+            standing["B"] = revision
+        if revision and not revision.settled and self.may_ask():
+            synthesis = await self._synthesize(number, incumbent, revision)
+            if synthesis:
+                standing["AB"] = synthesis
+        ballot = self._gate(number, standing)
+        winner = await self._decide(number, ballot)
+        return standing[winner]
+
+    async def _criticise(self, number: int, incumbent: Attempt) -> str:
+        """What a critic finds; nothing where the answer cannot be read, because the tests speak for themselves."""
+        program, results = incumbent.program, self.results(incumbent)
+        key = f"pass/{number}/critic/0"
+        prompt = self.venue.prompt(
+            "critic", key, (program, results), program=program, results=results
+        )
+        request = self.venue.request(
+            "critic",
+            f"{key}/try/0",
+            self.settings.models.critic,
+            prompt,
+            temperature=self.settings.critic_temperature,
+            schema=SCHEMA,
+        )
+        reply = await self.venue.ask(request)
+        made = _critique(reply, number, program)
+        # A call for the revision itself must be left.
+        if not made.readable and self.may_ask(_PASS):
+            reply = await self.venue.ask(
+                self.venue.once_more(request, f"{key}/try/1", reply, "critique_again")
+            )
+            made = _critique(reply, number, program)
+        self.tell(made)
+        return describe(made.problems)
+
+    async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
+        prompt = self.merge_prompt(f"pass/{number}/synthesizer", one, other)
+        model = self.settings.models.synthesizer
+        return await self.challenge(number, "AB", "synthesizer", model, prompt)
+
+    def _gate(self, number: int, standing: Mapping[Slot, Attempt]) -> dict[Slot, Attempt]:
+        """Those that pass the most public tests, in the order in which ties are decided; the others are told off."""
+        most = max(attempt.passed for attempt in standing.values())
+        order = sorted(standing, key=self.settings.tie_order.index)
+        for slot in order:
+            passed = standing[slot].passed
+            if passed < most:
+                detail = f"it passes {passed} of the public tests, another {most}"
+                self.tell(CandidateDropped(number=number, slot=slot, reason="tests", detail=detail))
+        return {slot: standing[slot] for slot in order if standing[slot].passed == most}
+
+    async def _decide(self, number: int, ballot: Mapping[Slot, Attempt]) -> Slot:
+        """Who stands alone has won; among equals judges decide, or ties do where too few calls are left."""
+        first, *others = ballot
+        if not others:
+            return self._won(number, first, reason=self._alone(first, ballot[first]))
+        left = self.allowance.left
+        calls = self.settings.judges * MOST_ASKED if left is None else int(left)
+        if calls < _QUORUM:
+            reason = f"{_equals(ballot)}, and too few calls are left for judges"
+            return self._won(number, first, reason=reason)
+        # Judges see no comments: they might say where a program comes from.
+        texts: dict[str, str] = {
+            slot: without_comments(each.program) for slot, each in ballot.items()
+        }
+        judges = min(self.settings.judges, calls)
+        size = Size(start=judges, spare=self.settings.spare_judges, calls=calls)
+        panel = Panel(self.venue, f"pass/{number}", texts, size)
+        verdict = await panel.hold()
+        if verdict is None:
+            return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
+        winner = next(slot for slot in ballot if slot == verdict.winner)
+        chance = panel.survival_chance if "A" in ballot else None
+        return self._won(number, winner, verdict=verdict, chance=chance)
+
+    def _undecided(self, number: int, first: Slot, valid: int, seats: int) -> Slot:
+        reason = f"{valid} of {seats} ballots were valid, too few to decide"
+        if first == "A":
+            self.end_pass(number, "inconclusive", None, reason=reason)
+            return "A"
+        # A is barred by the tests, so somebody must take its place.
+        return self._won(
+            number, first, reason=f"{reason}; of equals the smaller step from A is taken"
+        )
+
+    def _won(
+        self,
+        number: int,
+        winner: Slot,
+        *,
+        reason: str = "",
+        verdict: Verdict | None = None,
+        chance: float | None = None,
+    ) -> Slot:
+        self.end_pass(
+            number,
+            "decided" if verdict else "unopposed",
+            winner,
+            streak=self.story.streak + 1 if winner == "A" else 0,
+            verdict=verdict,
+            survival_chance=chance,
+            reason=reason,
+        )
+        return winner
+
+    def _alone(self, winner: Slot, attempt: Attempt) -> str:
+        if attempt.settled:
+            return "it passes every public test"
+        if winner == "A" and not self.story.passes[-1].candidates:
+            return "no challenger was left"
+        return f"it alone passes {attempt.passed} of {len(self.assignment.public)} public tests"
+
+
+def _critique(reply: Reply, number: int, program: str) -> CritiqueMade:
+    read = read_critique(reply.text, program) if reply.outcome is Outcome.OK else None
+    if read is None:
+        return CritiqueMade(number=number, critic=0, readable=False)
+    return CritiqueMade(number=number, critic=0, problems=read.problems, dropped=read.dropped)
+
+
+def _equals(ballot: Mapping[Slot, Attempt]) -> str:
+    return f"{' and '.join(ballot)} pass equally many public tests"

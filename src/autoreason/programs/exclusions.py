@@ -1,0 +1,67 @@
+"""What is not in the table, counted and named, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from autoreason.assignment import Assignment
+from autoreason.programs.units import Unit
+
+_NAMED = 5
+
+
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """Things left out for one reason."""
+
+    why: str
+    what: tuple[str, ...]
+    """Lines, problems or parts, by name."""
+    noun: str = "part"
+
+    def __str__(self) -> str:
+        count = len(self.what)
+        named = ", ".join(self.what[:_NAMED])
+        more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+        return (
+            f"{count:,} {self.noun if count == 1 else self.noun + 's'}: {self.why} ({named}{more})"
+        )
+
+
+def left_out(
+    assignments: Sequence[Assignment],
+    units: Sequence[Unit],
+    strategies: Sequence[str],
+    repeats: int,
+    broken: Sequence[str] = (),
+) -> tuple[LeftOut, ...]:
+    """Everything the set had and the table has not."""
+    found = [LeftOut(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
+    found += _grouped(((each.remark, each.id) for each in assignments if each.remark), "problem")
+    found += _grouped(((unit.lost, unit.part) for unit in units if unit.lost), "part")
+    told = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
+    wanted = [
+        (each.id, name, repeat)
+        for each in assignments
+        for name in strategies
+        for repeat in range(1, repeats + 1)
+        if not each.remark
+    ]
+    missing = tuple("/".join(map(str, each)) for each in wanted if each not in told)
+    if missing:
+        found.append(LeftOut(why="the run has not come so far", what=missing))
+    return tuple(found)
+
+
+def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[LeftOut]:
+    groups: dict[str, list[str]] = {}
+    for why, name in reasons:
+        groups.setdefault(why, []).append(name)
+    return [LeftOut(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
+
+
+def _line(said: str) -> tuple[str, str]:
+    """`line 17: no statement` as its name and its reason."""
+    name, colon, why = said.partition(": ")
+    return (name, why) if colon else (said, "it cannot be read")

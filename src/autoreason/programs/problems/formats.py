@@ -1,0 +1,214 @@
+"""Sets of problems from files: what each record is, what could not be used, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.programs.problems.contests import read_contest
+from autoreason.programs.problems.fields import Record
+from autoreason.programs.problems.functions import left_out_examples, read_humaneval, read_mbpp
+from autoreason.programs.problems.livecodebench import read_livecodebench
+from autoreason.programs.problems.own import read_own
+from autoreason.programs.problems.problem import Problem
+from autoreason.programs.problems.sets import Broken, ProblemSet, digest_of
+
+LARGEST = 1 << 30
+"""Bytes of a file."""
+
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+"""How files of gzip, bzip2, xz, zstd and zip begin."""
+
+READERS: dict[str, Callable[[Record], Problem]] = {
+    "autoreason": read_own,
+    "CodeContests": read_contest,
+    "HumanEval": read_humaneval,
+    "LiveCodeBench": read_livecodebench,
+    "MBPP": read_mbpp,
+}
+_KNOWN = ", ".join(READERS)
+_TOO_LARGE = "holds a number too large to be read; shorten it"
+"""What is said of a file or a line; such a number is the one thing that JSON allows and its reader refuses."""
+
+
+class _Entry(Struct):
+    line: int
+    record: Record | None
+    reason: str = ""
+    unit: Literal["line", "entry"] = "line"
+
+
+def read_problems(source: Path | str) -> ProblemSet:
+    """The problems of a file, or of standard input by `-`; broken records are left out and told."""
+    name = "standard input" if str(source) == "-" else str(source)
+    problems: dict[str, Problem] = {}
+    first: dict[str, str] = {}
+    broken, formats, notes = [], set(), []
+    for entry in _entries(_read(source, name), name):
+        try:
+            format_name, problem = _understood(entry)
+            if where := first.get(problem.id):
+                raise InvalidInput(
+                    f"the id {problem.id!r} is taken by {where}; give the problem another"
+                )
+        except InvalidInput as error:
+            broken.append(Broken(line=entry.line, reason=str(error), unit=entry.unit))
+            continue
+        formats.add(format_name)
+        if format_name == "HumanEval" and entry.record is not None:
+            notes += left_out_examples(entry.record)
+        problems[problem.id], first[problem.id] = problem, f"{entry.unit} {entry.line}"
+    if not problems:
+        raise InvalidInput(_nothing(name, broken))
+    usable = tuple(problems.values())
+    return ProblemSet(
+        problems=usable,
+        broken=tuple(broken),
+        format=", ".join(sorted(formats)),
+        digest=digest_of(usable),
+        notes=tuple(notes),
+    )
+
+
+def format_of(record: Record) -> str | None:
+    """The name of a record's format, by its fields."""
+    has = record.keys().__contains__
+    if has("statement"):
+        return "autoreason"
+    if has("question_content"):
+        return "LiveCodeBench"
+    if has("description") and has("name"):
+        return "CodeContests"
+    if has("entry_point") and has("prompt"):
+        return "HumanEval"
+    if has("test_list") or (has("tests") and has("prompt")):
+        return "MBPP"
+    return "autoreason" if has("id") else None
+
+
+def _understood(entry: _Entry) -> tuple[str, Problem]:
+    if entry.record is None:
+        raise InvalidInput(entry.reason)
+    name = format_of(entry.record)
+    if name is None:
+        raise InvalidInput(f"this is no problem in a format that is known; known are {_KNOWN}")
+    return name, READERS[name](entry.record)
+
+
+def _read(source: Path | str, name: str) -> bytes:
+    if str(source) == "-":
+        data = sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        try:
+            with Path(source).expanduser().open("rb") as file:
+                data = file.read(LARGEST + 1)
+        except (FileNotFoundError, RuntimeError):
+            # The latter where a leading ~ names a user that does not exist.
+            raise InvalidInput(f"no file {name}; check the name") from None
+        except IsADirectoryError:
+            raise InvalidInput(f"{name} is a folder; name a file of problems in it") from None
+        except OSError as error:
+            raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
+    if len(data) > LARGEST:
+        raise InvalidInput(f"{name} is over {LARGEST >> 30} GiB; split it")
+    if data.startswith(_COMPRESSED):
+        raise InvalidInput(f"{name} is compressed; unpack it, or pipe it through zcat to `-`")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _entries(data: bytes, name: str) -> Iterator[_Entry]:
+    """One JSON object, a list of them, or one on each line."""
+    if not data.strip():
+        raise InvalidInput(f"{name} is empty; give problems as JSON, one a line or in a list")
+    whole = _decoded(data) if _is_one_value(data) else None
+    if isinstance(whole, list):
+        for number, record in enumerate(whole, 1):
+            yield _entry(number, record, "entry")
+    elif isinstance(whole, dict):
+        yield _entry(1, whole)
+    elif name.endswith(".json"):
+        raise InvalidInput(f"{name} {_fault(data)}")
+    else:
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if line.strip():
+                yield _line(number, line)
+
+
+def _is_one_value(data: bytes) -> bool:
+    """Whether it may be; a file of many lines, each an object, is not read twice."""
+    start = data.lstrip()
+    first = start.partition(b"\n")[0]
+    return start[:1] == b"[" or len(first) == len(start.rstrip()) or _decoded(first) is None
+
+
+def _entry(number: int, record: Any, unit: Literal["line", "entry"] = "line") -> _Entry:
+    if isinstance(record, dict):
+        return _Entry(number, record, unit=unit)
+    return _Entry(number, None, "this is no JSON object; give one for each problem", unit)
+
+
+def _line(number: int, line: bytes) -> _Entry:
+    try:
+        return _entry(number, msgspec.json.decode(line))
+    except msgspec.ValidationError:
+        return _Entry(number, None, f"this {_TOO_LARGE}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        reason = "not valid JSON; correct it" if _is_text(line) else "not UTF-8 text; save it so"
+        return _Entry(number, None, f"this is {reason}")
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _fault(data: bytes) -> str:
+    """Why a file is not the JSON that its name says."""
+    try:
+        msgspec.json.decode(data)
+    except msgspec.ValidationError:
+        return _TOO_LARGE
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return f"is not valid JSON{_where(data)}; correct it"
+    return "holds no JSON object; give one for each problem"
+
+
+def _where(data: bytes) -> str:
+    """The line at which JSON breaks off."""
+    import json
+
+    try:
+        # Python refuses to read the longest integers, and nobody wants their values here.
+        json.loads(data, parse_int=len)
+    except json.JSONDecodeError as error:
+        return f" at line {error.lineno}"
+    except UnicodeDecodeError:
+        return " (it is not UTF-8 text)"
+    except RecursionError:
+        return " (it is nested too deeply)"
+    return ""
+
+
+def _nothing(name: str, broken: list[Broken]) -> str:
+    if not broken:
+        return f"{name} holds no problem; give them as JSON, one a line or in a list"
+    first = broken[0]
+    if len(broken) == 1:
+        return f"{name}: {first.reason}"
+    return f"{name} holds no usable problem; the first: {first}"

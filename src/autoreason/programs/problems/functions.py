@@ -1,0 +1,126 @@
+"""Problems that ask for a function: HumanEval and MBPP, in the forms in which they go round."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from autoreason.assignment import Example
+from autoreason.errors import InvalidInput
+from autoreason.programs.problems.docstrings import (
+    asserted_examples,
+    defined_names,
+    docstring_of,
+    expectations,
+    free_names,
+    other_definitions,
+)
+from autoreason.programs.problems.fields import Record, named, text, texts
+from autoreason.programs.problems.own import convert
+from autoreason.programs.problems.problem import Problem
+from autoreason.programs.problems.sources import parsed
+
+
+def read_humaneval(raw: Record) -> Problem:
+    """The docstring's examples are public; the `check` function is the one private test."""
+    name, prompt = text(raw, "entry_point"), text(raw, "prompt")
+    body = text(raw, "canonical_solution" if "canonical_solution" in raw else "solution", "")
+    hidden = text(raw, "test")
+    starter = prompt.strip() + "\n"
+    return convert(
+        {
+            "id": str(raw.get("task_id", raw.get("id"))),
+            "statement": f"Write the function `{name}`. It does what its docstring says:\n\n"
+            f"```python\n{starter}```",
+            "title": name,
+            "kind": "function",
+            "entry_point": name,
+            "starter": starter,
+            "setup": other_definitions(_stub(raw), name),
+            "public_tests": tuple(
+                Example(code=example) for example, why in _examples(raw).items() if not why
+            ),
+            "private_tests": (Example(code=f"{hidden.strip()}\n\ncheck({name})"),),
+            "solution": f"{prompt}{body}" if body.strip() else "",
+            "source": "HumanEval",
+        }
+    )
+
+
+def left_out_examples(raw: Record) -> list[str]:
+    """The examples of a HumanEval docstring that are no tests, and why, in words."""
+    return [
+        f"{named(raw)}: the example `{example}` {why}"
+        for example, why in _examples(raw).items()
+        if why
+    ]
+
+
+def _stub(raw: Record) -> str:
+    """The prompt as Python: its function has no body yet."""
+    return f"{text(raw, 'prompt').strip()}\n    pass\n"
+
+
+def _examples(raw: Record) -> dict[str, str]:
+    """The docstring's examples as asserts, each with the reason why it cannot be a test, if there is one."""
+    name, stub = text(raw, "entry_point"), _stub(raw)
+    known = {name, *vars(builtins), *defined_names(other_definitions(stub, name))}
+    wanted = expectations(text(raw, "test"), "candidate")
+    found = {}
+    for example in asserted_examples(docstring_of(stub, name), name):
+        unknown = sorted(free_names(example) - known)
+        found[example] = f"uses `{unknown[0]}`, which nothing defines" if unknown else ""
+        if _contradicts(example, name, wanted):
+            found[example] = "contradicts the tests"
+    return found
+
+
+def _contradicts(example: str, name: str, wanted: dict[str, str]) -> bool:
+    """Docstrings are not always right: some show other values than the tests want."""
+    return any(
+        ast.literal_eval(wanted[call]) != ast.literal_eval(value)
+        for call, value in expectations(example, name).items()
+        if call in wanted
+    )
+
+
+def read_mbpp(raw: Record) -> Problem:
+    """The first assert is public, the others are private, and so are the full edition's challenge tests."""
+    number = raw.get("task_id", raw.get("id"))
+    asserts = texts(raw, "test_list" if "test_list" in raw else "tests")
+    if not asserts:
+        raise InvalidInput(f"{named(raw)}: it has no tests; give `test_list`")
+    # The hand-checked edition changed statements and tests, and not the challenge tests.
+    challenges = texts(raw, "challenge_test_list") if "text" in raw else []
+    solution = text(raw, "code" if "code" in raw else "solution", "")
+    setup = [*texts(raw, "test_imports"), text(raw, "test_setup_code", "")]
+    name = called_function("\n".join(asserts), solution)
+    wish = text(raw, "text" if "text" in raw else "prompt").strip()
+    example = f"\n\nThe function is called `{name}`. This must hold:\n\n```python\n{asserts[0].strip()}\n```"
+    return convert(
+        {
+            "id": number if isinstance(number, str) else f"MBPP/{number}",
+            "statement": wish + example if wish else "",
+            "title": name,
+            "kind": "function",
+            "entry_point": name,
+            "setup": "\n".join(line for line in setup if line.strip()),
+            "public_tests": (Example(code=asserts[0]),),
+            "private_tests": tuple(Example(code=one) for one in (*asserts[1:], *challenges)),
+            "solution": solution,
+            "source": "MBPP",
+        }
+    )
+
+
+def called_function(asserts: str, solution: str = "") -> str:
+    """The function that tests are about: one the solution defines, or the first that Python does not know."""
+    tree = parsed(asserts)
+    called = [
+        node.func.id
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    defined = [name for name in called if f"def {name}(" in solution.replace(" (", "(")]
+    unknown = [name for name in called if not hasattr(builtins, name)]
+    return next(iter([*defined, *unknown]), "")

@@ -1,0 +1,146 @@
+"""One program mended again and again by whoever sees its test results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from autoreason.events import CandidateDropped, CritiqueMade, Delivered
+from autoreason.exchange import Outcome, Reply, Schema
+from autoreason.jobs.context import again
+from autoreason.programs.strategy import Attempt, ProgramStrategy
+from autoreason.tournament.plan import Plan
+
+_FIELDS = ("problem", "approach", "failure", "alternatives", "edge_cases")
+ANALYSIS = Schema(
+    name="analysis",
+    definition={
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in _FIELDS},
+        "required": list(_FIELDS),
+        "additionalProperties": False,
+    },
+    plain="Answer with one JSON object whose keys are "
+    + ", ".join(f'"{name}"' for name in _FIELDS)
+    + ", each with a text.",
+)
+
+
+class CritiqueRevise(ProgramStrategy):
+    """A draft, then rounds in which one call finds what is wrong and mends it.
+
+    As published, every round goes on from the latest program, and the last one is handed in, better or not.
+    """
+
+    summary = (
+        "a draft, then critique and revision in one call a round; the last program is handed in"
+    )
+
+    async def run(self) -> Delivered:
+        """Mend until it passes or the calls are spent."""
+        current = await self.first_program()
+        number = 0
+        while current and not current.settled and self.may_ask():
+            number += 1
+            self.begin_pass(number)
+            revision = await self.revise(number, current)
+            if revision:
+                self.end_pass(number, "taken", "B")
+            else:
+                self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
+            current = revision or current
+        return self.hand_in(current)
+
+    @classmethod
+    def planned(cls, calls: int) -> Plan:
+        """A draft, and a call a round."""
+        return {"author": 1, "reviser": calls - 1}
+
+
+class AnalyseRevise(ProgramStrategy):
+    """A draft; where it fails, one structured analysis of why, then revisions that know it.
+
+    Every revision goes on from the best program so far, and the best is handed in, the earliest among equals.
+    """
+
+    summary = (
+        "a draft, an analysis of its failure, revisions that know it; the best program is kept"
+    )
+
+    async def run(self) -> Delivered:
+        """Analyse once, then mend until it passes or the calls are spent."""
+        best = await self.first_program()
+        number = 0
+        analysis = tried = ""
+        while best and not best.settled and self.may_ask():
+            number += 1
+            self.begin_pass(number)
+            if number == 1:
+                analysis = await self._analyse(best)
+            revision = await self.revise(number, best, analysis, tried) if self.may_ask() else None
+            if revision and revision.passed > best.passed:
+                best, tried = revision, ""
+                self.end_pass(number, "taken", "B")
+            else:
+                tried = self._lesson(revision) if revision else tried
+                self._keep(number, revision, best)
+        return self.hand_in(best)
+
+    @classmethod
+    def planned(cls, calls: int) -> Plan:
+        """A draft, an analysis, and a call a revision."""
+        return {"author": 1, "critic": min(1, calls - 1), "reviser": max(0, calls - 2)}
+
+    async def _analyse(self, attempt: Attempt) -> str:
+        """Why it fails, as a reviser reads it; empty where nothing can be read."""
+        results = self.results(attempt)
+        key = "pass/1/critic/0"
+        prompt = self.venue.prompt(
+            "analyst",
+            key,
+            (attempt.program, results),
+            program=attempt.program,
+            results=results,
+        )
+        request = self.venue.request(
+            "critic",
+            f"{key}/try/0",
+            self.settings.models.critic,
+            prompt,
+            temperature=self.settings.critic_temperature,
+            schema=ANALYSIS,
+        )
+        reply = await self.venue.ask(request)
+        # A call for the revision itself must be left.
+        if reply.outcome is not Outcome.OK and self.may_ask(2):
+            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
+        said = read_analysis(reply)
+        self.tell(CritiqueMade(number=1, critic=0, prose=said, readable=bool(said)))
+        return said
+
+    def _lesson(self, revision: Attempt) -> str:
+        return f"{revision.program}\n\n{self.results(revision)}"
+
+    def _keep(self, number: int, revision: Attempt | None, best: Attempt) -> None:
+        reason = "the revision cannot stand"
+        if revision:
+            reason = "the revision passes no more of the public tests"
+            detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
+            self.tell(CandidateDropped(number=number, slot="B", reason="tests", detail=detail))
+        self.end_pass(number, "unopposed", "A", reason=reason)
+
+
+def read_analysis(reply: Reply) -> str:
+    """The analysis under its headings; as it stands where it has another form."""
+    if reply.outcome is not Outcome.OK:
+        return ""
+    try:
+        said: Any = json.loads(reply.text)
+    except (ValueError, RecursionError):
+        return reply.text.strip()
+    if not isinstance(said, dict):
+        return reply.text.strip()
+    found = [(name, str(said.get(name) or "").strip()) for name in _FIELDS]
+    return "\n\n".join(
+        f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in found if text
+    )

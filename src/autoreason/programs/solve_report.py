@@ -1,0 +1,212 @@
+"""What a set of problems shows: pass rates with intervals, who beats whom, what was left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from statistics import fmean
+
+from msgspec import Struct
+
+from autoreason.assignment import Assignment
+from autoreason.events import Solved
+from autoreason.exchange import Spent
+from autoreason.programs.duels import Duel, Outcomes, duels
+from autoreason.programs.exclusions import LeftOut, left_out
+from autoreason.programs.units import Unit, units_of
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import clustered_share
+
+BEYOND_CHANCE = 0.05
+ALL = ""
+"""The difficulty of what is counted over all problems."""
+UNRATED = "unrated"
+_EASY_FIRST = (
+    *("introductory", "easy", "interview", "medium"),
+    *("competition", "hard", "expert"),
+)
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """How one strategy did on the problems of one difficulty, or on all of them."""
+
+    strategy: str
+    difficulty: str
+    """Empty over all of them."""
+    problems: int
+    """Problems with a verdict; whatever has none is in no share."""
+    units: int
+    """Repeats of problems with a verdict."""
+    public: Estimate
+    """Share that passes every public test."""
+    private: Estimate
+    """Share that passes every private test."""
+    solved: Estimate
+    """Share that passes every private test, or every public one where a problem has no private tests."""
+    failed_first: int
+    """Repeats whose first attempt failed a public test."""
+    recovery: Estimate
+    """Share of those that were solved in the end; its n counts their problems."""
+    fooled: Estimate
+    """Share of what passes every public test that fails a private one; its n counts their problems."""
+    verdicts: dict[str, int]
+    """How the programs handed in ended, by private tests where there are any."""
+    attempts: float | None
+    """Programs written for a problem, once, on average over repeats with a verdict; so are the next three."""
+    calls: float | None
+    tokens: float | None
+    """None where a call was not metered, too."""
+    cost: Decimal | None
+    """US dollars; None where a price is not known, too."""
+    spent: Spent
+    """Over everything that was tried, with a verdict or without."""
+
+
+class SolveReport(Struct, frozen=True, kw_only=True):
+    """A set of problems in numbers."""
+
+    problems: int
+    """Problems that were to be solved."""
+    strategies: tuple[str, ...]
+    repeats: int
+    scores: tuple[Score, ...]
+    """One a strategy, over all problems."""
+    tiers: tuple[Score, ...]
+    """One a strategy and difficulty; none where problems have no difficulty, or all the same."""
+    duels: tuple[Duel, ...]
+    """Every two strategies on the problems that both have a verdict on."""
+    recoveries: tuple[Duel, ...]
+    """The same on problems where the first attempt of both failed."""
+    winner: str | None
+    """Whoever beats every other beyond chance."""
+    left_out: tuple[LeftOut, ...]
+    levels: dict[str, int]
+    """How well the sandbox held, by name, and how many results rest on that."""
+
+    @property
+    def leaders(self) -> tuple[Score, ...]:
+        """The scores, the best first; who was never scored comes last."""
+        # Strategies may have lost different problems, so who wins need not have the largest share.
+        return tuple(
+            sorted(self.scores, key=lambda each: (each.strategy != self.winner, -_known(each)))
+        )
+
+
+def solve_report(
+    solved: Sequence[Solved],
+    assignments: Sequence[Assignment],
+    *,
+    strategies: Sequence[str] = (),
+    repeats: int = 1,
+    broken: Sequence[str] = (),
+) -> SolveReport:
+    """Fold what was told of every problem; `broken` says which lines of the set could not be read."""
+    names = tuple(strategies) or tuple(dict.fromkeys(each.strategy for each in solved))
+    wanted = [each for each in assignments if not each.remark]
+    units = units_of(solved, {each.id: each for each in assignments})
+    scores = tuple(_score(units, name, ALL) for name in names)
+    contests = duels(names, _by_strategy(names, units, lambda unit: unit.solved))
+    return SolveReport(
+        problems=len(wanted),
+        strategies=names,
+        repeats=repeats,
+        scores=scores,
+        tiers=_tiers(units, names),
+        duels=contests,
+        recoveries=duels(names, _by_strategy(names, units, lambda unit: unit.recovered)),
+        winner=_winner(names, contests),
+        left_out=left_out(assignments, units, names, repeats, broken),
+        levels=dict(Counter(unit.level for unit in units if unit.level)),
+    )
+
+
+def _tiers(units: Sequence[Unit], names: Sequence[str]) -> tuple[Score, ...]:
+    found = {unit.difficulty for unit in units}
+    if len(found) < 2:
+        return ()
+    return tuple(
+        _score([unit for unit in units if unit.difficulty == tier], name, tier or UNRATED)
+        for tier in sorted(found, key=_ease)
+        for name in names
+    )
+
+
+def _ease(difficulty: str) -> tuple[bool, int, str]:
+    """Easy ones first where the name says so, else by name; unrated ones last."""
+    known = difficulty.lower()
+    place = _EASY_FIRST.index(known) if known in _EASY_FIRST else len(_EASY_FIRST)
+    return not difficulty, place, difficulty
+
+
+def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
+    own = [unit for unit in units if unit.strategy == strategy]
+    scored = [unit for unit in own if unit.solved is not None]
+    return Score(
+        strategy=strategy,
+        difficulty=difficulty,
+        problems=len({unit.problem for unit in scored}),
+        units=len(scored),
+        public=_share(own, lambda unit: unit.public),
+        private=_share(own, lambda unit: unit.private),
+        solved=_share(own, lambda unit: unit.solved),
+        failed_first=sum(unit.recovered is not None for unit in own),
+        recovery=_share(own, lambda unit: unit.recovered),
+        fooled=_share(own, lambda unit: unit.fooled),
+        verdicts=dict(Counter(str(unit.verdict) for unit in scored if unit.verdict)),
+        attempts=fmean(unit.attempts for unit in scored) if scored else None,
+        calls=fmean(unit.spent.calls for unit in scored) if scored else None,
+        tokens=_tokens_each(scored),
+        cost=_cost_each(scored),
+        spent=_spent(own),
+    )
+
+
+def _spent(units: Sequence[Unit]) -> Spent:
+    spent = Spent()
+    for unit in units:
+        spent = spent.joined(unit.spent)
+    return spent
+
+
+def _tokens_each(units: Sequence[Unit]) -> float | None:
+    tokens = _spent(units).tokens
+    return None if tokens is None or not units else tokens / len(units)
+
+
+def _cost_each(units: Sequence[Unit]) -> Decimal | None:
+    cost = _spent(units).cost
+    return cost / len(units) if units and cost is not None else None
+
+
+def _share(units: Sequence[Unit], rule: Callable[[Unit], bool | None]) -> Estimate:
+    return clustered_share(outcomes(units, rule).values())
+
+
+def outcomes(units: Sequence[Unit], rule: Callable[[Unit], bool | None]) -> Outcomes:
+    """What a rule says of every repeat, by problem; where it says nothing, nothing."""
+    found: dict[str, list[bool]] = {}
+    for unit in units:
+        said = rule(unit)
+        if said is not None:
+            found.setdefault(unit.problem, []).append(said)
+    return found
+
+
+def _by_strategy(
+    names: Sequence[str], units: Sequence[Unit], rule: Callable[[Unit], bool | None]
+) -> Mapping[str, Outcomes]:
+    return {name: outcomes([u for u in units if u.strategy == name], rule) for name in names}
+
+
+def _known(score: Score) -> float:
+    return -1.0 if score.solved.value is None else score.solved.value
+
+
+def _winner(names: Sequence[str], contests: Sequence[Duel]) -> str | None:
+    """Whoever is ahead of every other by more than chance gives."""
+    beaten = {name: set[str]() for name in names}
+    for duel in contests:
+        if duel.ahead and duel.holm is not None and duel.holm <= BEYOND_CHANCE:
+            beaten[duel.ahead].add(duel.behind or "")
+    return next((n for n in names if len(names) > 1 and len(beaten[n]) == len(names) - 1), None)

@@ -1,0 +1,293 @@
+"""What every way to a program has in common: it is written, examined on the public tests, and handed in."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from autoreason.assignment import Assignment, CodeVerdict, Examined, Which
+from autoreason.contract import count_words
+from autoreason.errors import InvalidInput
+from autoreason.events import (
+    CandidateDropped,
+    CandidateReady,
+    Delivered,
+    DraftFailed,
+    DraftReady,
+    ProgramExamined,
+    Reigning,
+    Slot,
+    Status,
+)
+from autoreason.exchange import Outcome, Reply, Role
+from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.context import Venue
+from autoreason.jobs.randomness import draw
+from autoreason.programs.context import over_program
+from autoreason.programs.examination import examine
+from autoreason.programs.feedback import feedback
+from autoreason.programs.source import read_program, same_program
+from autoreason.tournament.plan import Plan
+from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import Unwritten
+
+
+class Attempt(NamedTuple):
+    """A program and what came of it under the public tests."""
+
+    stage: str
+    program: str
+    examined: Examined | None
+    """None where the problem has no public tests."""
+
+    @property
+    def passed(self) -> int:
+        """How many public tests it passes."""
+        return self.examined.passed if self.examined else 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to mend that anybody can see: it passes every public test."""
+        return self.examined is None or self.examined.verdict is CodeVerdict.ACCEPTED
+
+
+class ProgramStrategy(Strategy):
+    """A way from a problem to a program, within an allowance of calls that is never overstepped.
+
+    `author` writes an attempt of its own, `repair` and `merge` one from those before; `revise` and `challenge` one
+    within a pass that `begin_pass` began and `end_pass` will end. Each is examined on the public tests, and `hand_in`
+    ends the run.
+    """
+
+    ending = "self.hand_in(...)"
+
+    prompts: ClassVar[tuple[str, ...] | None] = None
+    counts_tests: ClassVar[bool] = True
+    """Whether every public test is run on an attempt; otherwise the first that fails ends it."""
+
+    def __init__(self, venue: Venue) -> None:
+        if not venue.task.assignments or venue.allowance is None:
+            raise InvalidInput(
+                f"{venue.settings.strategy} writes programs; use it with `autoreason solve`"
+            )
+        super().__init__(over_program(venue, venue.allowance))
+        self.allowance: Allowance = venue.allowance
+        self.attempts: list[Attempt] = []
+        """Every program written so far, in order."""
+        self._unwritten: Unwritten | None = None
+
+    @classmethod
+    def planned(cls, calls: int) -> Plan:
+        """Calls by role where nothing passes the public tests and the allowance is used up."""
+        return {"author": calls}
+
+    @property
+    def assignment(self) -> Assignment:
+        """The problem."""
+        return self.venue.task.assignments[0]
+
+    def may_ask(self, calls: int = 1) -> bool:
+        """Whether so many calls are left."""
+        left = self.allowance.left
+        return left is None or left >= calls
+
+    async def examine(self, stage: str, program: str) -> Examined | None:
+        """Run a program on the public tests, where there are any, and tell what came of it."""
+        if program and not self.assignment.public:
+            return None
+        if program:
+            key = f"{stage}/examined"
+            examined = await examine(self.venue, key, program, "public", every=self.counts_tests)
+        else:
+            examined = no_code("public", len(self.assignment.public))
+        self.tell(ProgramExamined(stage=stage, program=program, examined=examined))
+        return examined
+
+    async def author(self) -> Attempt | None:
+        """One more independent attempt; None where no program came of it."""
+        stage = self._stage("attempt")
+        prompt = self.venue.prompt("author", stage, ())
+        return await self._attempt(stage, "author", self.settings.models.author, prompt)
+
+    async def repair(self, attempt: Attempt) -> Attempt | None:
+        """A failing attempt corrected by somebody who sees its results; None where no program came of it."""
+        stage = self._stage("repair")
+        prompt = self.repair_prompt(stage, attempt)
+        return await self._attempt(stage, "reviser", self.settings.models.author, prompt)
+
+    async def merge(self, one: Attempt, other: Attempt) -> Attempt | None:
+        """One program made of two; None where none came of it."""
+        stage = self._stage("merge")
+        prompt = self.merge_prompt(stage, one, other)
+        return await self._attempt(stage, "synthesizer", self.settings.models.synthesizer, prompt)
+
+    async def first_program(self) -> Attempt | None:
+        """The author's first answer that is a program; None where the allowance ends before there is one."""
+        attempt = None
+        while attempt is None and self.may_ask():
+            attempt = await self.author()
+        return attempt
+
+    async def revise(
+        self, number: int, attempt: Attempt, findings: str = "", tried: str = ""
+    ) -> Attempt | None:
+        """The challenger B of a pass that has begun: an attempt mended by somebody who sees its results."""
+        prompt = self.repair_prompt(f"pass/{number}/reviser", attempt, findings, tried)
+        return await self.challenge(number, "B", "reviser", self.settings.models.author, prompt)
+
+    async def challenge(
+        self, number: int, slot: Slot, role: Role, model: str, prompt: str
+    ) -> Attempt | None:
+        """A challenger of a pass that has begun, examined; None where it cannot stand, which is told."""
+        self.check_begun(number)
+        written = await self._write(role, f"pass/{number}/{role}", model, prompt)
+        stage = f"pass/{number}/{slot}"
+        if isinstance(written, Unwritten):
+            self._drop(number, slot, written)
+            return None
+        if not written:
+            await self.examine(stage, written)
+            self._drop(number, slot, Unwritten("empty", "there was no program in the answer"))
+            return None
+        if any(same_program(written, other.program) for other in self.attempts):
+            detail = "the same as a program that was tried before"
+            self.tell(
+                CandidateDropped(
+                    number=number, slot=slot, reason="clone", detail=detail, text=written
+                )
+            )
+            return None
+        words = count_words(written)
+        self.tell(CandidateReady(number=number, slot=slot, text=written, words=words))
+        return self._attempted(stage, written, await self.examine(stage, written))
+
+    def repair_prompt(self, key: str, attempt: Attempt, findings: str = "", tried: str = "") -> str:
+        """What somebody is asked who corrects an attempt."""
+        results = self.results(attempt)
+        return self.venue.prompt(
+            "reviser",
+            key,
+            (attempt.program, results, findings, tried),
+            program=attempt.program,
+            results=results,
+            findings=findings,
+            tried=tried,
+        )
+
+    def merge_prompt(self, key: str, one: Attempt, other: Attempt) -> str:
+        """What somebody is asked who makes one program of two, shown in an order that is drawn."""
+        pair = [one, other]
+        draw(self.settings.seed, f"{key}/order").shuffle(pair)
+        programs = [{"text": each.program, "results": self.results(each)} for each in pair]
+        shown = tuple(said for each in programs for said in each.values())
+        return self.venue.prompt("synthesizer", key, shown, programs=programs)
+
+    def results(self, attempt: Attempt) -> str:
+        """What came of an attempt, as a model reads it."""
+        return feedback(attempt.examined, self.assignment) if attempt.examined else ""
+
+    def best(self) -> Attempt | None:
+        """The attempt that passes most public tests, the earliest among equals."""
+        return max(self.attempts, key=lambda attempt: attempt.passed, default=None)
+
+    def hand_in(
+        self, attempt: Attempt | None, status: Status = "capped", reason: str = ""
+    ) -> Delivered:
+        """The end: this program, and why it is the one."""
+        if attempt is None:
+            nothing = Reigning(name="nothing", since=0, text="", keeps_contract=True)
+            return self.deliver("capped", self._why_nothing(), nothing)
+        if attempt.examined is None:
+            status = "done"
+            reason = reason or "there are no public tests, so the first program is handed in"
+        elif attempt.settled:
+            passes = f"it passes {_all_tests(attempt.examined.total)}"
+            status, reason = "converged", f"{passes}; {reason}" if reason else passes
+        program = Reigning(
+            name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
+        )
+        return self.deliver(status, reason or self._why_spent(attempt), program)
+
+    def _stage(self, action: str) -> str:
+        """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
+        untested = sum(each.examined is None for each in self.attempts)
+        number = self.story.failed_drafts + len(self.story.examined) + untested + 1
+        return "draft" if number == 1 else f"{action}/{number}"
+
+    async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:
+        """A program outside of any pass, examined; None where none came of it."""
+        written = await self._write(role, stage, model, prompt)
+        if isinstance(written, Unwritten):
+            self._unwritten = written
+            attempt = self.story.failed_drafts
+            self.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+            return None
+        if written and self.story.draft is None:
+            self.tell(DraftReady(text=written, words=count_words(written), given=False))
+        return self._attempted(stage, written, await self.examine(stage, written))
+
+    def _attempted(self, stage: str, program: str, examined: Examined | None) -> Attempt | None:
+        if not program:
+            return None
+        attempt = Attempt(stage, program, examined)
+        self.attempts.append(attempt)
+        return attempt
+
+    async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
+        """A program from a reply that ended by itself, asked for twice at most; empty where it holds none."""
+        request = self.venue.request(
+            *(role, f"{key}/try/0", model, prompt),
+            temperature=self.settings.author_temperature,
+        )
+        reply = await self.venue.ask(request)
+        program = self._read(reply)
+        if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
+            reply = await self.venue.ask(
+                self.venue.once_more(request, f"{key}/try/1", reply, "program_again")
+            )
+            program = self._read(reply)
+        return _unwritten(reply) if program is None else program
+
+    @property
+    def _asks_again(self) -> bool:
+        """Whether an answer without a program is asked for again; runs from before that was so go on as they began."""
+        return "program_again" in self.venue.prompts.sources
+
+    def _read(self, reply: Reply) -> str | None:
+        """The program in a reply, empty where it holds none; None where the reply is no whole one."""
+        if reply.outcome is not Outcome.OK:
+            return None
+        return read_program(reply.text, self.assignment.entry_point) or ""
+
+    def _drop(self, number: int, slot: Slot, why: Unwritten) -> None:
+        self.tell(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
+
+    def _why_spent(self, attempt: Attempt) -> str:
+        some = f"{attempt.passed} of {len(self.assignment.public)} public tests"
+        passed = some if attempt.passed else "no public test"
+        return f"after {self._calls_made()} it passes {passed}"
+
+    def _calls_made(self) -> str:
+        return f"{self.allowance.total.calls} of {self.allowance.amount} calls"
+
+    def _why_nothing(self) -> str:
+        said = f"no program came of {self._calls_made()}"
+        return f"{said}: {self._unwritten.detail}" if self._unwritten else said
+
+
+def no_code(which: Which, total: int) -> Examined:
+    """What comes of an answer without a program."""
+    return Examined(which=which, verdict=CodeVerdict.NO_CODE, passed=0, run=0, total=total)
+
+
+def _unwritten(reply: Reply) -> Unwritten:
+    match reply.outcome:
+        case Outcome.TRUNCATED:
+            cut = "was cut off" if reply.needs_room else "repeats itself without end"
+            return Unwritten("truncated", f"the answer {cut}")
+        case Outcome.REFUSED:
+            return Unwritten("refused", reply.finish or "the model declined")
+    return Unwritten("empty", "no text came back")
+
+
+def _all_tests(tests: int) -> str:
+    return "the one public test" if tests == 1 else f"all {tests} public tests"

@@ -1,0 +1,202 @@
+"""The run's `ask`: what the journal knows is answered from there, everything else is paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable
+from time import monotonic
+
+import msgspec
+
+from autoreason.errors import (
+    Accepted,
+    BudgetReached,
+    CallFailed,
+    InvalidInput,
+    ProviderFailed,
+    Stopped,
+)
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Need,
+    OnSignal,
+    Outcome,
+    Reply,
+    Request,
+    is_model,
+)
+from autoreason.journal import CommandKind, Journal
+from autoreason.models.budget import Purse
+from autoreason.models.cancellation import STOPPED, Interruptible, resting
+from autoreason.models.pool import ModelPool
+from autoreason.models.prices import rates
+from autoreason.programs.examination import Examiner, answer
+from autoreason.programs.policy import Policy, read_turn
+from autoreason.run.recall import Memory
+from autoreason.run.result import Switch
+
+_LOOK_EVERY = 0.5
+_ENDING: tuple[CommandKind, ...] = ("stop", "accept")
+ACCEPTED = "a person accepted the text as it stands"
+
+
+class Asker:
+    """Answers the tournament's requests for one run."""
+
+    def __init__(
+        self,
+        run: str,
+        journal: Journal,
+        memory: Memory,
+        pool: ModelPool,
+        purse: Purse,
+        switch: Switch,
+        on_signal: OnSignal | None = None,
+        examiner: Examiner | None = None,
+    ) -> None:
+        self._run = run
+        self._journal = journal
+        self._pool = pool
+        self._memory = memory
+        self._switch = switch
+        self._on_signal = on_signal
+        self._examiner = examiner
+        self._calls: set[Interruptible] = set()
+        self._sent: set[str] = set()
+        self._passes: Counter[str] = Counter()
+        """Calls by pass."""
+        self._policy = Policy()
+        self._out_of_reach = ""
+        self.accepted = False
+        self.purse = purse
+        self.look_for_commands()
+
+    async def __call__(self, request: Request) -> Reply:
+        stage, _, rest = request.key.partition("/")
+        if stage == "pass" and is_model(request.role):
+            self._passes[rest.partition("/")[0]] += 1
+        if request.role == "policy":
+            # What the record answers has taught something, too.
+            self._policy.learn(read_turn(request))
+        known = self._memory.recall(request)
+        if known is not None:
+            self._signal_end(request, known, replayed=True)
+            return known
+        if request.role == "person":
+            return await self._journal.record_guidance(self._run, request)
+        self._heed_commands()
+        if request.role in ("budget", "policy"):
+            reply = self._afforded(request) if request.role == "budget" else self._chosen(request)
+            await self._journal.record_reply(self._run, request, reply)
+            return reply
+        if request.key in self._sent:
+            raise InvalidInput(
+                f"{request.key} was asked before in this run; every request needs a key of its own"
+            )
+        self._sent.add(request.key)
+        if request.role == "examiner":
+            reply = await self._interruptible(self._examined(request))
+            await self._journal.record_reply(self._run, request, reply)
+            return reply
+        reservation = await self.purse.reserve(self.purse.bound(request, rates(request.model)))
+        try:
+            reply = await self._send(request)
+        except BaseException:
+            self.purse.release(reservation)
+            raise
+        self.purse.settle(reservation, reply)
+        await self._journal.record_reply(self._run, request, reply)
+        self._signal_end(request, reply)
+        return reply
+
+    def _afforded(self, request: Request) -> Reply:
+        """Nothing where the budget pays for a pass and what comes after it, else what is left of it."""
+        need = msgspec.json.decode(request.messages[0].text, type=Need)
+        pass_calls = max(need.calls, *self._passes.values(), 0)
+        short = self.purse.short_of(pass_calls + need.after)
+        if short and request.key.startswith("pass/") and not self._passes:
+            raise BudgetReached(
+                f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
+                "a new run with a lower --playoff and --confirmation takes fewer"
+            )
+        return Reply(outcome=Outcome.OK, text=short, model=request.model)
+
+    def _chosen(self, request: Request) -> Reply:
+        """What a search does next, by how it went on all problems so far."""
+        action = self._policy.choose(read_turn(request))
+        return Reply(outcome=Outcome.OK, text=action, model=request.model)
+
+    async def _send(self, request: Request) -> Reply:
+        started = monotonic()
+        if self._on_signal:
+            self._on_signal(CallStarted(request.key, request.role, request.model))
+        self._journal.asked(self._run, request)
+        try:
+            model = self._pool.lend(request.model)
+            return await self._interruptible(model.ask(request, self._on_signal))
+        except (ProviderFailed, CallFailed, Stopped) as error:
+            if self._on_signal:
+                seconds = monotonic() - started
+                self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
+            if isinstance(error, Stopped):
+                raise
+            # Whatever else is held side by side need not find out for itself, call by call.
+            self._out_of_reach = str(error)
+            raise ProviderFailed(self._out_of_reach) from error
+
+    async def _examined(self, request: Request) -> Reply:
+        """Running tests costs nothing: a run that is stopped does not wait for them."""
+        if self._examiner is None:
+            raise InvalidInput("this run has no examiner to run its programs; give it one")
+        started = monotonic()
+        if self._on_signal:
+            self._on_signal(CallStarted(request.key, request.role, request.model))
+        try:
+            with resting():
+                return await answer(self._examiner, request)
+        finally:
+            if self._on_signal:
+                self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
+
+    async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
+        call = Interruptible()
+        self._calls.add(call)
+        try:
+            return await call.reply(asking)
+        finally:
+            self._calls.discard(call)
+
+    async def watch_for_commands(self) -> None:
+        """Look for what a person typed in another terminal, for as long as the run lasts."""
+        while True:
+            if self._run in self._journal.commanded():
+                self.look_for_commands()
+            if self._switch.stopped:
+                for call in self._calls:
+                    call.end_rest()
+            await asyncio.sleep(_LOOK_EVERY)
+
+    def look_for_commands(self) -> None:
+        """Take note of a stop or an accept; the driver marks them as taken once they are obeyed."""
+        kinds = {command.kind for command in self._journal.pending_commands(self._run, _ENDING)}
+        self.accepted = self.accepted or "accept" in kinds
+        if kinds:
+            self._switch.stop()
+
+    def _heed_commands(self) -> None:
+        if self.accepted:
+            raise Accepted(ACCEPTED)
+        if self._switch.stopped:
+            raise Stopped(STOPPED)
+        if self._out_of_reach:
+            raise ProviderFailed(self._out_of_reach)
+
+    def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
+        if self._on_signal and is_model(request.role):
+            self._on_signal(
+                CallEnded(
+                    request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed
+                )
+            )

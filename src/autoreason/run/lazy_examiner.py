@@ -1,0 +1,51 @@
+"""The examiner of a run: opened for the first program the record does not know, and closed with the run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from autoreason.assignment import Examination, Examined, Observed, Probe
+from autoreason.programs.solve import Terms
+from autoreason.settings import Settings
+from autoreason.tournament.strategy import read_options
+
+if TYPE_CHECKING:
+    from autoreason.programs.examiner.client import ExaminerClient
+
+
+class OnCall:
+    """An examiner for the set of problems that a run's settings name."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._terms = read_options(settings, Terms)
+        self._opening: asyncio.Task[ExaminerClient] | None = None
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Run one program on tests."""
+        return await (await self._client()).examine(examination)
+
+    async def observe(self, probe: Probe) -> Observed:
+        """Run one program on inputs whose answers nobody knows."""
+        return await (await self._client()).observe(probe)
+
+    async def _client(self) -> ExaminerClient:
+        if self._opening is None:
+            # Opened once for all who ask; where that fails, all of them are told.
+            self._opening = asyncio.create_task(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def close(self) -> None:
+        """End whatever was opened."""
+        if self._opening is None:
+            return
+        if not self._opening.done():
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        if not self._opening.cancelled() and not self._opening.exception():
+            await self._opening.result().close()
+
+    async def _open(self) -> ExaminerClient:
+        from autoreason.programs.examiner.client import ExaminerClient
+
+        return await ExaminerClient.open(self._terms.set, unsafe=self._terms.unsafe)

@@ -1,0 +1,102 @@
+"""Revision after revision, each taken as it comes: what models do when nobody asks whether to stop."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autoreason.events import Delivered
+from autoreason.settings import Settings
+from autoreason.tournament.criticism import CRITICS, criticise
+from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.revision import revise
+from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import Unwritten, Written
+
+
+class Iterated(Strategy):
+    """One instruction, given again and again; there is no vote and no way to say that the text is done."""
+
+    prompt: ClassVar[str]
+
+    async def run(self) -> Delivered:
+        """Revise until the passes are used up."""
+        await self.write_draft()
+        number = 0
+        while self.may_begin(number + 1):
+            number += 1
+            self.begin_pass(number)
+            await self.hold_pass(number, await self.guidance(number))
+        return self.deliver("capped", self.why_capped(number))
+
+    async def hold_pass(self, number: int, guidance: str) -> None:
+        """One revision."""
+        self.take(number, await self._revise(number, guidance))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """One text a pass."""
+        passes = settings.passes
+        likely = {"author": 1, "reviser": passes}
+        return likely, likely, {"author": TEXT_CALLS, "reviser": passes * TEXT_CALLS}
+
+    async def _revise(self, number: int, guidance: str) -> Written | Unwritten:
+        text = self.incumbent.text
+        key = f"pass/{number}/reviser"
+        prompt = self.venue.prompt(self.prompt, key, (text, guidance), text=text, guidance=guidance)
+        return await self.write(number, prompt)
+
+
+class Conservative(Iterated):
+    """Only what is clearly wrong is changed."""
+
+    summary = "revised in every pass, told to change as little as possible"
+    prompt = "conservative"
+    prompts = ("conservative",)
+
+
+class Improve(Iterated):
+    """The plain request that everybody makes."""
+
+    summary = "revised in every pass, told to improve it"
+    prompt = "improve"
+    prompts = ("improve",)
+
+
+class Harsh(Iterated):
+    """Told to find fault, it will."""
+
+    summary = "revised in every pass by its own harshest critic"
+    prompt = "harsh"
+    prompts = ("harsh",)
+
+
+class CritiqueRevise(Iterated):
+    """A critic's problems, then a revision against them; a pass in which nothing is found changes nothing."""
+
+    summary = "a critique and a revision in every pass, taken without a vote"
+    prompts = ("critic", "critique_again", "reviser")
+
+    async def hold_pass(self, number: int, guidance: str) -> None:
+        """One critique and one revision."""
+        text = self.incumbent.text
+        findings = await criticise(self.venue, number, text, guidance)
+        if findings.outcome == "unreadable":
+            self.end_pass(number, "inconclusive", None, reason="no critic could be read")
+        elif findings.outcome == "none":
+            self.end_pass(number, "unopposed", "A", reason="two critics found nothing to mend")
+        else:
+            self.take(number, await revise(self.venue, number, text, findings.problems))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """A critic and a text a pass."""
+        passes = settings.passes
+        return (
+            {"author": 1, "critic": passes * CRITICS},
+            {"author": 1, "critic": passes, "reviser": passes},
+            {
+                "author": TEXT_CALLS,
+                "critic": passes * CRITICS * TRIES,
+                "reviser": passes * TEXT_CALLS,
+            },
+        )

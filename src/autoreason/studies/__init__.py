@@ -1,0 +1,1 @@
+"""Studies of texts, judges, people and protocols."""

@@ -1,0 +1,206 @@
+"""Looks at the ballots: how many were lost, what was decided without them, and whether they can be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from autoreason.parsing.ballots import read_ranking
+from autoreason.stats.shares import share
+from autoreason.studies.audit.findings import (
+    Finding,
+    Level,
+    Topic,
+    graded,
+    listed,
+    many,
+    number_of,
+    part,
+    percent,
+)
+from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel, Vote
+from autoreason.studies.audit.wording import is_exact, structured_ranking
+from autoreason.tournament.panel_size import quorum
+
+Runs = Sequence[AuditedRun]
+
+_LOST = Topic(
+    "invalid ballots",
+    "ballots",
+    "under 2 % are lost where judges are asked again",
+    "ask for structured ballots, ask once more, then replace the judge; leave out a model that loses many",
+)
+_EMPTY = Topic(
+    "empty panels",
+    "ballots",
+    "a panel without a ballot decides nothing",
+    "hold these passes again: nobody voted, so A did not win them",
+)
+_QUORUM = Topic(
+    "quorum",
+    "ballots",
+    "a panel decides with a majority of its ballots, two at least",
+    "set a quorum: what one judge of three says is not what the panel says",
+)
+_FORM = Topic(
+    "ballot form",
+    "ballots",
+    "nearly all answers give the ranking in the very form asked for",
+    "read rankings tolerantly and strictly as permutations, or ask for structured ballots",
+)
+_FAULTY = Topic(
+    "partial rankings",
+    "ballots",
+    "a ballot ranks every text once or is no ballot",
+    "count full permutations only; ask the judge again for a ranking that is none",
+)
+_TIES = Topic(
+    "ties",
+    "ballots",
+    "few decisions are ties; six judges tie less often than three",
+    "add judges while the vote is close, so that the tie rule does not decide",
+)
+
+
+def lost_ballots(runs: Runs) -> Finding:
+    """How many judges were asked and gave no valid ballot."""
+    asked, lost = Counter[str](), Counter[str]()
+    for panel in _panels(runs):
+        if panel.seats is not None and panel.valid is not None:
+            asked[panel.judge] += panel.seats
+            lost[panel.judge] += panel.seats - panel.valid
+    total, gone = asked.total(), lost.total()
+    if not total:
+        return _LOST.unknown("the record does not say how many judges were asked")
+    level = graded(share(gone, total), 0.02, 0.1)
+    said = f"judges lost {part(gone, total, 'ballot')}"
+    bad = [judge for judge in asked if lost[judge] > 0.25 * asked[judge] and asked[judge] > 5]
+    if bad:
+        level = "alarm"
+        said += ": " + listed(f"{lost[judge]} of {asked[judge]} by {judge}" for judge in bad)
+    return _LOST.found(level, said, share(gone, total))
+
+
+def empty_panels(runs: Runs) -> Finding:
+    """Panels without one valid ballot, and what was made of them."""
+    known = [panel for panel in _panels(runs) if panel.valid is not None]
+    if not known:
+        return _EMPTY.unknown("the record does not say how many ballots were valid")
+    empty = [panel for panel in known if not panel.valid]
+    number = share(len(empty), len(known))
+    if not empty:
+        return _EMPTY.found("fine", f"none of {many(len(known), 'panel')} is empty", number)
+    won = [(run, held) for run in runs for held in run.passes if _won_by_nobody(held)]
+    said = f"{part(len(empty), len(known), 'panel')} had no valid ballot"
+    if not won:
+        return _EMPTY.found("look", f"{said}; none was taken for a decision", number)
+    said += f", and {len(won)} of them counted as a win for A"
+    resting = {
+        run.name: run for run, held in won if run.converged and held in run.passes[-(run.k or 1) :]
+    }
+    if resting:
+        said += f"; {number_of(resting.values())} converged on one: {listed(sorted(resting))}"
+    return _EMPTY.found("alarm", said, number)
+
+
+def _won_by_nobody(held: AuditedPass) -> bool:
+    return bool(held.panel and held.panel.valid == 0 and held.winner == "A")
+
+
+def below_quorum(runs: Runs) -> Finding:
+    """Panels that decided although most of their ballots were lost, or that never had two judges."""
+    decided = [
+        panel for panel in _panels(runs) if panel.winner and panel.valid and panel.seats is not None
+    ]
+    if not decided:
+        return _QUORUM.unknown(
+            "no panel that decided is recorded with its judges and their valid ballots"
+        )
+    alone = sum(panel.seats == 1 for panel in decided)
+    short = sum(
+        (panel.seats or 0) > 1 and (panel.valid or 0) < quorum(panel.seats or 0)
+        for panel in decided
+    )
+    number = share(short, len(decided))
+    if not short and not alone:
+        return _QUORUM.found(
+            "fine", f"every one of {many(len(decided), 'panel')} had its quorum", number
+        )
+    notes = []
+    if short:
+        notes.append(f"{part(short, len(decided), 'panel')} decided below a quorum")
+    if alone:
+        notes.append(f"{many(alone, 'panel')} had a single judge")
+    return _QUORUM.found(
+        "alarm" if short > 0.05 * len(decided) else "look", "; ".join(notes), number
+    )
+
+
+def partial_rankings(runs: Runs) -> Finding:
+    """Rankings that name a text twice or leave one out, and were counted nevertheless."""
+    votes = list(_votes(runs))
+    if not votes:
+        return _FAULTY.unknown("no ballots were kept, only scores")
+    faulty = sum(vote.faulty for vote in votes)
+    said = f"{part(faulty, len(votes), 'ballot')} named a text twice or left one out"
+    return _FAULTY.found("alarm" if faulty else "fine", said, share(faulty, len(votes)))
+
+
+def ballot_form(runs: Runs) -> Finding:
+    """Whether answers give their ranking in the form asked for, and what a tolerant reader makes of the rest."""
+    votes = [vote for vote in _votes(runs) if vote.text is not None and vote.labels and vote.order]
+    if not votes:
+        return _FORM.unknown("no judge's words were kept")
+    given = [structured_ranking(vote.text or "", vote.labels or ()) for vote in votes]
+    exact = sum(
+        bool(ranking) or is_exact(vote.text or "", vote.labels or ())
+        for vote, ranking in zip(votes, given, strict=True)
+    )
+    # Reading tolerantly takes far longer, and a structured ballot leaves nothing to tolerate.
+    read = [(vote, _read(vote, ranking)) for vote, ranking in zip(votes, given, strict=True)]
+    unread = sum(ranking is None for _, ranking in read)
+    other = sum(
+        bool(ranking and vote.ranking and ranking != vote.ranking) for vote, ranking in read
+    )
+    saved = sum(bool(ranking and not vote.ranking) for vote, ranking in read)
+    said = f"{part(exact, len(votes), 'answer')} gave the ranking in the very form asked for"
+    if exact < len(votes):
+        said += f"; our tolerant reader reads {len(votes) - unread:,} of the {len(votes):,}"
+    if saved:
+        said += f", {saved} of which the record counts as lost"
+    if other:
+        said += f"; {many(other, 'recorded ballot')} say{'s' if other == 1 else ''} something else"
+    level: Level = "fine" if exact >= 0.9 * len(votes) else "look"
+    if other or unread > 0.1 * len(votes):
+        level = "alarm"
+    return _FORM.found(level, said, share(exact, len(votes)))
+
+
+def ties(runs: Runs) -> Finding:
+    """Decisions that the tie rule made."""
+    decided = [p for p in _panels(runs) if p.winner and p.valid and p.tied is not None]
+    if not decided:
+        return _TIES.unknown("no decision was kept with its scores")
+    tied = [panel for panel in decided if panel.tied]
+    said = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
+    by_a = sum(panel.winner == "A" for panel in tied)
+    if by_a:
+        kept = sum(panel.winner == "A" for panel in decided)
+        said += f"; {percent(by_a / kept)} of the survivals of A are such ties"
+    number = share(len(tied), len(decided))
+    return _TIES.found(graded(number, 0.1, 0.25), said, number)
+
+
+def _panels(runs: Runs) -> Iterator[Panel]:
+    return (panel for run in runs for panel in run.panels)
+
+
+def _votes(runs: Runs) -> Iterator[Vote]:
+    return (vote for panel in _panels(runs) for vote in panel.votes or ())
+
+
+def _read(vote: Vote, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    labels, order = vote.labels or (), vote.order or ()
+    ranking = given or read_ranking(vote.text or "", labels)
+    named = dict(zip(labels, order, strict=True))
+    return tuple(named[label] for label in ranking) if ranking else None

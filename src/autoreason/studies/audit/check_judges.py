@@ -1,0 +1,353 @@
+"""Looks at the judges: does position decide, do they share an order, do they agree, do they like length?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import factorial, fsum
+from statistics import fmean
+
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import holm, share
+from autoreason.stats.sums import Part, coin, flips, more_than_chance, resampled_mean, unlike_chance
+from autoreason.studies.audit.chance import (
+    Agreement,
+    Seen,
+    agreement,
+    agreement_by_chance,
+    independent,
+    position_by_chance,
+)
+from autoreason.studies.audit.findings import (
+    LEVEL,
+    Finding,
+    Found,
+    Level,
+    OpenFinding,
+    Topic,
+    likely,
+    listed,
+    many,
+    part,
+    percent,
+)
+from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
+
+Runs = Sequence[AuditedRun]
+
+_POSITION = Topic(
+    "position",
+    "judges",
+    "each position gets an equal share of first places",
+    "balance the orders over the panel, so that the effect cancels out; distrust panels with one order",
+)
+_SHARED = Topic(
+    "shared order",
+    "judges",
+    "every judge sees an order of its own",
+    "draw an order for each judge: a shared one makes a shared bias look like agreement",
+)
+_AGREEMENT = Topic(
+    "agreement",
+    "judges",
+    "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
+    "take better judges or more of them; where they cannot agree, no vote means much",
+)
+_CONCORDANCE = Topic(
+    "concordance",
+    "judges",
+    "well over what judges who rank at random come to: 1 divided by their number",
+    "take better judges or more of them",
+)
+_LENGTH = Topic(
+    "length preferred",
+    "judges",
+    "the longer of two texts is preferred about half of the time",
+    "tell judges that longer is not better, set a word limit, compare at equal length",
+)
+_ENOUGH = 12
+_SAME_ORDER = 6
+_CLEAR = 0.1
+"""How far from its equal share a position must be to be called large."""
+_LIKES_LENGTH, _LOVES_LENGTH = 0.55, 0.65
+_USEFUL_TAU = 0.1
+"""Two judges prefer the same of two texts 55 % of the time; less than that decides next to nothing."""
+_USEFUL_W = 0.15
+"""The same, as a share of the way from chance to full agreement in W."""
+
+
+def position(runs: Runs) -> Found:
+    """First places by the position a text stood in, model by model."""
+    kept = _positions(runs)
+    seen = {who: panels for who, panels in kept.items() if _votes(panels) >= _ENOUGH}
+    if not seen:
+        return _POSITION.unknown(_no_position(runs, kept))
+    chances = {who: position_by_chance(panels) for who, panels in seen.items()}
+    among = dict(zip(chances, holm(list(chances.values())), strict=True))
+    tested = {who: p for who, p in among.items() if p is not None}
+    if not tested:
+        return _POSITION.unknown(
+            "judges agreed so fully on balanced orders that position could not show"
+        )
+    counts = {who: _first_places(panels) for who, panels in seen.items()}
+    strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
+    top = share(max(counts[strongest]), sum(counts[strongest]))
+
+    def conclude(p: float) -> Finding:
+        said = "; ".join(
+            f"{who}: {_shares(each)} of {sum(each)}"
+            + (f" ({likely(max(tested[who], p))})" if who in tested else "")
+            for who, each in sorted(counts.items(), key=lambda item: -sum(item[1]))
+        )
+        level: Level = "fine"
+        if p <= LEVEL:
+            level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
+        return _POSITION.found(level, f"first places by position, first to last: {said}", top, p)
+
+    return OpenFinding(tested[strongest], conclude)
+
+
+def _positions(runs: Runs) -> dict[str, list[list[Seen]]]:
+    """Votes over three texts by judge model and panel, without groups whose orders never varied."""
+    groups: defaultdict[str, list[defaultdict[str, list[Seen]]]] = defaultdict(list)
+    for run in runs:
+        for panel in run.panels:
+            votes: defaultdict[str, list[Seen]] = defaultdict(list)
+            for vote in panel.votes or ():
+                if vote.ranking and vote.order and len(vote.order) == 3:
+                    kind = "" if len(vote.ranking) > 1 else " (asked for a winner only)"
+                    votes[vote.judge + kind].append((vote.order, vote.ranking[0]))
+            if votes:
+                groups[run.group].append(votes)
+    kept: defaultdict[str, list[list[Seen]]] = defaultdict(list)
+    for panels in groups.values():
+        orders = [order for votes in panels for seen in votes.values() for order, _ in seen]
+        if len(set(orders)) > 1 or len(orders) < _SAME_ORDER:
+            for votes in panels:
+                for who, seen in votes.items():
+                    kept[who].append(seen)
+    return kept
+
+
+def _no_position(runs: Runs, kept: dict[str, list[list[Seen]]]) -> str:
+    most = max(map(_votes, kept.values()), default=0)
+    if most:
+        return (
+            f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
+            f"{'is one' if most == 1 else f'are {most} at most'}"
+        )
+    votes = [vote for panel in _panels(runs) for vote in panel.votes or () if vote.ranking]
+    if not votes:
+        return "no valid ballot was kept"
+    shown = [vote.order for vote in votes if vote.order]
+    if not shown:
+        return "no ballot was kept with the order its judge saw"
+    if not any(len(order) == 3 for order in shown):
+        return "no panel voted on three texts"
+    return "every judge saw the texts in the same order"
+
+
+def _votes(panels: Sequence[Sequence[Seen]]) -> int:
+    return sum(map(len, panels))
+
+
+def _first_places(panels: Sequence[Sequence[Seen]]) -> list[int]:
+    places = [order.index(first) for panel in panels for order, first in panel]
+    return [places.count(place) for place in range(3)]
+
+
+def _shares(counts: Sequence[int]) -> str:
+    return " / ".join(f"{count / sum(counts) * 100:.0f}" for count in counts) + " %"
+
+
+def one_order(runs: Runs) -> Found:
+    """Panels whose judges all saw one order, and what that did to unanimity."""
+    known = [p for p in _panels(runs) if p.shared_order is not None]
+    if not known:
+        return _SHARED.unknown("no panel of two judges or more was kept with its orders")
+    shared = [panel for panel in known if panel.shared_order]
+    number = share(len(shared), len(known))
+    said = f"{part(len(shared), len(known), 'panel')} showed all judges one order"
+    p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in known], len(shared))
+
+    def conclude(p: float) -> Finding:
+        if p > LEVEL:
+            often = ", no more often than orders drawn at random" if shared else ""
+            return _SHARED.found("fine", said + often, number, p)
+        return _SHARED.found("alarm", said + _feigned(known), number, p)
+
+    return OpenFinding(p_shared, conclude)
+
+
+def _chance_to_share(panel: Panel) -> float:
+    """How likely judges are to see one order by chance, each drawing its own."""
+    judges = sum(vote.order is not None for vote in panel.votes or ()) or panel.seats or 2
+    return float(factorial(len(panel.candidates)) ** (1 - max(2, judges)))
+
+
+def _feigned(known: Sequence[Panel]) -> str:
+    """How often judges were of one mind under one order, and under orders of their own."""
+    by_judge: defaultdict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
+    for panel in known:
+        if panel.unanimous is not None and panel.valid == panel.seats:
+            by_judge[panel.judge][not panel.shared_order].append(panel.unanimous)
+    both = [pair for pair in by_judge.values() if all(pair)]
+    if not both:
+        return "; no panel with orders of its own to compare with"
+    one, own = ([each for pair in both for each in pair[at]] for at in (0, 1))
+    return (
+        f"; in {percent(fmean(one))} of them all judges put the same text first, against "
+        f"{percent(fmean(own))} where judges of the same model had orders of their own"
+    )
+
+
+def judges_agree(runs: Runs) -> Found:
+    """Mean Kendall tau between the judges of a panel, model by model."""
+    taus: defaultdict[str, list[float]] = defaultdict(list)
+    by_run: list[list[list[float]]] = []
+    chances: list[Part] = []
+    for run in runs:
+        by_run.append([])
+        for panel, found in _agreements(run, 2):
+            taus[panel.judge].append(found.tau)
+            by_run[-1].append([found.tau])
+            chances.append(agreement_by_chance(len(panel.sample), len(panel.candidates)).tau)
+    every = [tau for each in taus.values() for tau in each]
+    if not every:
+        return _AGREEMENT.unknown(_no_agreement(runs))
+    number = resampled_mean(independent(by_run))
+    mean = number.value or 0.0
+    said = f"mean tau {mean:.2f}{_interval(number)} over {many(len(every), 'panel')}"
+    if len(taus) > 1:
+        said += ": " + listed(f"{who} {fmean(each):.2f}" for who, each in sorted(taus.items()))
+    said += (
+        f"; shown two texts, two judges prefer the same one {percent((1 + mean) / 2)} of the time"
+        " (by chance 50 %)"
+    )
+    hardly = len(every) >= _ENOUGH and number.high is not None and number.high < _USEFUL_TAU
+
+    def conclude(p: float) -> Finding:
+        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
+        return _AGREEMENT.found(
+            "alarm" if hardly else level, said + _against_chance(p, hardly), number, p
+        )
+
+    return OpenFinding(more_than_chance(chances, fsum(every)), conclude)
+
+
+def concordance(runs: Runs) -> Found:
+    """Kendall's W, panel by panel, against what judges who rank at random come to."""
+    above: list[list[list[float]]] = []
+    chances: list[Part] = []
+    expected, room = [], []
+    for run in runs:
+        above.append([])
+        for panel, found in _agreements(run, 3):
+            judges = len(panel.sample)
+            above[-1].append([found.w - 1 / judges])
+            expected.append(1 / judges)
+            room.append(1 - 1 / judges)
+            chances.append(agreement_by_chance(judges, len(panel.candidates)).w)
+    if not expected:
+        return _CONCORDANCE.unknown(_no_agreement(runs, "three texts or more"))
+    excess, chance = resampled_mean(independent(above)), fmean(expected)
+    low, high = (None if each is None else each + chance for each in (excess.low, excess.high))
+    mean = (excess.value or 0.0) + chance
+    number = Estimate(mean, low, high, n=excess.n, reason=excess.reason)
+    said = (
+        f"Kendall's W is {mean:.2f}{_interval(number)} on average over {many(len(room), 'panel')}; "
+        f"judges ranking at random come to {chance:.2f}"
+    )
+    useful = _USEFUL_W * fmean(room)
+    hardly = len(room) >= _ENOUGH and excess.high is not None and excess.high < useful
+
+    def conclude(p: float) -> Finding:
+        level: Level = "fine" if p <= LEVEL and mean - chance > useful else "look"
+        return _CONCORDANCE.found(
+            "alarm" if hardly else level, said + _against_chance(p, hardly), number, p
+        )
+
+    return OpenFinding(more_than_chance(chances, len(room) * mean), conclude)
+
+
+def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[Panel, Agreement]]:
+    for panel in run.panels:
+        if len(panel.candidates) >= texts and (found := agreement(panel.sample)):
+            yield panel, found
+
+
+def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
+    if not any(panel.votes for panel in _panels(runs)):
+        return "no ballots were kept"
+    return (
+        f"no panel over {over} was kept with two full ballots of judges who are asked "
+        "whatever the others say"
+    )
+
+
+def _interval(number: Estimate) -> str:
+    if number.low is None or number.high is None:
+        return ""
+    return f" ({number.low:.2f} to {number.high:.2f})"
+
+
+def _against_chance(p: float, hardly: bool) -> str:
+    if p > LEVEL:
+        return f"; that is not shown to be more than chance ({likely(p)})"
+    return f"; {'hardly ' if hardly else ''}more than chance gives ({likely(p)})"
+
+
+def longer_preferred(runs: Runs) -> Found:
+    """How often the longer of two texts has the better score."""
+    by_run = [[each for held in run.passes if (each := list(_longer(held)))] for run in runs]
+    every = [longer for panels in by_run for each in panels for longer in each]
+    if not every:
+        return _LENGTH.unknown(_no_length(runs))
+    clusters = independent(by_run)
+    scores = [2 * sum(each) - len(each) for each in clusters]
+    number = resampled_mean(clusters)
+    value = number.value or 0.0
+    said = f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
+
+    def conclude(p: float) -> Finding:
+        more = p <= LEVEL and value > 0.5
+        level: Level = "fine"
+        if more and value > _LIKES_LENGTH:
+            level = "alarm" if value > _LOVES_LENGTH else "look"
+        how = f", more than chance explains ({likely(p)})" if more else f", {likely(p)}"
+        return _LENGTH.found(level, said + how, number, p)
+
+    return OpenFinding(unlike_chance(flips(scores), sum(scores)), conclude)
+
+
+def _longer(held: AuditedPass) -> Iterator[bool]:
+    """For any two texts of a panel with other lengths and other scores, whether the longer has more."""
+    scores = (held.panel.fair_scores if held.panel else None) or {}
+    for one, other in combinations(scores, 2):
+        words = held.words.get(one), held.words.get(other)
+        if None not in words and words[0] != words[1] and scores[one] != scores[other]:
+            yield ((words[0] or 0) > (words[1] or 0)) == (scores[one] > scores[other])
+
+
+def _no_length(runs: Runs) -> str:
+    held = [each for run in runs for each in run.passes if each.panel and each.panel.fair_scores]
+    if not held:
+        return "no pass was kept with its scores"
+    words = [
+        [
+            w
+            for slot, w in each.words.items()
+            if slot in (each.panel.candidates if each.panel else ())
+        ]
+        for each in held
+    ]
+    if not any(len(each) > 1 for each in words):
+        return "no pass was kept with the lengths of its texts"
+    if not any(len(set(each)) > 1 for each in words):
+        return "texts that were compared have the same length"
+    return "texts of different lengths have the same scores"
+
+
+def _panels(runs: Runs) -> Iterator[Panel]:
+    return (panel for run in runs for panel in run.panels)

@@ -1,0 +1,304 @@
+"""Looks at the texts: cut off, leaking, cloned, in breach, growing, drifting; and at the critics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
+from statistics import fmean
+
+from autoreason.contract import count_words
+from autoreason.parsing.documents import same_text
+from autoreason.parsing.leaks import find_leaks
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import share
+from autoreason.studies.audit.findings import (
+    Finding,
+    Level,
+    Topic,
+    graded,
+    listed,
+    many,
+    number_of,
+    part,
+    percent,
+)
+from autoreason.studies.audit.record import AuditedPass, AuditedRun
+from autoreason.studies.audit.wording import cut_off
+
+Runs = Sequence[AuditedRun]
+
+_CUT = Topic(
+    "cut-off texts",
+    "texts",
+    "no text on a ballot ends in mid-sentence",
+    "raise the output limit and judge no text that was cut off",
+)
+_LEAKS = Topic(
+    "leaks",
+    "texts",
+    "no candidate says how it came to be, else judging is not blind",
+    "let authors send notes apart from the text, and send texts that give themselves away back",
+)
+_CLONES = Topic(
+    "clones",
+    "texts",
+    "no two candidates are the same text",
+    "leave a missing candidate missing: a duplicate splits its votes with itself",
+)
+_CONTRACT = Topic(
+    "contract",
+    "texts",
+    "the text delivered keeps every limit of the task",
+    "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
+)
+_LENGTHS = Topic(
+    "length swings",
+    "texts",
+    "length settles as a run goes on",
+    "set a word limit: judges who want more and critics who want less take turns",
+)
+_DRIFT = Topic(
+    "drift",
+    "texts",
+    "a better text keeps a good part of the first draft and much of its length",
+    "read the last text beside the first: is it still what was asked for?",
+)
+_CRITICS = Topic(
+    "critics",
+    "texts",
+    "a critic of a good text sometimes finds nothing",
+    "allow an empty critique and check every quote: a critic that must find something invents it",
+)
+_PILE, _PILED, _MOST = 0.1, 0.7, 24
+"""A limit shows where so many of at least so many texts lie so near the longest."""
+_SWING = 0.1
+_SHINGLE = 3
+
+
+def cut_texts(runs: Runs) -> Finding:
+    """Texts on a ballot whose end is missing, by their ends or by their lengths."""
+    texts = list(_candidates(runs))
+    piled = _piled_up(run for run in runs if run.first is None)
+    if not texts:
+        if not piled:
+            return _CUT.unknown("no texts were kept, and lengths do not pile up at a limit")
+        return _CUT.found("look", f"no texts were kept, but {piled}", Estimate(None, reason=piled))
+    cut = [(run, held, slot, why) for run, held, slot, text in texts if (why := cut_off(text))]
+    said = f"an end is missing in {part(len(cut), len(texts), 'text')} on a ballot"
+    if cut:
+        run, held, slot, why = cut[0]
+        said += f", such as {slot} of pass {held.number} of {run.name}: {why}"
+        whole = _all_cut([(run.name, held) for run, held, _, _ in cut])
+        said += f"; in {many(whole, 'panel')} every text is cut off" if whole else ""
+    truncated = sum(run.calls.truncated for run in runs if run.calls)
+    if truncated:
+        said += f"; the output limit cut {many(truncated, 'reply', 'replies')} off before that"
+    number = share(len(cut), len(texts))
+    level = graded(number, 0.0, 0.05)
+    if piled:
+        level, said = (
+            ("look" if level == "fine" else level),
+            f"{said}; where no texts were kept, {piled}",
+        )
+    return _CUT.found(level, said, number)
+
+
+def _all_cut(cut: list[tuple[str, AuditedPass]]) -> int:
+    """Panels none of whose texts is whole."""
+    by_pass = {(name, held.number): held for name, held in cut}
+    times = Counter((name, held.number) for name, held in cut)
+    return sum(times[key] == len(held.texts) for key, held in by_pass.items())
+
+
+def _piled_up(runs: Iterable[AuditedRun]) -> str:
+    """Without texts, lengths that pile up at the longest are the only trace of a limit."""
+    piled = []
+    for run in runs:
+        words = [count for held in run.passes for slot, count in held.words.items() if slot != "A"]
+        near = sum(count >= (1 - _PILE) * max(words) > 0 for count in words)
+        if len(words) >= _MOST and near >= _PILED * len(words):
+            piled.append(
+                (run, f"{near} of {len(words)} in {run.name} (up to {max(words):,} words)")
+            )
+    if not piled:
+        return ""
+    return (
+        f"lengths of {number_of(run for run, _ in piled)} pile up within 10 % of the longest, as if cut at a "
+        f"limit: {listed((said for _, said in piled), 3, '; ')}"
+    )
+
+
+def leaks(runs: Runs) -> Finding:
+    """Candidates that speak of their own making."""
+    told: dict[str, list[bool]] = {"B": [], "AB": []}
+    example = ""
+    for run, _, slot, text in _candidates(runs):
+        if slot in told:
+            found = find_leaks(text, *run.allowed)
+            told[slot].append(bool(found))
+            example = example or (found[0] if found else "")
+    every = [leaking for each in told.values() for leaking in each]
+    if not every:
+        return _LEAKS.unknown("no texts were kept")
+    number = share(sum(every), len(every))
+    if not any(every):
+        return _LEAKS.found(
+            "fine", f"none of {many(len(every), 'challenger')} gives itself away", number
+        )
+    parts = [
+        part(sum(each), len(each), noun, plural)
+        for each, noun, plural in (
+            (told["B"], "revision", "revisions"),
+            (told["AB"], "synthesis", "syntheses"),
+        )
+        if each
+    ]
+    said = f"{' and '.join(parts)} speak of their own making, such as “{example[:60]}”"
+    return _LEAKS.found(graded(number, 0.0, 0.05), said, number)
+
+
+def clones(runs: Runs) -> Finding:
+    """Candidates on one ballot that are the same text."""
+    passes = [(run, held) for run in runs for held in run.passes if held.panel]
+    if not passes:
+        return _CLONES.unknown("no panel sat")
+    judged = [f"pass {held.number} of {run.name}" for run, held in passes if _cloned(held)]
+    kept_off = sum(reason == "clone" for _, held in passes for _, reason in held.dropped)
+    number = share(len(judged), len(passes))
+    said = f"{part(len(judged), len(passes), 'panel')} judged a text against its own clone"
+    if judged:
+        return _CLONES.found("alarm", f"{said}: {listed(judged)}", number)
+    if kept_off:
+        said += f"; {many(kept_off, 'clone')} kept off the ballot"
+    if not any(held.texts for _, held in passes):
+        return _CLONES.unknown("no texts were kept, and the record names no clones")
+    return _CLONES.found("fine", said, number)
+
+
+def _cloned(held: AuditedPass) -> bool:
+    on_ballot = held.panel.candidates if held.panel else ()
+    texts = [held.texts[slot] for slot in on_ballot if slot in held.texts]
+    return bool(held.clones) or any(same_text(a, b) for a, b in combinations(texts, 2))
+
+
+def contract(runs: Runs) -> Finding:
+    """Texts that break the limits of their task."""
+    held_to = [run for run in runs if run.contract and not run.contract.empty and run.last]
+    if not held_to:
+        return _CONTRACT.unknown(
+            "no text was kept that was written under limits that code can check"
+        )
+    broken = {
+        run.name: run.contract.violations(run.last)[0].message
+        for run in held_to
+        if run.contract and run.last and run.contract.violations(run.last)
+    }
+    judged = [
+        bool(run.contract and run.contract.violations(text))
+        for run, _, slot, text in _candidates(held_to)
+        if slot != "A"
+    ]
+    said = f"limits of the task are broken in {part(len(broken), len(held_to), 'text')} delivered"
+    if broken:
+        said += f" ({listed(f'{name}: {why}' for name, why in broken.items())})"
+    if any(judged):
+        said += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
+    level: Level = "alarm" if broken else "look" if any(judged) else "fine"
+    return _CONTRACT.found(level, said, share(len(broken), len(held_to)))
+
+
+def length_swings(runs: Runs) -> Finding:
+    """How often the standing text turns from growing to shrinking and back."""
+    turns = chances = 0
+    for run in runs:
+        lengths = list(_standing_lengths(run))
+        moves = [
+            after - before
+            for before, after in pairwise(lengths)
+            if abs(after - before) > _SWING * before
+        ]
+        turns += sum((one > 0) != (other > 0) for one, other in pairwise(moves))
+        chances += max(0, len(moves) - 1)
+    if not chances:
+        return _LENGTHS.unknown("no text changed its length by a tenth twice")
+    said = (
+        f"of {many(chances, 'change')} in length by a tenth or more that followed another, "
+        f"{turns} went the other way ({percent(turns / chances)})"
+    )
+    level: Level = "look" if turns > 0.5 * chances and chances >= 3 else "fine"
+    return _LENGTHS.found(level, said, share(turns, chances))
+
+
+def drift(runs: Runs) -> Finding:
+    """How far the last text is from the first draft, in words and in length."""
+    lengths = [(run, list(_standing_lengths(run))) for run in runs]
+    changed = [(run, each) for run, each in lengths if len(each) > 1 and each[0]]
+    growth = [each[-1] / each[0] for _, each in changed]
+    kept = [_kept(run.first, run.last) for run in runs if run.first and run.last]
+    if not growth:
+        return _DRIFT.unknown("neither texts nor their lengths were kept")
+    mean = fmean(growth)
+    over = f" on average over {number_of(run for run, _ in changed)}" if len(growth) > 1 else ""
+    said = f"the text that stands at the end has {percent(mean)} of the first draft's length{over}"
+    if kept:
+        said += f" and keeps {percent(fmean(kept))} of its wording (runs of {_SHINGLE} words)"
+    far = bool(kept) and fmean(kept) < 0.1
+    level: Level = "look" if mean > 1.5 or mean < 0.5 or far else "fine"
+    return _DRIFT.found(level, said, Estimate(mean, n=len(growth)))
+
+
+def critics(runs: Runs) -> Finding:
+    """Whether a critic ever found nothing, and how often a quote was made up."""
+    passes = [held for run in runs for held in run.passes]
+    known = [held.found_nothing for held in passes if held.found_nothing is not None]
+    quotes = sum(held.quotes or 0 for held in passes)
+    made_up = sum(held.made_up_quotes or 0 for held in passes)
+    if not known:
+        lengths = [held.critique_words for held in passes if held.critique_words]
+        if not lengths:
+            return _CRITICS.unknown("no critique was kept")
+        said = (
+            f"no critique was kept, but the shortest of {len(lengths):,} has "
+            f"{many(min(lengths), 'word')}: none found nothing"
+        )
+        return _CRITICS.found("look" if min(lengths) > 40 else "fine", said, share(0, len(lengths)))
+    said = f"{part(sum(known), len(known), 'critique')} found nothing to mend"
+    if quotes:
+        said += f"; critics made up {part(made_up, quotes, 'quote')}"
+    invented = quotes > 0 and made_up > 0.2 * quotes
+    level: Level = "look" if invented or (len(known) >= 5 and not any(known)) else "fine"
+    return _CRITICS.found(level, said, share(sum(known), len(known)))
+
+
+def _candidates(runs: Runs) -> Iterator[tuple[AuditedRun, AuditedPass, str, str]]:
+    for run in runs:
+        for held in run.passes:
+            if held.panel:
+                for slot in held.panel.candidates:
+                    if slot in held.texts:
+                        yield run, held, slot, held.texts[slot]
+
+
+def _standing_lengths(run: AuditedRun) -> Iterator[int]:
+    """Lengths of the text that stood, each time it changed."""
+    first = True
+    for held in run.passes:
+        if first and "A" in held.words:
+            yield held.words["A"]
+            first = False
+        if held.winner in ("B", "AB") and held.winner in held.words:
+            yield held.words[held.winner]
+
+
+def _kept(first: str, last: str) -> float:
+    """The share of the first text's runs of words that stand in the last."""
+    if count_words(first) < _SHINGLE:
+        return float(same_text(first, last))
+    before, after = _shingles(first), _shingles(last)
+    return len(before & after) / len(before)
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.casefold().split()
+    return set(zip(*(words[at:] for at in range(_SHINGLE)), strict=False))

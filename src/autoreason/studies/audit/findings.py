@@ -1,0 +1,142 @@
+"""What one look at a record brought, and the few words every look shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import holm
+from autoreason.studies.audit.record import AuditedRun
+
+Level = Literal["alarm", "look", "fine", "unknown"]
+Group = Literal["ballots", "judges", "stopping", "texts", "programs"]
+LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
+"""From worst to best; unknown is neither."""
+GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs")
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing a record shows about itself."""
+
+    name: str
+    group: Group
+    level: Level
+    said: str
+    """The finding as a sentence with its number; where nothing is known, why."""
+    normal: str
+    """What a sound record shows."""
+    mend: str = ""
+    """What to do about it; empty where there is nothing to do."""
+    number: Estimate
+    p: float | None = None
+    """How likely chance alone is to give as much, where that was tested; corrected for all questions tested."""
+
+
+@dataclass(frozen=True)
+class OpenFinding:
+    """A finding that depends on a test: what it says waits until its p-value is corrected for all tests."""
+
+    p: float
+    conclude: Callable[[float], Finding]
+    """The finding, given the corrected p-value."""
+
+
+Found = Finding | OpenFinding
+
+
+class Topic(Struct, frozen=True):
+    """What a rule looks at: the part of a finding that does not depend on the record."""
+
+    name: str
+    group: Group
+    normal: str
+    mend: str
+
+    def found(
+        self, level: Level, said: str, number: Estimate | float, p: float | None = None
+    ) -> Finding:
+        """The finding at a level; advice is only given where it is needed."""
+        value = number if isinstance(number, Estimate) else Estimate(float(number))
+        return Finding(
+            name=self.name,
+            group=self.group,
+            level=level,
+            said=said,
+            normal=self.normal,
+            mend=self.mend if level in ("alarm", "look") else "",
+            number=value,
+            p=p,
+        )
+
+    def unknown(self, reason: str) -> Finding:
+        """Nothing can be said, and why."""
+        return self.found("unknown", reason, Estimate(None, reason=reason))
+
+
+LEVEL = 0.05
+"""What a corrected p-value must reach before anything is called more than chance."""
+
+
+def settle(found: Iterable[Found]) -> tuple[Finding, ...]:
+    """The findings, each test corrected for being one of several (Holm 1979)."""
+    looked = list(found)
+    corrected = holm([each.p if isinstance(each, OpenFinding) else None for each in looked])
+    return tuple(
+        each.conclude(1.0 if p is None else p) if isinstance(each, OpenFinding) else each
+        for each, p in zip(looked, corrected, strict=True)
+    )
+
+
+def many(number: int, noun: str, plural: str = "") -> str:
+    """`1 ballot`, `2 ballots`, `no ballot`."""
+    if number == 0:
+        return f"no {noun}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number_of(runs: Iterable[AuditedRun]) -> str:
+    """`2 runs`, `1 part`, `2 runs and 12 parts`."""
+    counted = Counter("part" if run.part else "run" for run in runs)
+    return " and ".join(many(counted[noun], noun) for noun in ("run", "part") if counted[noun])
+
+
+def part(number: int, total: int, noun: str, plural: str = "") -> str:
+    """`70 of 2,231 ballots (3 %)`, `none of 78 ballots`."""
+    named = noun if total == 1 else plural or noun + "s"
+    if not number:
+        return f"none of {total:,} {named}"
+    return f"{number:,} of {total:,} {named} ({percent(number / total)})"
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage; never a false 0 % or 100 %."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    if 0.995 < share < 1:
+        return "over 99 %"
+    return f"{share * 100:.0f} %"
+
+
+def likely(p: float) -> str:
+    """A p-value as people read it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def listed(items: Iterable[str], most: int = 3, joint: str = ", ") -> str:
+    """The first few of some names, and how many more there are."""
+    names = list(items)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return joint.join(names[:most]) + more
+
+
+def graded(number: Estimate, look: float, alarm: float) -> Level:
+    """The level of a share that is better the smaller it is; few data raise no alarm."""
+    value, low = number.value or 0.0, number.low or 0.0
+    if value > alarm and low > look:
+        return "alarm"
+    return "look" if value > look else "fine"

@@ -1,0 +1,273 @@
+"""Runs in the journal, in the form in which every record is audited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, PartTold, RunPaused, RunResumed, Verdict
+from autoreason.exchange import Outcome, is_model
+from autoreason.journal import Answer, Journal, Recorded
+from autoreason.programs.source import same_program
+from autoreason.settings import Settings
+from autoreason.story import HeldPanel, Pass, Story, tell_all
+from autoreason.studies.audit.record import (
+    AuditedPass,
+    AuditedRun,
+    Calls,
+    Panel,
+    Programs,
+    Vote,
+    shared_order,
+)
+from autoreason.task import Task
+from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.panel_size import pass_size, quorum
+
+_TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
+"""Where the answers of one seat are filed, in the order in which they are asked for."""
+_OWN = ("draft", "attempt/")
+"""Where a program is written that knows of no other."""
+_LONG, _UNUSUAL = 600.0, 20.0
+
+Said = Mapping[str, str]
+"""What judges said, by the key of the request."""
+
+
+class NotAudited(InvalidInput):
+    """A run that says nothing yet."""
+
+    def __init__(self, run: str, why: str, instead: str) -> None:
+        super().__init__(f"run {run} {why}; {instead}")
+        self.why = why
+
+
+def read_run(run: str, journal: Journal) -> list[AuditedRun]:
+    """What the journal holds of one run; each part of a comparison or of a set of problems by itself."""
+    events = journal.events(run)
+    story = tell_all([recorded.event for recorded in events])
+    if story.task is None or story.settings is None:
+        why = "was killed before anything was recorded"
+        raise NotAudited(run, why, "audit another, see `autoreason runs`")
+    answers = journal.answers(run, "judge")
+    said = {answer.key: answer.text for answer in answers if answer.text is not None}
+    unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
+    if story.task.assignments:
+        runs = list(_over_programs(run, events, story.settings, said))
+    else:
+        runs = _over_texts(run, story, story.task, story.settings, said)
+    runs[0] = replace(runs[0], outages=tuple(_outages(events)), calls=_calls(answers, unanswered))
+    return runs
+
+
+def _over_texts(
+    run: str, story: Story, task: Task, settings: Settings, said: Said
+) -> list[AuditedRun]:
+    parts = [
+        replace(audited(f"{run}/{name}", part, task, settings, _filed(said, name)), part=True)
+        for name, part in story.parts.items()
+        if part.passes or part.panels
+    ]
+    return [audited(run, story, task, settings, said), *parts]
+
+
+def _over_programs(
+    run: str, events: Iterable[Recorded], settings: Settings, said: Said
+) -> Iterator[AuditedRun]:
+    """The set, and each part of it: what was written, and the panels there were."""
+    group = settings.models.author
+    yield AuditedRun(name=run, group=group, k=None, passes=(), programs=Programs())
+    parts: dict[str, Story] = {}
+    for recorded in events:
+        if isinstance(recorded.event, PartTold):
+            parts.setdefault(recorded.event.part, Story()).tell(recorded.event.event)
+    for name, part in parts.items():
+        own = _filed(said, name)
+        held: list[Pass | HeldPanel] = [*part.passes, *part.panels.values()]
+        panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
+        yield AuditedRun(
+            name=f"{run}/{name}",
+            group=f"{name.split('/')[1]}, {group}",
+            k=None,
+            passes=(),
+            # How large a panel was meant to be depended on the calls left; a quorum is always asked.
+            finals=tuple(replace(each, always_asked=quorum(0)) for each in panels if each),
+            programs=_programs(part),
+            part=True,
+        )
+
+
+def _verdict(held: Pass | HeldPanel) -> Verdict | None:
+    ended = held.decided if isinstance(held, Pass) else held.held
+    return ended.verdict if ended else None
+
+
+def _programs(part: Story) -> Programs:
+    written: list[str] = []
+    made = repeated = 0
+    for each in part.examined:
+        if each.program and not each.stage.startswith(_OWN):
+            made += 1
+            repeated += any(same_program(each.program, other) for other in written)
+        written.append(each.program)
+    # Within a pass they are kept from being run again.
+    clones = sum(drop.reason == "clone" for held in part.passes for drop in held.dropped)
+    return Programs(
+        answers=len(written) + clones,
+        without=sum(not program for program in written),
+        made=made + clones,
+        repeated=repeated + clones,
+    )
+
+
+def _filed(said: Said, part: str) -> Said:
+    """What judges of a part said, under the keys they have within it."""
+    start = f"{part}/"
+    return {key.removeprefix(start): text for key, text in said.items() if key.startswith(start)}
+
+
+def audited(name: str, story: Story, task: Task, settings: Settings, said: Said) -> AuditedRun:
+    verdict = story.playoff.verdict if story.playoff else None
+    finals = [_panel(story.playoff_ballots, verdict, settings, said)]
+    finals += [
+        _panel(held.ballots, _verdict(held), settings, said) for held in story.panels.values()
+    ]
+    return AuditedRun(
+        name=name,
+        group=_way(settings),
+        k=settings.k,
+        passes=tuple(_pass(held, settings, said) for held in story.passes),
+        finals=tuple(panel for panel in finals if panel),
+        most=settings.passes,
+        preferred=_preferred(story),
+        confirmed=_confirmed(story),
+        status=story.status,
+        brief=task.brief,
+        allowed=_allowed(task),
+        # Texts that came with the task were not written under its limits.
+        contract=None if task.entries else task.contract,
+        first=story.draft.text if story.draft else None,
+        last=story.text,
+    )
+
+
+def _way(settings: Settings) -> str:
+    """Runs under one protocol with the same panel and the same author were held alike."""
+    return f"{settings.protocol}, {settings.judges} judges, {settings.models.author}"
+
+
+def _allowed(task: Task) -> tuple[str, ...]:
+    return (task.brief, task.facts or "", task.draft or "")
+
+
+def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
+    decided = held.decided
+    texts: dict[str, str] = {"A": held.incumbent}
+    texts |= {slot: ready.text for slot, ready in held.candidates.items()}
+    critiques = [made for made in held.critiques if made.readable and not made.by_code]
+    prose = [made.prose for made in critiques if made.prose]
+    quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
+    made_up = sum(made.dropped for made in critiques)
+    return AuditedPass(
+        number=held.number,
+        winner=decided.winner if decided else None,
+        streak=decided.streak if decided else None,
+        panel=_pass_panel(held, settings, said),
+        texts=texts,
+        words={slot: len(text.split()) for slot, text in texts.items()},
+        critique_words=sum(len(said.split()) for said in prose) if prose else None,
+        found_nothing=not any(m.problems or m.prose for m in critiques) if critiques else None,
+        made_up_quotes=made_up,
+        quotes=quotes + made_up,
+        dropped=tuple((dropped.slot, dropped.reason) for dropped in held.dropped),
+    )
+
+
+def _pass_panel(held: Pass, settings: Settings, said: Said) -> Panel | None:
+    """The panel of a pass, which may have stopped before its last judge."""
+    panel = _panel(held.ballots, _verdict(held), settings, said)
+    if panel is None:
+        return None
+    size, rule, texts = pass_size(settings), settings.voting, panel.candidates
+    lost = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
+    return replace(
+        panel,
+        always_asked=size.first_wave(texts, rule),
+        chance_of_a=chance_of_survival(size, len(texts), rule, lost) if "A" in texts else None,
+    )
+
+
+def _panel(
+    ballots: Sequence[BallotCast], verdict: Verdict | None, settings: Settings, said: Said
+) -> Panel | None:
+    if not ballots:
+        return None
+    votes = tuple(_vote(ballot, said) for ballot in ballots)
+    return Panel(
+        candidates=tuple(sorted(ballots[0].order)),
+        rule=settings.voting,
+        judge=" + ".join(dict.fromkeys(ballot.model for ballot in ballots)),
+        seats=len(ballots),
+        valid=sum(ballot.ranking is not None for ballot in ballots),
+        votes=votes,
+        scores=verdict.scores if verdict else None,
+        # A certificate asks questions one by one: nothing is decided by the answers.
+        winner=verdict.winner if verdict and settings.strategy != "certify" else None,
+        shared_order=shared_order(votes),
+    )
+
+
+def _vote(ballot: BallotCast, said: Said) -> Vote:
+    tries = _TRIES[min(ballot.asked, len(_TRIES)) - 1]
+    return Vote(
+        judge=ballot.model,
+        order=ballot.order,
+        ranking=ballot.ranking,
+        labels=ballot.labels,
+        text=said.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}"),
+    )
+
+
+def _preferred(story: Story) -> tuple[int, int] | None:
+    playoff = story.playoff
+    if not playoff or playoff.preferred is None or not playoff.verdict:
+        return None
+    return playoff.preferred, playoff.verdict.ballots
+
+
+def _confirmed(story: Story) -> tuple[int, int] | None:
+    """Fresh judges who prefer the delivered text to the first draft, of how many."""
+    held = story.confirmation
+    return (held.prefer, held.judges) if held else None
+
+
+def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
+    outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
+    return Calls(
+        replies=outcomes.total(),
+        truncated=outcomes[Outcome.TRUNCATED],
+        refused=outcomes[Outcome.REFUSED],
+        empty=outcomes[Outcome.EMPTY],
+        unanswered=unanswered,
+    )
+
+
+def _outages(events: Sequence[Recorded]) -> Iterator[str]:
+    """Pauses for want of a provider or of ballots, and gaps that nothing explains."""
+    for recorded in events:
+        if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):
+            yield f"paused, {recorded.event.reason}"
+    # While a run is paused or killed nothing is expected to happen.
+    waits = [
+        (after.at - before.at).total_seconds()
+        for before, after in pairwise(events)
+        if not isinstance(after.event, RunResumed)
+    ]
+    usual = median(waits) if waits else 0.0
+    for wait in waits:
+        if wait > max(_LONG, _UNUSUAL * usual):
+            yield f"nothing happened for {wait / 60:.0f} minutes"

@@ -1,0 +1,132 @@
+"""A certification as a run: every question is a seat, and the certificate is its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, Delivered, PanelHeld, Reigning, Verdict
+from autoreason.jobs.tasks import use_in_order
+from autoreason.settings import Settings
+from autoreason.stats.ranks import agreement
+from autoreason.studies.certify.page import as_markdown
+from autoreason.studies.certify.questions import Question, defect_questions, other_questions
+from autoreason.studies.certify.report import Certificate, certificate_of
+from autoreason.studies.certify.suite import SUITE
+from autoreason.tournament.evidence import chance_of_margin
+from autoreason.tournament.judging import JUDGES_A_SEAT, take_seat
+from autoreason.tournament.plan import TRIES, Plan
+from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.voting import RULES
+
+MOST_REPEATS = 20
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """Whom, what and how often."""
+
+    model: str
+    suite: int = SUITE
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.repeats <= MOST_REPEATS:
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+            )
+
+
+class Certification(Strategy):
+    """Questions whose answers are known, put to one judge as a panel would put them."""
+
+    summary = "a judge's certificate: what it sees, and what leads it astray"
+    prompts = ("judge", "ballot_again")
+
+    async def run(self) -> Delivered:
+        """Ask about planted defects first; a judge who gives not one ballot is asked nothing else."""
+        asked = read_options(self.settings, Asked)
+        await self._ask(defect_questions(asked.repeats))
+        if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
+            await self._ask(other_questions(self.settings.seed, asked.repeats))
+        certificate = certificate_of(self.story)
+        named = Reigning(
+            name="certificate", since=0, text=as_markdown(certificate), keeps_contract=True
+        )
+        return self.deliver("done", _reason(certificate), named)
+
+    async def _ask(self, questions: Sequence[Question]) -> None:
+        """All of them side by side; told in their order, question by question."""
+        seats = [
+            take_seat(
+                replace(self.venue, task=each.task), each.stage, each.seat, each.order, each.texts
+            )
+            for each in questions
+        ]
+        last = {each.stage: each.seat for each in questions}
+
+        def take(ballot: BallotCast) -> None:
+            self.tell(ballot)
+            if ballot.seat == last[ballot.stage]:
+                self.tell(PanelHeld(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
+
+        await use_in_order(seats, take)
+
+    def _verdict(self, stage: str) -> Verdict | None:
+        """How the two texts of a question stand; a single ballot will do, since nothing is decided by it."""
+        ballots = self.story.panels[stage].ballots
+        rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
+        if not rankings:
+            return None
+        rule = self.settings.voting
+        tally = RULES[rule](rankings, tuple(sorted(ballots[0].order)))
+        return Verdict(
+            winner=tally.winner,
+            scores=tally.scores,
+            margin=tally.margin,
+            chance=chance_of_margin(len(rankings), tally.margin, 2, rule),
+            tied=tally.tied,
+            ballots=len(rankings),
+            invalid=len(ballots) - len(rankings),
+            agreement=agreement(rankings),
+        )
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """One call a question, unless ballots have to be asked for again."""
+        repeats = read_options(settings, Asked).repeats
+        first = len(defect_questions(repeats))
+        questions = first + len(other_questions(settings.seed, repeats))
+        again = TRIES * JUDGES_A_SEAT
+        return {"judge": questions}, {"judge": questions}, {"judge": questions * again}
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """One judge, the one it was begun for, and the suite it was begun with."""
+        asked = read_options(settings, Asked)
+        if settings.models.judges != (asked.model,):
+            raise InvalidInput(
+                f"this run certifies {asked.model}; begin another with "
+                f"`autoreason certify {settings.models.judges[0]}`"
+            )
+        if asked.suite != SUITE:
+            raise InvalidInput(
+                f"this run asks the questions of suite {asked.suite} and this version has suite "
+                f"{SUITE}; begin again with `autoreason certify {asked.model}`"
+            )
+
+
+def _reason(certificate: Certificate) -> str:
+    if certificate.unreadable:
+        return f"the judge failed: {certificate.unreadable}"
+    if certificate.failed:
+        return f"the judge failed {_listed(certificate.failed)}"
+    if certificate.unknown:
+        return f"too little is known of {_listed(certificate.unknown)}"
+    return "the judge passed everything"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

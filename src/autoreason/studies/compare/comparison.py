@@ -1,0 +1,304 @@
+"""Strategies from one shared draft, on equal terms: same task, same contract, matched budgets, one blind panel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import partial
+from math import ceil, log2
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.events import Delivered, Reigning, RunPaused
+from autoreason.jobs.allowance import Allowance, Unit
+from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.jobs.context import Tell
+from autoreason.jobs.parts import part_of, side_by_side
+from autoreason.models.prices import rates
+from autoreason.parsing.documents import same_text
+from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
+from autoreason.story import HeldPanel, Story
+from autoreason.strategies.registry import called, find_strategy
+from autoreason.strategies.runner import held, made, theirs_to_mend
+from autoreason.strategies.sampling import Single
+from autoreason.studies.panels.panel_report import BEYOND_CHANCE
+from autoreason.studies.panels.ranked import STAGE, RankedPanel
+from autoreason.task import Entry, Task
+from autoreason.tournament.plan import TEXT_CALLS, Plan
+from autoreason.tournament.strategy import Strategy, read_options
+
+MOST_REPEATS = 100
+REFERENCE = "autoreason"
+_DRAFT, _PANEL = _OURS = ("draft", "panel")
+"""Parts of a repeat that are no strategy's."""
+Texts = Mapping[str, str | None]
+"""What each strategy delivered in a repeat; None where it failed."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """Who is compared, how often, and what makes it fair."""
+
+    strategies: tuple[str, ...] = (REFERENCE, "single", "critique_revise")
+    """The first sets the budget that the others have to match, unless one is given."""
+    repeats: int | None = None
+    """None is as many as it takes for a preference that is the same in all of them to show."""
+    match: Unit = "calls"
+    allowance: Decimal | None = None
+    """What each strategy may spend, in the unit matched, beside the shared draft."""
+    judges: int = 7
+
+    def __post_init__(self) -> None:
+        if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):
+            raise InvalidInput("a comparison needs two different strategies or more; name them")
+        taken = set(_OURS)
+        for name in map(called, self.strategies):
+            if name in taken:
+                raise InvalidInput(
+                    f"a comparison cannot tell {name} from another part of it; rename that strategy"
+                )
+            taken.add(name)
+        if not 1 <= self.held <= MOST_REPEATS:
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+            )
+        if not 2 <= self.judges <= MOST_JUDGES:
+            raise InvalidInput(f"give the final panel 2 to {MOST_JUDGES} judges, not {self.judges}")
+        if self.allowance is not None and self.allowance <= 0:
+            raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
+
+    @property
+    def held(self) -> int:
+        """How many repeats there are."""
+        return enough_repeats(len(self.strategies)) if self.repeats is None else self.repeats
+
+
+def enough_repeats(strategies: int) -> int:
+    """The fewest repeats in which one strategy can be shown to be best, if it wins every one of them.
+
+    Signs are flipped repeat by repeat, so the smallest p is 2 / 2**repeats, and it is corrected for all pairs.
+    """
+    pairs = strategies * (strategies - 1) // 2
+    return ceil(log2(2 * pairs / BEYOND_CHANCE))
+
+
+class _Ended(NamedTuple):
+    """How one strategy came out of one repeat."""
+
+    text: str | None
+    """None where it failed; an error is not a result."""
+    spent: Decimal
+
+
+class Comparison(Strategy):
+    """Every repeat: one draft, every strategy from there, then a panel over what they delivered."""
+
+    summary = "strategies from one shared draft with matched budgets, then a blind panel"
+
+    async def run(self) -> Delivered:
+        """Hold all repeats side by side."""
+        terms = read_options(self.settings, Terms)
+        numbers = range(1, terms.held + 1)
+        repeats = [partial(self._repeat, number, terms) for number in numbers]
+        texts = dict(zip(numbers, await side_by_side(self.tell, repeats), strict=True))
+        for attempt in attempts(self.settings)[1:]:
+            failed = [
+                number for number, panel in panels_of(self.story).items() if not decided(panel)
+            ]
+            works = [partial(self._judge, each, attempt, texts[each], terms) for each in failed]
+            await side_by_side(self.tell, works)
+        panels = panels_of(self.story)
+        if panels and not any(map(decided, panels.values())):
+            raise PanelFailed("no panel got enough valid ballots to decide anything")
+        reason = (
+            f"{len(terms.strategies)} strategies, {_count(terms.held, 'repeat')}, "
+            f"{_count(len(panels), 'panel')}"
+        )
+        return self.deliver("done", reason, self._best(terms, panels, texts))
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """The terms, and every strategy with them."""
+        terms = read_options(settings, Terms)
+        if terms.match == "cost":
+            _require_prices(settings)
+        if terms.allowance is None and find_strategy(terms.strategies[0]) is Single:
+            raise InvalidInput(
+                "single spends nothing beside the draft, so nobody could match it; "
+                "name another strategy first or give an allowance"
+            )
+        for name in terms.strategies:
+            kind = find_strategy(name)
+            with theirs_to_mend(kind, name):
+                kind.check(_alone(settings, name))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:
+        """In every repeat a draft, what the first strategy takes for each that spends anything, and the panel."""
+        terms = read_options(settings, Terms)
+        first = find_strategy(terms.strategies[0])
+        plans = first.plans(_alone(settings, terms.strategies[0]))
+        if plans is None:
+            return None
+        spending = sum(find_strategy(name) is not Single for name in terms.strategies)
+
+        def whole(plan: Plan, shared: int) -> Plan:
+            roles = {role: calls * spending for role, calls in plan.items()}
+            # One draft is shared.
+            roles["author"] = roles.get("author", shared) - shared * (spending - 1)
+            roles["judge"] = roles.get("judge", 0) + terms.judges
+            return {role: calls * terms.held for role, calls in roles.items()}
+
+        low, likely, high = plans
+        return whole(low, 1), whole(likely, 1), whole(high, TEXT_CALLS)
+
+    def _best(
+        self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
+    ) -> Reigning:
+        """The last text of whoever has the most points; of the first strategy where nobody was judged."""
+        points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
+        for number, panel in panels.items():
+            scores = panel.held.verdict.scores if panel.held and panel.held.verdict else {}
+            for name, others in sharing(texts[number]).items():
+                points[name].append(sum(scores.get(other, 0) for other in others))
+        # Whoever failed in a repeat is not worse for it; who was never judged comes last.
+        best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
+        parts = [self.story.parts[part_name(n, best)] for n in range(terms.held, 0, -1)]
+        last = next((part.delivered for part in parts if part.delivered), None)
+        if last is None:
+            raise PanelFailed("no strategy delivered a text")
+        return Reigning(
+            name=f"{best}: {last.origin}",
+            since=0,
+            text=last.text,
+            keeps_contract=not last.violations,
+        )
+
+    async def _repeat(self, number: int, terms: Terms, tell: Tell) -> Texts:
+        """One draft, every strategy from there, one panel; what they delivered."""
+        draft = self.venue.task.draft or await self._draft(number, tell)
+        task = replace(self.venue.task, draft=draft)
+        first, *others = terms.strategies
+        ended = {first: await self._hold(number, first, task, terms, terms.allowance, tell)}
+        amount = terms.allowance or ended[first].spent
+        works = [partial(self._hold, number, name, task, terms, amount) for name in others]
+        ended |= dict(zip(others, await side_by_side(tell, works), strict=True))
+        texts = {name: each.text for name, each in ended.items()}
+        await self._judge(number, 0, texts, terms, tell)
+        return texts
+
+    async def _draft(self, number: int, tell: Tell) -> str:
+        settings = _alone(self.settings, "single")
+        part = part_name(number, _DRAFT)
+        strategy = Single(part_of(self.venue, part, tell, self.venue.task, settings))
+        return (await strategy.run()).text
+
+    async def _hold(
+        self, number: int, name: str, task: Task, terms: Terms, amount: Decimal | None, tell: Tell
+    ) -> _Ended:
+        settings = _alone(self.settings, name)
+        if amount is not None and name != REFERENCE:
+            # The allowance ends it, not the number of passes.
+            settings = replace(settings, passes=MOST_PASSES)
+        allowance = Allowance(terms.match, amount)
+        venue = part_of(
+            self.venue,
+            part_name(number, name),
+            tell,
+            task,
+            settings,
+            allowance,
+            shared_draft=self.venue.task.draft is None,
+        )
+        try:
+            text: str | None = (await held(made(find_strategy(name), venue))).text
+        except PanelFailed as failure:
+            venue.tell(RunPaused(status=failure.status, reason=str(failure)))
+            text = None
+        return _Ended(text, allowance.spent)
+
+    async def _judge(
+        self, number: int, attempt: int, texts: Texts, terms: Terms, tell: Tell
+    ) -> None:
+        """The panel over what the strategies delivered; texts that are the same stand once."""
+        entries = distinct(texts)
+        if len(entries) < 2:
+            return
+        task = replace(self.venue.task, draft=None, entries=entries)
+        settings = replace(
+            _alone(self.settings, "judge"),
+            judges=terms.judges,
+            most_judges=max(terms.judges, self.settings.most_judges),
+        )
+        part = stage_of(part_name(number, _PANEL), attempt)
+        venue = part_of(self.venue, part, tell, task, settings)
+        try:
+            await RankedPanel(venue).run()
+        except PanelFailed as failure:
+            venue.tell(RunPaused(status=failure.status, reason=str(failure)))
+
+
+def _alone(settings: Settings, strategy: str) -> Settings:
+    # Panels that failed are counted by the comparison, not by its parts, and its own panels do the confirming.
+    return replace(
+        settings, strategy=strategy, strategy_options={}, failed_panels=0, confirmation=0
+    )
+
+
+def _require_prices(settings: Settings) -> None:
+    """Find out before anything is spent that there is a cost to match."""
+    known = {address: rates(address) for address in settings.models.all()}
+    for address, price in known.items():
+        if price is None:
+            raise InvalidInput(
+                f"budgets cannot be matched by cost, the price of {address} is not known; "
+                "match calls or tokens"
+            )
+    if not any(price and (price.input or price.output) for price in known.values()):
+        raise InvalidInput(
+            "these models cost nothing, so cost matches nothing; match calls or tokens"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def part_name(number: int, strategy: str) -> str:
+    """Where a strategy's part of a repeat is told: `repeat/2/harsh`."""
+    return f"repeat/{number}/{called(strategy)}"
+
+
+def decided(panel: HeldPanel) -> bool:
+    """Whether a panel had enough valid ballots."""
+    return panel.held is not None and panel.held.verdict is not None
+
+
+def panels_of(story: Story) -> dict[int, HeldPanel]:
+    """The panels of a comparison as they were held last, by the number of the repeat."""
+    found = {}
+    for name, part in story.parts.items():
+        _, number, whose, *_ = name.split("/")
+        if whose == _PANEL and STAGE in part.panels:
+            found[int(number)] = part.panels[STAGE]
+    return found
+
+
+def sharing(texts: Texts) -> dict[str, tuple[str, ...]]:
+    """For every strategy that delivered, all who delivered the same text, itself included."""
+    delivered = {name: text for name, text in texts.items() if text is not None}
+    return {
+        name: tuple(other for other, second in delivered.items() if same_text(text, second))
+        for name, text in delivered.items()
+    }
+
+
+def distinct(texts: Texts) -> tuple[Entry, ...]:
+    """What there is to judge, each text once, under the name of the first who delivered it."""
+    entries: list[Entry] = []
+    for name, text in texts.items():
+        if text is not None and not any(same_text(text, entry.text) for entry in entries):
+            entries.append(Entry(name=name, text=text))
+    return tuple(entries)

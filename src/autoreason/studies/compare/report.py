@@ -1,0 +1,175 @@
+"""What a comparison shows: the panel's table over all repeats, and what each strategy took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
+from msgspec import Struct
+
+from autoreason.contract import count_words
+from autoreason.exchange import Spent
+from autoreason.parsing.documents import same_text
+from autoreason.story import HeldPanel, Story
+from autoreason.strategies.registry import called
+from autoreason.studies.compare.comparison import (
+    Terms,
+    Texts,
+    decided,
+    panels_of,
+    part_name,
+    sharing,
+)
+from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.tournament.strategy import read_options
+
+
+class Entrant(Struct, frozen=True, kw_only=True):
+    """What one strategy took, over all its repeats."""
+
+    strategy: str
+    delivered: int
+    """Repeats in which it came to a text."""
+    words: float | None
+    """Of the texts it delivered, on average."""
+    spent: Spent
+    same_as_draft: int
+    """Repeats in which it delivered the shared draft itself."""
+    keeps_contract: int | None
+    """Repeats in which its text keeps the contract; None where there is no contract."""
+
+
+class ComparisonReport(Struct, frozen=True, kw_only=True):
+    """A comparison in numbers."""
+
+    entrants: tuple[Entrant, ...]
+    panel: PanelReport | None
+    """None where no panel decided anything: all texts were the same, or too few ballots were valid."""
+    repeats: int
+    judged: int
+    """Repeats whose panel gave enough valid ballots."""
+    match: str
+    left_out: tuple[str, ...]
+    """What is not in the table, and why."""
+
+
+def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:
+    """Fold a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
+    assert story.settings is not None
+    terms = read_options(story.settings, Terms)
+    panels = {number: panel for number, panel in panels_of(story).items() if decided(panel)}
+    texts = {
+        number: {name: _text(story, number, name) for name in terms.strategies}
+        for number in range(1, terms.held + 1)
+    }
+    judged = [
+        each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
+    ]
+    means = {name: _mean_words(story, name, terms) for name in terms.strategies}
+    # Who never came to a text has no place in the standings.
+    words = {called(name): round(mean) for name, mean in means.items() if mean is not None}
+    shown = [ballot for panel in panels.values() for ballot in panel.ballots]
+    return ComparisonReport(
+        entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
+        panel=report(judged, words, shown, clustered=True, lengths=_lengths(texts))
+        if judged
+        else None,
+        repeats=terms.held,
+        judged=len({each.cluster for each in judged}),
+        match=terms.match,
+        left_out=(
+            *_failed_strategies(story, terms),
+            *_missing_panels(story, terms, texts),
+            *_shared_places(texts, panels),
+        ),
+    )
+
+
+def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
+    """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
+    groups = sharing(texts)
+    return [
+        Judged(
+            ranking=tuple(tuple(map(called, groups[name])) for name in ballot.ranking),
+            cluster=number,
+        )
+        for ballot in panel.ballots
+        if ballot.ranking
+    ]
+
+
+def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
+    """Words of what each strategy delivered, repeat by repeat."""
+    return {
+        number: {called(name): count_words(text) for name, text in each.items() if text is not None}
+        for number, each in texts.items()
+    }
+
+
+def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, HeldPanel]) -> list[str]:
+    """Where votes between two strategies are missing because they delivered the same text."""
+    shared = sum(any(len(who) > 1 for who in sharing(texts[number]).values()) for number in panels)
+    if not shared:
+        return []
+    return [
+        f"in {shared} of {len(texts)} repeats strategies delivered the same text and share its place"
+    ]
+
+
+def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) -> Entrant:
+    numbers = range(1, terms.held + 1)
+    parts = [story.parts.get(part_name(number, name)) for number in numbers]
+    took = Spent()
+    for number in numbers:
+        took = took.joined(spent.get(part_name(number, name), Spent()))
+    return Entrant(
+        strategy=called(name),
+        delivered=sum(part is not None and part.delivered is not None for part in parts),
+        words=_mean_words(story, name, terms),
+        spent=took,
+        same_as_draft=sum(_is_draft(part) for part in parts if part),
+        keeps_contract=None
+        if story.task is None or story.task.contract.empty
+        else sum(bool(p and p.delivered and not p.delivered.violations) for p in parts),
+    )
+
+
+def _is_draft(part: Story) -> bool:
+    return bool(part.delivered and part.draft and same_text(part.delivered.text, part.draft.text))
+
+
+def _mean_words(story: Story, name: str, terms: Terms) -> float | None:
+    parts = [story.parts.get(part_name(number, name)) for number in range(1, terms.held + 1)]
+    counts = [part.delivered.words for part in parts if part and part.delivered]
+    return fmean(counts) if counts else None
+
+
+def _text(story: Story, number: int, name: str) -> str | None:
+    part = story.parts.get(part_name(number, name))
+    return part.delivered.text if part and part.delivered else None
+
+
+def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
+    for name in terms.strategies:
+        failed = [
+            part.reason
+            for number in range(1, terms.held + 1)
+            if (part := story.parts.get(part_name(number, name))) and not part.delivered
+        ]
+        if failed:
+            yield f"{called(name)} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
+
+
+def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:
+    """Repeats that nobody judged, by the reason why."""
+    panels = panels_of(story)
+    missing = [number for number in texts if number not in panels]
+    alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
+    undecided = sum(not decided(panel) for panel in panels.values())
+    for count, why in (
+        (len(missing) - alone, "had nothing to judge: all texts were the same"),
+        (alone, "had nothing to judge: fewer than two strategies came to a text"),
+        (undecided, "got too few valid ballots to decide anything"),
+    ):
+        if count:
+            yield f"{count} of {terms.held} repeats {why}"

@@ -1,0 +1,304 @@
+"""Preference pairs: what judges decided between two texts, in the layout that preference tuning reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast
+from autoreason.exchange import Reply, Request
+from autoreason.jobs.context import Venue
+from autoreason.journal import Journal
+from autoreason.prompts import PromptSet
+from autoreason.story import HeldPanel, Pass, Story, tell_all
+from autoreason.studies.panels.pairwise import votes
+from autoreason.task import Entry
+
+Format = Literal["text", "chat"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts for one prompt, and the judges who preferred either."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+    chosen_votes: int
+    rejected_votes: int
+    run: str
+    stages: tuple[str, ...]
+    """Every panel that compared the two; their votes are added up."""
+    chosen_name: str
+    rejected_name: str
+    author: str
+    judges: tuple[str, ...]
+    seed: int
+
+    @property
+    def agreement(self) -> float:
+        """The share of judges who prefer the chosen text."""
+        return self.chosen_votes / (self.chosen_votes + self.rejected_votes)
+
+    def as_object(self, layout: Format = "text") -> dict[str, Any]:
+        """One line of the file: plain strings, or lists of messages."""
+        texts = {"prompt": self.prompt, "chosen": self.chosen, "rejected": self.rejected}
+        said: dict[str, Any] = dict(texts)
+        if layout == "chat":
+            speakers = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
+            said = {
+                part: [{"role": speakers[part], "content": text}] for part, text in texts.items()
+            }
+        return said | {
+            "votes": {"chosen": self.chosen_votes, "rejected": self.rejected_votes},
+            "margin": self.chosen_votes - self.rejected_votes,
+            "provenance": {
+                "run": self.run,
+                "stage": " + ".join(self.stages),
+                "chosen": self.chosen_name,
+                "rejected": self.rejected_name,
+                "models": {"author": self.author, "judges": list(self.judges)},
+                "seed": self.seed,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of some runs, and what was left out."""
+
+    pairs: tuple[Pair, ...]
+    runs: int
+    panels: int
+    """Panels that came to a verdict."""
+    undecided: int
+    """Panels with too few valid ballots to speak of one."""
+    merged: int
+    """Comparisons of two texts that an earlier panel of the run had compared already."""
+    ties: int
+    """Pairs that as many judges preferred one way as the other."""
+    below: int
+    """Pairs on which fewer judges agreed than were asked for."""
+    not_won: int
+    """Pairs whose chosen text won no panel, where only winners were asked for."""
+
+
+class _Panel(NamedTuple):
+    stage: str
+    names: dict[str, str]
+    """The texts on the ballot under the names they have in the whole run."""
+    texts: dict[str, str]
+    winner: str
+    ballots: list[BallotCast]
+
+
+@dataclass
+class _Duel:
+    """Two texts of a run, and what all its panels thought of them."""
+
+    names: tuple[str, str]
+    texts: tuple[str, str]
+    votes: list[int] = field(default_factory=lambda: [0, 0])
+    stages: list[str] = field(default_factory=list)
+    judges: dict[str, None] = field(default_factory=dict)
+    winners: set[str] = field(default_factory=set)
+
+
+def find_pairs(
+    runs: Iterable[str],
+    *,
+    journal: Journal,
+    min_agreement: float = 0.0,
+    winner_only: bool = False,
+) -> Pairs:
+    """Every pair of texts that the panels of these runs decided by a majority.
+
+    Where several panels of a run compared the same two texts, their votes are added and make one pair.
+    """
+    if not 0 <= min_agreement <= 1:
+        raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
+    kept: list[Pair] = []
+    counted = dict.fromkeys(
+        ("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0
+    )
+    for run in runs:
+        story = tell_all([recorded.event for recorded in journal.events(run)])
+        counted["runs"] += 1
+        panels = list(_panels(story))
+        duels = _duels(panels)
+        counted["panels"] += len(panels)
+        counted["undecided"] += _undecided(story)
+        counted["merged"] += sum(len(duel.stages) - 1 for duel in duels)
+        prompt = prompt_of(story) if duels else ""
+        for duel in duels:
+            left_out = _left_out(duel, min_agreement, winner_only)
+            if left_out:
+                counted[left_out] += 1
+            else:
+                kept.append(_pair(run, story, duel, prompt))
+    return Pairs(tuple(kept), **counted)
+
+
+def _panels(story: Story) -> Iterator[_Panel]:
+    """Panels with a verdict: those of the run itself, and those of its parts."""
+    yield from _own_panels(story, story.task.entries if story.task else ())
+    for name, part in story.parts.items():
+        for panel in _own_panels(part, _beside(story, name)):
+            yield _within(name, panel)
+
+
+def _beside(story: Story, part: str) -> tuple[Entry, ...]:
+    """What the parts beside one delivered: a panel that is a part of its own judges that."""
+    base = f"{part.rpartition('/')[0]}/".removeprefix("/")
+    return tuple(
+        Entry(name=name.removeprefix(base), text=told.text)
+        for name, told in story.parts.items()
+        if name.startswith(base) and told.text is not None
+    )
+
+
+def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
+    """Those of the passes, the playoff, and those over finished texts."""
+    yield from _panels_of_passes(story)
+    if story.playoff and story.playoff.winner:
+        texts = {reign.name: reign.text for reign in story.playoff.texts}
+        yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
+    for stage, held in story.panels.items():
+        if held.held and held.held.verdict:
+            finished = {reign.name: reign.text for reign in story.reigns}
+            finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
+            yield _over(stage, finished, held.held.verdict.winner, _one_a_judge(held))
+
+
+def _one_a_judge(panel: HeldPanel) -> list[BallotCast]:
+    """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
+    if not panel.stage.startswith("pair/"):
+        return panel.ballots
+    return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
+
+
+def _within(part: str, panel: _Panel) -> _Panel:
+    """The same panel under names that say in which part it sat."""
+    return _Panel(
+        f"{part}/{panel.stage}",
+        {slot: f"{part}: {name}" for slot, name in panel.names.items()},
+        {f"{part}: {name}": text for name, text in panel.texts.items()},
+        f"{part}: {panel.winner}",
+        panel.ballots,
+    )
+
+
+def _panels_of_passes(story: Story) -> Iterator[_Panel]:
+    reigning = "draft"
+    for held in story.passes:
+        names: dict[str, str] = {slot: f"pass {held.number} {slot}" for slot in held.candidates}
+        names["A"] = reigning
+        decided = held.decided
+        if decided and decided.verdict and decided.winner:
+            texts = {names[slot]: held.text(slot) for slot in ("A", *held.candidates)}
+            stage = f"pass/{held.number}"
+            yield _Panel(stage, names, texts, names[decided.winner], held.ballots)
+        if decided and decided.winner:
+            reigning = names[decided.winner]
+
+
+def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
+    return _Panel(stage, {name: name for name in texts}, texts, winner, ballots)
+
+
+def _undecided(story: Story) -> int:
+    passes = sum(_sat_in_vain(held) for held in story.passes)
+    finished = sum(bool(p.held and p.held.verdict is None) for p in story.panels.values())
+    playoff = bool(story.playoff and story.playoff.winner is None)
+    return passes + finished + playoff + sum(map(_undecided, story.parts.values()))
+
+
+def _sat_in_vain(held: Pass) -> bool:
+    return bool(held.ballots and held.decided and held.decided.verdict is None)
+
+
+def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
+    found: dict[frozenset[str], _Duel] = {}
+    for panel in panels:
+        cast = [(ballot, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
+        if any(name not in panel.names for _, ranking in cast for name in ranking):
+            # A panel over texts that this record does not hold.
+            continue
+        # Who stood on the ballot: an incumbent that broke its contract did not.
+        standing = sorted({panel.names[slot] for _, ranking in cast for slot in ranking})
+        for one, other in combinations(standing, 2):
+            texts = (panel.texts[one], panel.texts[other])
+            if texts[0] == texts[1]:
+                continue
+            duel = found.setdefault(frozenset(texts), _Duel((one, other), texts))
+            duel.stages.append(panel.stage)
+            duel.winners |= {panel.texts[name] for name in standing if name == panel.winner}
+            for ballot, ranking in cast:
+                ranked = [panel.texts[panel.names[slot]] for slot in ranking]
+                behind = ranked.index(duel.texts[0]) > ranked.index(duel.texts[1])
+                duel.votes[behind] += 1
+                duel.judges[ballot.model] = None
+    return list(found.values())
+
+
+def _left_out(
+    duel: _Duel, min_agreement: float, winner_only: bool
+) -> Literal["ties", "below", "not_won"] | None:
+    one, other = duel.votes
+    if one == other:
+        return "ties"
+    if max(one, other) < min_agreement * (one + other):
+        return "below"
+    if winner_only and duel.texts[other > one] not in duel.winners:
+        return "not_won"
+    return None
+
+
+def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> Pair:
+    assert story.settings is not None
+    ahead = int(duel.votes[1] > duel.votes[0])
+    behind = 1 - ahead
+    return Pair(
+        prompt=prompt,
+        chosen=duel.texts[ahead],
+        rejected=duel.texts[behind],
+        chosen_votes=duel.votes[ahead],
+        rejected_votes=duel.votes[behind],
+        run=run,
+        stages=tuple(duel.stages),
+        chosen_name=duel.names[ahead],
+        rejected_name=duel.names[behind],
+        author=story.settings.models.author,
+        judges=tuple(duel.judges),
+        seed=story.settings.seed,
+    )
+
+
+def prompt_of(story: Story) -> str:
+    """The task as the authors of a run read it: the brief with its facts and the rules of its contract."""
+    assert story.task is not None
+    assert story.settings is not None
+    venue = Venue(story.task, story.settings, PromptSet(story.prompts), _nobody, lambda _: None)
+    request = venue.request("author", "draft/try/0", "", "", temperature=None)
+    return next(said.text for said in request.messages if said.stable and said.speaker == "user")
+
+
+async def _nobody(request: Request) -> Reply:
+    raise AssertionError(f"nothing is asked here, not even {request.key}")
+
+
+def summary(found: Pairs) -> Mapping[str, int]:
+    """The counts for programs."""
+    return {
+        "pairs": len(found.pairs),
+        "runs": found.runs,
+        "panels": found.panels,
+        "undecided": found.undecided,
+        "merged": found.merged,
+        "ties": found.ties,
+        "below_agreement": found.below,
+        "not_won": found.not_won,
+    }

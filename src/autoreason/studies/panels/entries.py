@@ -1,0 +1,104 @@
+"""The texts a panel is held over: two to ten, all different, perhaps cut to one length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from msgspec import Struct
+
+from autoreason.contract import count_words
+from autoreason.errors import InvalidInput
+from autoreason.parsing.documents import same_text
+from autoreason.task import Entry
+
+FEWEST, MOST = 2, 10
+_SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_HEADING = re.compile(r"[ \t]*#{1,6} ")
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """What was done to texts before they were judged."""
+
+    cut_from: dict[str, int] = {}
+    """Their words before they were cut to one length; empty where they were not."""
+
+    def __post_init__(self) -> None:
+        if any(words < 1 for words in self.cut_from.values()):
+            raise InvalidInput("a text has one word or more; give its length before it was cut")
+
+
+def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
+    """How long texts were, for the record of a panel that sees them cut."""
+    if not equal_length:
+        return {}
+    return {"cut_from": {name: count_words(text) for name, text in texts.items()}}
+
+
+def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
+    """Texts ready to be judged; whatever cannot be compared is one clear sentence."""
+    if not FEWEST <= len(texts) <= MOST:
+        raise InvalidInput(
+            f"a panel compares {FEWEST} to {MOST} texts, not {len(texts)}; give as many"
+        )
+    for name, text in texts.items():
+        if not text.strip():
+            raise InvalidInput(f"{name} is empty; there is nothing to judge in it")
+    if equal_length:
+        texts = cut_alike(texts)
+    for (name, text), (other, second) in combinations(texts.items(), 2):
+        if same_text(text, second):
+            alike = "begin alike and are the same once cut" if equal_length else "are the same text"
+            raise InvalidInput(f"{name} and {other} {alike}; leave one of them out")
+    return tuple(Entry(name=name, text=text.strip()) for name, text in texts.items())
+
+
+def cut_alike(texts: Mapping[str, str]) -> dict[str, str]:
+    """All texts cut to one length as nearly as sentences allow, layout kept.
+
+    Of all lengths from half of the shortest text on, the one at which texts differ least is taken.
+    """
+    shortest = min(count_words(text) for text in texts.values())
+    tried = [
+        {name: cut(text, words) for name, text in texts.items()}
+        for words in range(shortest, shortest // 2, -1)
+    ]
+    return min(tried, key=_spread)
+
+
+def _spread(texts: Mapping[str, str]) -> float:
+    lengths = [count_words(text) for text in texts.values()]
+    return (max(lengths) - min(lengths)) / max(lengths)
+
+
+def cut(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words, where a sentence ends; never less than the first one."""
+    if count_words(text) <= words:
+        return text.strip()
+    kept = taken = 0
+    for end in _ends(text):
+        taken += count_words(text[kept:end])
+        if kept and taken > words:
+            break
+        kept = end
+    return text[: kept or len(text)].strip()
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where a text can be cut: after sentences and whole blocks of code, never after a heading."""
+    fence = ""
+    for line in _LINE.finditer(text):
+        mark = _FENCE.match(line.group())
+        if fence:
+            # Only a mark of the same kind, and of no smaller length, ends a block.
+            if mark and line.group().strip() == mark[1] and mark[1].startswith(fence):
+                fence = ""
+                yield line.end()
+        elif mark:
+            fence = mark[1]
+        elif not _HEADING.match(line.group()):
+            yield from (sentence.end() for sentence in _SENTENCE.finditer(text, *line.span()))

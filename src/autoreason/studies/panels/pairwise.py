@@ -1,0 +1,145 @@
+"""A panel that takes finished texts two at a time, in both orders; who flips with the order abstains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from autoreason.errors import PanelFailed
+from autoreason.events import BallotCast, Delivered, PanelHeld, Verdict
+from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.jobs.tasks import use_in_order
+from autoreason.settings import Settings
+from autoreason.story import HeldPanel
+from autoreason.studies.panels.entries import Cut
+from autoreason.studies.panels.ranked import reigning
+from autoreason.tournament.evidence import chance_of_margin
+from autoreason.tournament.judging import take_seat
+from autoreason.tournament.panel_size import quorum
+from autoreason.tournament.strategy import Strategy, read_options
+
+_PAIR = "pair/"
+
+
+class Vote(NamedTuple):
+    """What one judge made of a pair, seen both ways round."""
+
+    judge: int
+    winner: str | None
+    """None where the judge flipped with the order, or gave no valid ballot."""
+    flipped: bool
+
+
+class PairwisePanel(Strategy):
+    """All pairs, each judge twice: which text comes first must not decide."""
+
+    summary = "a blind panel over finished texts, two at a time, in both orders"
+    prompts = ("judge", "ballot_again")
+    over_texts = True
+
+    async def run(self) -> Delivered:
+        """Hold every duel and deliver the text that wins the most votes."""
+        texts = {entry.name: entry.text for entry in self.venue.task.entries}
+        for attempt in attempts(self.settings):
+            await self._hold_duels(texts, attempt)
+            duels = votes_by_pair(self.story.panels)
+            points = points_won(texts, duels)
+            cast = [vote for each in duels.values() for vote in each]
+            heard = sum(vote.winner is not None or vote.flipped for vote in cast)
+            if heard >= quorum(len(cast)) and any(points.values()):
+                best = max(points, key=lambda name: points[name])
+                reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
+                return self.deliver("done", reason, reigning(self.venue.task, best))
+        if heard < quorum(len(cast)):
+            raise PanelFailed(
+                f"{heard} of {len(cast)} judges gave valid ballots both ways round, too few to decide"
+            )
+        raise PanelFailed("no judge held to a choice when the order was turned round")
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Its texts may have been cut before."""
+        read_options(settings, Cut)
+
+    async def _hold_duels(self, texts: Mapping[str, str], attempt: int) -> None:
+        """All pairs, all judges, at once."""
+        stages = {
+            stage_of(f"{_PAIR}{at}", attempt): pair
+            for at, pair in enumerate(combinations(texts, 2), 1)
+        }
+        seats = [
+            take_seat(
+                self.venue,
+                stage,
+                seat,
+                order,
+                {name: texts[name] for name in pair},
+                judge=seat // 2,
+            )
+            for stage, pair in stages.items()
+            for seat, order in enumerate(_orders(pair, self.settings.judges))
+        ]
+        await use_in_order(seats, self.tell)
+        for stage in stages:
+            cast = votes(self.story.panels[stage].ballots)
+            self.tell(PanelHeld(stage=stage, verdict=duel(cast)))
+
+
+def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
+    """Judge by judge both ways round; every other judge begins with the second text."""
+    back = (pair[1], pair[0])
+    return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
+
+
+def votes_by_pair(panels: Mapping[str, HeldPanel]) -> dict[tuple[str, str], list[Vote]]:
+    """Who voted for whom in every duel, by the two names in the order in which they were given."""
+    return {
+        (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
+        for panel in duels_of(panels)
+    }
+
+
+def duels_of(panels: Mapping[str, HeldPanel]) -> list[HeldPanel]:
+    """The duel of every pair as it was held last."""
+    held = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    return list({frozenset(panel.ballots[0].order): panel for panel in held}.values())
+
+
+def votes(ballots: Sequence[BallotCast]) -> list[Vote]:
+    """Two ballots of a judge are one vote, if they agree."""
+    found = []
+    for judge in range(len(ballots) // 2):
+        firsts = [b.ranking[0] if b.ranking else None for b in ballots[2 * judge : 2 * judge + 2]]
+        valid = None not in firsts
+        agreed = valid and firsts[0] == firsts[1]
+        found.append(Vote(judge, firsts[0] if agreed else None, valid and not agreed))
+    return found
+
+
+def duel(cast: Sequence[Vote]) -> Verdict | None:
+    """What a pair came to; None where nobody could tell the two apart."""
+    winners = [vote.winner for vote in cast if vote.winner]
+    if not winners:
+        return None
+    scores = {name: winners.count(name) for name in sorted(set(winners))}
+    winner = max(scores, key=lambda name: scores[name])
+    margin = 2 * scores[winner] - len(winners)
+    return Verdict(
+        winner=winner,
+        scores=scores,
+        margin=margin,
+        chance=chance_of_margin(len(winners), margin, candidates=2),
+        tied=margin == 0,
+        ballots=len(winners),
+        invalid=sum(vote.winner is None for vote in cast),
+        agreement=None,
+    )
+
+
+def points_won(
+    names: Mapping[str, str], duels: Mapping[tuple[str, str], list[Vote]]
+) -> dict[str, int]:
+    """Votes of each text over all its duels."""
+    winners = [vote.winner for cast in duels.values() for vote in cast]
+    return {name: winners.count(name) for name in names}

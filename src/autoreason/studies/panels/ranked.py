@@ -1,0 +1,72 @@
+"""A panel that ranks finished texts: every judge sees them all."""
+
+from __future__ import annotations
+
+from autoreason.errors import PanelFailed
+from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.settings import Settings
+from autoreason.studies.panels.entries import Cut
+from autoreason.task import Entry, Task
+from autoreason.tournament.judging import JUDGES_A_SEAT
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import Size
+from autoreason.tournament.plan import TRIES, Plan
+from autoreason.tournament.strategy import Strategy, read_options
+
+STAGE = "panel"
+_FEW = 3
+
+
+class RankedPanel(Strategy):
+    """Fresh judges, each with its own labels and an order from a balanced schedule."""
+
+    summary = "a blind panel over finished texts"
+    prompts = ("judge", "ballot_again")
+    over_texts = True
+
+    async def run(self) -> Delivered:
+        """Hold the panel and deliver the text it prefers."""
+        texts = {entry.name: entry.text for entry in self.venue.task.entries}
+        for attempt in attempts(self.settings):
+            stage = stage_of(STAGE, attempt)
+            panel = Panel(self.venue, stage, texts, Size(start=self.settings.judges))
+            verdict = await panel.hold()
+            self.tell(PanelHeld(stage=stage, verdict=verdict))
+            if verdict:
+                return self.deliver(
+                    "done", judged(verdict), reigning(self.venue.task, verdict.winner)
+                )
+        pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
+        raise PanelFailed(
+            f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
+            f"{pairs if len(texts) > _FEW else ''}"
+        )
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Its texts may have been cut before."""
+        read_options(settings, Cut)
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """One ballot a judge."""
+        likely = {"judge": settings.judges}
+        return likely, likely, {"judge": settings.judges * TRIES * JUDGES_A_SEAT}
+
+
+def judged(verdict: Verdict) -> str:
+    """What a panel came to, for the record."""
+    leads = "is first on the list of a tie" if verdict.tied else "has the most points"
+    return f"{verdict.winner} {leads} of {verdict.ballots} judges"
+
+
+def reigning(task: Task, name: str) -> Reigning:
+    """An entry as the text that a run delivers."""
+    entry = next(entry for entry in task.entries if entry.name == name)
+    return Reigning(name=entry.name, since=0, text=entry.text, keeps_contract=keeps(task, entry))
+
+
+def keeps(task: Task, entry: Entry) -> bool:
+    """Whether an entry keeps the task's contract."""
+    return not task.contract.violations(entry.text)

@@ -1,0 +1,156 @@
+"""Recorded passes put to another panel: which decisions would have come out otherwise?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.jobs.attempts import attempts, last_held, stage_of
+from autoreason.jobs.context import Tell
+from autoreason.jobs.parts import side_by_side
+from autoreason.settings import Settings
+from autoreason.stats.shares import holm
+from autoreason.story import HeldPanel, Story
+from autoreason.studies.panels.panel_report import BEYOND_CHANCE
+from autoreason.task import Entry, Task
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import Size
+from autoreason.tournament.strategy import Strategy, read_options
+
+_AGAIN = "again/"
+
+
+class Decision(NamedTuple):
+    """A recorded decision and what the other panel makes of it."""
+
+    stage: str
+    before: str
+    now: str | None
+    """None where too few of the new ballots were valid."""
+    was: Verdict | None
+    verdict: Verdict | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the other panel would have decided otherwise."""
+        return self.now is not None and self.now != self.before
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """Whose passes are held again."""
+
+    of: str
+    """The run."""
+
+
+class Rejudge(Strategy):
+    """Every recorded panel once more, over the same texts; nothing is written anew."""
+
+    summary = "recorded passes held again with another panel"
+    prompts = ("judge", "ballot_again")
+    over_texts = True
+
+    async def run(self) -> Delivered:
+        """Hold all panels side by side."""
+        stages = list(dict.fromkeys(entry.stage for entry in self.venue.task.entries))
+        for attempt in attempts(self.settings):
+            works = [partial(self._hold, stage, attempt) for stage in stages]
+            verdicts = await side_by_side(self.tell, works)
+            if any(verdicts):
+                reason = f"{len(stages)} panels were held again"
+                return self.deliver("done", reason, self._winner(stages[-1], verdicts[-1]))
+        raise PanelFailed("no panel got enough valid ballots to decide anything")
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """It must be said whose passes these are."""
+        read_options(settings, Again)
+
+    async def _hold(self, stage: str, attempt: int, tell: Tell) -> Verdict | None:
+        texts = {e.name: e.text for e in self.venue.task.entries if e.stage == stage}
+        venue = replace(self.venue, tell=tell)
+        held = stage_of(stage, attempt)
+        verdict = await Panel(venue, held, texts, Size(start=self.settings.judges)).hold()
+        tell(PanelHeld(stage=held, verdict=verdict))
+        return verdict
+
+    def _winner(self, stage: str, verdict: Verdict | None) -> Reigning:
+        """What a panel would have delivered; the text that wins ties where it came to nothing."""
+        entries = [e for e in self.venue.task.entries if e.stage == stage]
+        winner = verdict.winner if verdict else entries[0].name
+        entry = next(e for e in entries if e.name == winner)
+        return Reigning(
+            name=entry.name,
+            since=0,
+            text=entry.text,
+            keeps_contract=not self.venue.task.contract.violations(entry.text),
+        )
+
+
+def recorded_panels(story: Story, run: str) -> Task:
+    """A run's task with the texts of every panel it held, in the order in which ties are decided."""
+    if story.task is None or story.settings is None:
+        raise InvalidInput(f"run {run} was killed before anything was recorded")
+    entries: list[Entry] = []
+    for held in story.passes:
+        if held.decided and held.decided.verdict:
+            stage = f"{_AGAIN}pass/{held.number}"
+            slots = [s for s in story.settings.tie_order if s in held.decided.verdict.scores]
+            texts = {"A": held.incumbent} | {s: c.text for s, c in held.candidates.items()}
+            entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
+    if story.playoff and story.playoff.verdict:
+        stage = f"{_AGAIN}playoff"
+        # Ties go to the last incumbent, which stands last among the finalists.
+        finalists = reversed(story.playoff.texts)
+        entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
+    if story.solved or story.task.assignments:
+        raise InvalidInput(f"run {run} writes programs, and rejudge is for texts; name another run")
+    if not entries and (story.panels or story.parts):
+        raise InvalidInput(
+            f"run {run} judged finished texts; rejudge takes a run that held passes, "
+            "and `autoreason judge` takes texts"
+        )
+    if not entries:
+        raise InvalidInput(
+            f"run {run} held no panel that decided anything; there is nothing to judge again"
+        )
+    return Task(
+        brief=story.task.brief,
+        facts=story.task.facts,
+        contract=story.task.contract,
+        entries=tuple(entries),
+    )
+
+
+def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
+    """The recorded decisions beside those of the other panel."""
+    verdicts = {
+        f"{_AGAIN}pass/{held.number}": held.decided.verdict
+        for held in before.passes
+        if held.decided and held.decided.verdict
+    }
+    if before.playoff and before.playoff.verdict:
+        verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
+    return [_decision(stage, was, last_held(panels, stage)) for stage, was in verdicts.items()]
+
+
+def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
+    """Those whose lead judges who rank at random would seldom give, in any of so many panels (Holm)."""
+    chances = holm([each.verdict.chance if each.verdict else None for each in found])
+    return [
+        each
+        for each, chance in zip(found, chances, strict=True)
+        if chance is not None and chance <= BEYOND_CHANCE
+    ]
+
+
+def _decision(stage: str, was: Verdict, panel: HeldPanel | None) -> Decision:
+    verdict = panel.held.verdict if panel and panel.held else None
+    name = stage.removeprefix(_AGAIN).replace("/", " ")
+    return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

@@ -1,0 +1,47 @@
+"""From the story of a held panel to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autoreason.contract import count_words
+from autoreason.jobs.attempts import last_held
+from autoreason.story import Story
+from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
+from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.ranked import STAGE
+from autoreason.task import Entry
+
+
+def panel_report(story: Story) -> PanelReport:
+    """The report of a finished panel, ranked or in pairs."""
+    assert story.task is not None
+    words = words_of(story.task.entries)
+    panel = last_held(story.panels, STAGE)
+    if panel is None:
+        return _of_pairs(story, words)
+    judged = [
+        Judged(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
+        for ballot in panel.ballots
+        if ballot.ranking
+    ]
+    verdict = panel.held.verdict if panel.held else None
+    return report(judged, words, panel.ballots, chance=verdict.chance if verdict else None)
+
+
+def _of_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:
+    duels = votes_by_pair(story.panels)
+    judged = [
+        Judged(ranking=((vote.winner,), (other if vote.winner == one else one,)), cluster=0)
+        for (one, other), cast in duels.items()
+        for vote in cast
+        if vote.winner
+    ]
+    shown = [ballot for panel in duels_of(story.panels) for ballot in panel.ballots]
+    flipped = sum(vote.flipped for cast in duels.values() for vote in cast)
+    return report(judged, words, shown, abstained=flipped, last=0)
+
+
+def words_of(entries: tuple[Entry, ...]) -> dict[str, int]:
+    """Names and lengths, in the order in which the texts were given."""
+    return {entry.name: count_words(entry.text) for entry in entries}

@@ -1,0 +1,126 @@
+"""Making a packet: codes for texts, a sealed key, and nothing that tells them apart otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.jobs.randomness import draw
+from autoreason.parsing.documents import same_text
+from autoreason.studies.raters import packet as packets
+from autoreason.studies.raters.codes import draw_codes
+from autoreason.studies.raters.packet import BlindTask, Packet
+from autoreason.studies.raters.sealed_key import Key, NamedTask, seal
+from autoreason.task import Entry, Task
+
+FEWEST, MOST = 2, 10
+_PAGE = Path(__file__).parent / "page"
+
+
+class OpenTask(Struct, frozen=True):
+    """A task whose texts still have names."""
+
+    task: Task
+    entries: tuple[Entry, ...]
+    source: str = ""
+    """Where brief and texts come from, in a word or two."""
+
+
+def make_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet:
+    """Write a packet into a new or empty folder."""
+    if not tasks:
+        raise InvalidInput("there is nothing to rate; give a brief and two texts or more")
+    for task in tasks:
+        _check(task)
+    sources = [entry.text for task in tasks for entry in task.entries]
+    briefs = [brief(task.task) for task in tasks]
+    drawn = iter(draw_codes(len(sources), [*sources, *briefs], draw(seed, "codes")))
+    coded = [{next(drawn): entry for entry in task.entries} for task in tasks]
+    # Files in the order of their codes: neither names nor times tell in which order texts were given.
+    files = {
+        name: text if text.endswith("\n") else f"{text}\n"
+        for number, entries in enumerate(coded)
+        for name, text in [
+            (packets.brief_file(number), briefs[number]),
+            *((packets.text_file(number, code), entries[code].text) for code in sorted(entries)),
+        ]
+    }
+    identity = f"{draw(seed, 'packet').getrandbits(32):08x}"
+    named = tuple(
+        NamedTask(task.source, {code: entries[code].name for code in sorted(entries)})
+        for task, entries in zip(tasks, coded, strict=True)
+    )
+    sealed = seal(Key(packet=identity, seed=seed, tasks=named))
+    packet = Packet(
+        format=packets.FORMAT,
+        id=identity,
+        created=datetime.now(UTC),
+        orders_seed=draw(seed, "orders").getrandbits(32),
+        tasks=tuple(
+            BlindTask(task.task.title, tuple(sorted(entries)))
+            for task, entries in zip(tasks, coded, strict=True)
+        ),
+        files={name: packets.digest(text.encode()) for name, text in files.items()},
+        key=packets.digest(sealed),
+    )
+    _write(folder, packet, files, sealed)
+    return packet
+
+
+def instructions() -> str:
+    """What people are told before they begin."""
+    return (_PAGE / "instructions.md").read_text("utf-8")
+
+
+def brief(task: Task) -> str:
+    """What whoever rates must know of a task."""
+    parts = [task.brief]
+    if rules := task.contract.rules():
+        parts.append("### Limits\n\n" + "\n".join(f"- {rule}" for rule in rules))
+    if task.facts:
+        parts.append(f"### Facts\n\n{task.facts}")
+    return "\n\n".join(parts)
+
+
+def _check(task: OpenTask) -> None:
+    number, title = len(task.entries), task.task.title
+    if not FEWEST <= number <= MOST:
+        raise InvalidInput(
+            f"“{title}” has {number} {'text' if number == 1 else 'texts'};"
+            f" give {FEWEST} to {MOST} texts to compare"
+        )
+    for entry in task.entries:
+        if not entry.text.strip():
+            raise InvalidInput(f"{entry.name} is empty; write something in it or leave it out")
+    for one, other in combinations(task.entries, 2):
+        if same_text(one.text, other.text):
+            raise InvalidInput(
+                f"{one.name} and {other.name} are the same text; leave one of them out"
+            )
+        if one.name == other.name:
+            raise InvalidInput(f"two texts are called {one.name}; rename one of them")
+
+
+def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -> None:
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InvalidInput(f"{folder} is not empty; name a new folder for the packet")
+        (folder / packets.RATINGS).mkdir(parents=True)
+        for name, text in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, "utf-8", newline="\n")
+        (folder / packets.INSTRUCTIONS).write_text(instructions(), "utf-8", newline="\n")
+        (folder / packets.KEY).write_bytes(sealed)
+        # Last: a folder without it is no packet.
+        data = msgspec.json.format(msgspec.json.encode(packet), indent=2)
+        packets.write_durably(folder / packets.PACKET, data + b"\n")
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
+        ) from None

@@ -1,0 +1,236 @@
+"""What people said of the texts, once the key is open: scores, places, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from autoreason.stats.elections import borda, first_places
+from autoreason.stats.ranks import agreement, kendalls_w, places
+from autoreason.stats.reliability import krippendorff_alpha
+from autoreason.stats.results import Estimate, Test
+from autoreason.stats.shares import bounded_mean
+from autoreason.studies.raters.agreement import AgreementWithPanel, compare
+from autoreason.studies.raters.packet import Packet
+from autoreason.studies.raters.panel import PanelRankings, check_panel
+from autoreason.studies.raters.rubric import HIGHEST, LINES, LOWEST
+from autoreason.studies.raters.sealed_key import Key, Opening
+from autoreason.studies.raters.sheets import Sheet, steps_in
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """Somebody who rated, and how far they came."""
+
+    name: str
+    answered: int
+    steps: int
+    finished: bool
+    comments: dict[str, str]
+    """By the name of a text, or `task 1`."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How one text fared."""
+
+    name: str
+    code: str | None
+    """None where it stands for the texts of that name in several tasks."""
+    scores: dict[str, Estimate]
+    """By line of the rubric."""
+    place: Estimate
+    """The mean place in the rankings, 1 for the best."""
+    borda: float | None
+    firsts: int
+    rankings: int
+
+
+class TaskResult(Struct, frozen=True, kw_only=True):
+    """What people said of the texts of one task."""
+
+    title: str
+    source: str
+    texts: tuple[Standing, ...]
+    """The best first."""
+    rankings: tuple[tuple[str, ...], ...]
+    concordance: Estimate
+    """Kendall's W over the rankings."""
+    chance: Test
+    """Whether rankings drawn at random could agree as much."""
+    agreement: float | None
+    """Kendall's tau, the mean over any two people."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """Everything a packet gave."""
+
+    packet: str
+    seed: int
+    opened: datetime
+    people: tuple[Person, ...]
+    tasks: tuple[TaskResult, ...]
+    together: tuple[Standing, ...]
+    """Over all tasks, where there are several and all have texts of the same names."""
+    alpha: dict[str, Estimate]
+    """Krippendorff's alpha by line of the rubric, over all texts."""
+    panel: AgreementWithPanel | None
+    changed: tuple[str, ...]
+    """Files of ratings that are not what they were when the key was opened."""
+
+
+def report(
+    packet: Packet,
+    key: Key,
+    sheets: Sequence[Sheet],
+    opened: Opening,
+    *,
+    digests: dict[str, str],
+    panel: PanelRankings | None = None,
+) -> Report:
+    """The results of a packet; `digests` are those of the ratings as they are now."""
+    if panel:
+        check_panel(panel, [tuple(task.names.values()) for task in key.tasks])
+    rated = [sheet for sheet in sheets if not sheet.empty]
+    tasks = tuple(_task(packet, key, rated, number) for number in range(len(packet.tasks)))
+    people_rankings = [list(_rankings(packet, key, rated, n).items()) for n in range(len(tasks))]
+    return Report(
+        packet=packet.id,
+        seed=key.seed,
+        opened=opened.at,
+        people=tuple(_person(packet, key, sheet) for sheet in sheets),
+        tasks=tasks,
+        together=_together(tasks),
+        alpha={line: _alpha(packet, rated, line) for line in LINES},
+        panel=compare(people_rankings, panel) if panel else None,
+        changed=tuple(
+            sorted(
+                name
+                for name in digests.keys() | opened.ratings.keys()
+                if digests.get(name) != opened.ratings.get(name)
+            )
+        ),
+    )
+
+
+def _person(packet: Packet, key: Key, sheet: Sheet) -> Person:
+    return Person(
+        name=sheet.rater,
+        answered=sheet.answered(packet),
+        steps=steps_in(packet),
+        finished=sheet.finished,
+        comments={
+            key.tasks[task].names[code] if code else f"task {task + 1}": text
+            for (task, code), text in sheet.comments.items()
+            if text.strip()
+        },
+    )
+
+
+def _rankings(
+    packet: Packet, key: Key, sheets: Sequence[Sheet], task: int
+) -> dict[str, tuple[str, ...]]:
+    """Whole rankings by names of texts, under the names of people."""
+    names = key.tasks[task].names
+    whole = {sheet.rater: sheet.ranking(packet, task) for sheet in sheets}
+    return {rater: tuple(names[code] for code in codes) for rater, codes in whole.items() if codes}
+
+
+def _task(packet: Packet, key: Key, sheets: Sequence[Sheet], number: int) -> TaskResult:
+    task, named = packet.tasks[number], key.tasks[number]
+    rankings = tuple(_rankings(packet, key, sheets, number).values())
+    points, firsts = borda(rankings), first_places(rankings)
+    confidence = _for_all(len(task.codes))
+    standings = [
+        Standing(
+            name=named.names[code],
+            code=code,
+            scores={
+                line: bounded_mean(_scores(sheets, code, line), LOWEST, HIGHEST, confidence)
+                for line in LINES
+            },
+            place=bounded_mean(
+                [float(places(ranking)[named.names[code]]) for ranking in rankings],
+                1,
+                len(task.codes),
+                confidence,
+            ),
+            borda=points.get(named.names[code]),
+            firsts=round(firsts.get(named.names[code], 0)),
+            rankings=len(rankings),
+        )
+        for code in task.codes
+    ]
+    order = [named.names[code] for code in task.codes]
+    concordance = kendalls_w([[float(places(each)[name]) for name in order] for each in rankings])
+    return TaskResult(
+        title=task.title,
+        source=named.source,
+        texts=tuple(sorted(standings, key=_best_first)),
+        rankings=rankings,
+        concordance=concordance.w,
+        chance=concordance.test,
+        agreement=agreement(rankings),
+    )
+
+
+def _best_first(standing: Standing) -> tuple[float, float, str]:
+    overall = standing.scores["overall"].value
+    place = standing.place.value
+    return (
+        place if place is not None else float("inf"),
+        -overall if overall is not None else 0.0,
+        standing.name,
+    )
+
+
+def _scores(sheets: Sequence[Sheet], code: str, line: str) -> list[float]:
+    found = (sheet.scores.get(code, {}).get(line) for sheet in sheets)
+    return [float(score) for score in found if score is not None]
+
+
+def _for_all(texts: int) -> float:
+    """Confidence at which the intervals of all texts hold together: the best stands first, and is looked at first."""
+    return 1 - 0.05 / texts
+
+
+def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
+    codes = [code for task in packet.tasks for code in task.codes]
+    rows = [[sheet.scores.get(code, {}).get(line) for code in codes] for sheet in sheets]
+    return krippendorff_alpha(rows, level="ordinal")
+
+
+def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
+    """One line for each name where every task has the same names; whole tasks are what it rests on."""
+    names = [{text.name for text in task.texts} for task in tasks]
+    if len(tasks) < 2 or any(each != names[0] for each in names):
+        return ()
+    found = (
+        _over_tasks(
+            [text for task in tasks for text in task.texts if text.name == name], len(names[0])
+        )
+        for name in names[0]
+    )
+    return tuple(sorted(found, key=_best_first))
+
+
+def _over_tasks(texts: list[Standing], names: int) -> Standing:
+    confidence = _for_all(names)
+    return Standing(
+        name=texts[0].name,
+        code=None,
+        scores={
+            line: bounded_mean(
+                _values([text.scores[line] for text in texts]), LOWEST, HIGHEST, confidence
+            )
+            for line in LINES
+        },
+        place=bounded_mean(_values([text.place for text in texts]), 1, names, confidence),
+        borda=None,
+        firsts=sum(text.firsts for text in texts),
+        rankings=sum(text.rankings for text in texts),
+    )
+
+
+def _values(found: list[Estimate]) -> list[float]:
+    return [each.value for each in found if each.value is not None]

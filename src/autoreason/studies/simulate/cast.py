@@ -1,0 +1,118 @@
+"""Simulated critics, authors and judges behind `ask`: they know the texts, and nothing of the tournament."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.prompts import PromptSet
+from autoreason.story import DRAFTS
+from autoreason.studies.simulate.luck import Luck, PassLuck
+from autoreason.studies.simulate.texts import (
+    Texts,
+    falls_silent,
+    first_draft,
+    further_draft,
+    revise,
+    synthesize,
+)
+from autoreason.studies.simulate.world import World
+
+PROMPTS = PromptSet(
+    {
+        "system": "",
+        "task": "",
+        "author": "",
+        "critic": "{{ text }}",
+        "reviser": "{{ text }}",
+        "synthesizer": "{{ texts | join(' ') }}",
+        "judge": "{% for one in candidates %}{{ one.label }} {{ one.text }} {% endfor %}",
+    }
+)
+"""Just the texts, which are single words: `t0`, `t1`, in the order in which they were written."""
+
+_LAST = ("playoff", "confirmation")
+_PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
+
+
+class Cast:
+    """Everybody who answers in one simulated run."""
+
+    def __init__(self, world: World, luck: Luck, row: int) -> None:
+        self.world = world
+        self._luck = luck
+        self._row = row
+        self._texts: dict[str, Texts] = {}
+        self._number = 0
+        self.calls: Counter[int | str] = Counter()
+        """By pass, or by the stage that comes after them; the first draft is pass 0."""
+
+    def quality(self, text: str) -> float:
+        """How good a text really is."""
+        return float(self._texts[text].quality[0])
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer as the world has it."""
+        if not is_model(request.role):
+            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
+        stage, *address = request.key.split("/")
+        if stage == "pass":
+            self._number = int(address[0])
+        self.calls[stage if stage in _LAST else self._number] += 1
+        shown = request.messages[-1].text.split()
+        match request.role:
+            case "author":
+                text = self._keep(self._draft(int(address[0]) if stage == DRAFTS else 1))
+            case "critic":
+                text = self._criticise(shown[0], int(address[2]), quoted=bool(request.schema))
+            case "reviser":
+                text = self._keep(revise(*self._writing, self._texts[shown[0]]))
+            case "synthesizer":
+                text = self._keep(synthesize(*self._writing, *map(self._texts.__getitem__, shown)))
+            case _:
+                text = self._vote(shown, stage, int(address[-3]))
+        return Reply(outcome=Outcome.OK, text=text, model=request.model)
+
+    def _draft(self, number: int) -> Texts:
+        only = slice(self._row, self._row + 1)
+        if number > 1:
+            return further_draft(self.world, self._luck.further_draft(number)[only])
+        return first_draft(self.world, self._luck.draft_taste()[only])
+
+    @property
+    def _writing(self) -> tuple[World, PassLuck, int]:
+        return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
+
+    def _keep(self, written: Texts) -> str:
+        name = f"t{len(self._texts)}"
+        self._texts[name] = written
+        return name
+
+    def _criticise(self, text: str, critic: int, *, quoted: bool) -> str:
+        """A problem, or none; whatever a critic says in prose is taken for one."""
+        world, luck, _ = self._writing
+        if quoted and falls_silent(world, luck, critic, self._texts[text])[0]:
+            return '{"problems": []}'
+        return _PROBLEM % text if quoted else "It is weak."
+
+    def _vote(self, shown: list[str], stage: str, seat: int) -> str:
+        judges = self.world.judges
+        labels, texts = shown[0::2], shown[1::2]
+        match stage:
+            case "drafts":
+                errors = self._luck.draft_judge(seat)
+            case "playoff":
+                errors = self._luck.finalist_judge(seat)
+            case "confirmation":
+                errors = self._luck.confirming_judge(seat)
+            case _:
+                errors = self._luck.judge(self._number, seat)
+        oldest_first = sorted(texts, key=lambda text: int(text[1:]))
+        seen = {}
+        for position, (label, text) in enumerate(zip(labels, texts, strict=True)):
+            worth = float(self._texts[text].worth(self.world, self._number)[0])
+            worth += judges.noise * errors[self._row, oldest_first.index(text)]
+            worth += judges.first * (position == 0) + judges.last * (position == len(texts) - 1)
+            seen[label] = worth
+        best_first = sorted(seen, key=seen.__getitem__, reverse=True)
+        return f'{{"reasoning": "", "ranking": "{" > ".join(best_first)}"}}'

@@ -1,0 +1,155 @@
+"""Thousands of simulated runs side by side: only the plain course of a run is written out, in arrays.
+
+What hangs on the votes is asked of `voting.next_wave`, orders come from `orders`, finalists from
+`playoff`, and what becomes of texts from `texts`, as in a run of the tournament itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import Settings
+from autoreason.studies.simulate.finals import Playoffs, Reigns, confirm
+from autoreason.studies.simulate.luck import Luck, PassLuck
+from autoreason.studies.simulate.outcomes import Outcomes, claims
+from autoreason.studies.simulate.panels import Panels
+from autoreason.studies.simulate.texts import (
+    Counts,
+    Texts,
+    falls_silent,
+    first_draft,
+    revise,
+    synthesize,
+)
+from autoreason.studies.simulate.world import World
+
+
+@dataclass(frozen=True)
+class Courses:
+    """Runs that nothing stopped, one row each; column n is after pass n."""
+
+    reigns: Reigns
+    standing: Counts
+    """Which of the run's texts stands: also how often A was displaced so far."""
+    calls: Counts
+    """Calls made so far, the first draft included."""
+
+
+def play_fast(
+    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
+) -> Outcomes:
+    """So many runs, as `play_all` would have them."""
+    luck = Luck(seed, runs)
+    courses = run_courses(world, settings, luck)
+    return finish(world, settings, luck, courses, last_passes(courses, settings, budget))
+
+
+def curve(
+    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
+) -> list[tuple[float, float]]:
+    """Mean calls and mean quality delivered where runs have at most 1, 2, 3, ... passes."""
+    luck = Luck(seed, runs).remembered()
+    courses = run_courses(world, settings, luck)
+    last = last_passes(courses, settings, budget)
+    points = []
+    for most in range(1, settings.passes + 1):
+        came = finish(world, settings, luck, courses, np.minimum(last, most))
+        points.append((float(came.calls.mean()), float(came.quality.mean())))
+    return points
+
+
+def check_fast(settings: Settings) -> None:
+    """Refuse what only the tournament's own loop can do."""
+    if settings.voting != "borda":
+        raise InvalidInput(
+            f"voting is {settings.voting}; --fast and --plot count by borda only, leave them out"
+        )
+    if settings.drafts > 1:
+        raise InvalidInput(
+            f"drafts is {settings.drafts}; --fast and --plot begin from one draft, leave them out"
+        )
+
+
+def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> Courses:
+    """Hold every pass up to the cap; a challenger needs more than `lead` points over A."""
+    check_fast(settings)
+    panels = Panels(settings, lead)
+    text = first_draft(world, luck.draft_taste())
+    reigns = Reigns.begin(text, settings.passes)
+    standing = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
+    calls = np.ones_like(standing)
+    for number in range(1, settings.passes + 1):
+        drawn = luck.of_pass(number)
+        critics, opposed = _criticise(world, settings, drawn, text)
+        revision = revise(world, drawn, number, text)
+        ballot = (text, revision, synthesize(world, drawn, number, text, revision))
+        worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
+        winner, asked = panels.judge(world, luck, number, worth)
+        winner = np.where(opposed, winner, 0)
+        text = _chosen(ballot, winner)
+        standing[:, number] = standing[:, number - 1] + (winner > 0)
+        calls[:, number] = calls[:, number - 1] + critics + np.where(opposed, 2 + asked, 0)
+        reigns.enter(standing[:, number], text)
+    return Courses(reigns, standing, calls)
+
+
+def last_passes(courses: Courses, settings: Settings, budget: int | None = None) -> Counts:
+    """The pass after which each run ends: at its k-th survival in a row, at the cap, or for want of calls."""
+    survived = np.diff(courses.standing, axis=1) == 0
+    last = np.full(len(survived), settings.passes)
+    # From the end backwards, so that the first streak is the one that counts.
+    for number in range(settings.passes, settings.k - 1, -1):
+        last[survived[:, number - settings.k : number].all(axis=1)] = number
+    if budget is None:
+        return last
+    after = settings.playoff + settings.confirmation
+    whole = courses.calls + np.where(courses.standing > 0, after, 0)
+    within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
+    np.minimum(last, np.maximum(within, 1), out=last)
+    return last
+
+
+def finish(
+    world: World, settings: Settings, luck: Luck, courses: Courses, last: Counts
+) -> Outcomes:
+    """End the runs after these passes, with playoff and confirmation, and deliver."""
+    rows = np.arange(luck.runs)
+    standing, calls = courses.standing[rows, last], courses.calls[rows, last]
+    delivered = standing
+    if settings.playoff:
+        calls = calls + np.where(standing > 0, settings.playoff, 0)
+        playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced)
+        held = playoffs.hold(world, luck, courses.reigns, standing, last)
+        delivered = held[settings.playoff]
+    claimed = np.zeros(luck.runs, dtype=bool)
+    if settings.confirmation:
+        calls = calls + np.where(delivered > 0, settings.confirmation, 0)
+        prefer = confirm(world, luck, courses.reigns, delivered, last, settings)
+        claimed = prefer >= claims(settings.confirmation)
+    quality = courses.reigns.quality
+    worse = np.zeros_like(courses.standing)
+    np.cumsum(np.diff(quality, axis=1) < 0, axis=1, out=worse[:, 1:])
+    return Outcomes(quality[rows, delivered], last, calls, standing, worse[rows, standing], claimed)
+
+
+def _criticise(
+    world: World, settings: Settings, luck: PassLuck, text: Texts
+) -> tuple[Counts, NDArray[np.bool_]]:
+    """How many critics were asked, and whether any of them found a problem."""
+    if not settings.quoted_critique:
+        return np.ones(len(text.born), dtype=np.int64), np.ones(len(text.born), dtype=bool)
+    first, second = (falls_silent(world, luck, critic, text) for critic in (0, 1))
+    return 1 + first.astype(np.int64), ~(first & second)
+
+
+def _chosen(ballot: tuple[Texts, Texts, Texts], winner: Counts) -> Texts:
+    return Texts(
+        np.choose(winner, [text.quality for text in ballot]),
+        np.choose(winner, [text.length for text in ballot]),
+        np.choose(winner, [text.taste for text in ballot]),
+        np.choose(winner, [text.born for text in ballot]),
+    )

@@ -1,0 +1,127 @@
+"""Playoffs in many runs at once, over the finalists that the tournament's own rule picks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from autoreason.events import Reigning
+from autoreason.settings import Settings
+from autoreason.studies.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
+from autoreason.studies.simulate.panels import SCHEDULES, points_of, standing_bonus
+from autoreason.studies.simulate.texts import Counts, Texts
+from autoreason.studies.simulate.world import World
+from autoreason.tournament.playoff import choose_finalists
+
+
+@dataclass(frozen=True)
+class Reigns:
+    """Every text that reigned, one row a run; column 0 is the first draft."""
+
+    quality: Numbers
+    length: Numbers
+    taste: Numbers
+    born: Counts
+
+    @classmethod
+    def begin(cls, draft: Texts, passes: int) -> Reigns:
+        """Room for one new text a pass."""
+        shape = (len(draft.quality), passes + 1)
+        quality, length, taste = np.zeros((3, *shape))
+        reigns = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
+        reigns.enter(draft.born, draft)
+        return reigns
+
+    def enter(self, column: Counts, texts: Texts) -> None:
+        """Put each run's text into its column."""
+        rows = np.arange(len(column))
+        for name in ("quality", "length", "taste", "born"):
+            getattr(self, name)[rows, column] = getattr(texts, name)
+
+    def pick(self, rows: Counts, columns: Counts) -> Texts:
+        """Some texts of some runs, by row."""
+        at = rows[:, None], columns
+        return Texts(self.quality[at], self.length[at], self.taste[at], self.born[at])
+
+
+@dataclass(frozen=True)
+class Playoffs:
+    """How playoffs are held."""
+
+    sizes: Sequence[int]
+    """Judges, 0 for none; the smaller panels are the first judges of the largest."""
+    texts: int
+    balanced: bool
+
+    def hold(
+        self, world: World, luck: Luck, reigns: Reigns, standing: Counts, last: Counts
+    ) -> dict[int, Counts]:
+        """For every size, the column of each run's text to deliver.
+
+        `standing` is the column of the last incumbent, `last` the pass after which the run ended.
+        """
+        delivered = {size: standing.copy() for size in self.sizes}
+        counts, table = _finalist_table(int(standing.max()), self.texts)
+        for count in range(2, self.texts + 1):
+            rows = np.flatnonzero(counts[standing] == count)
+            if len(rows):
+                columns = table[standing[rows], :count]
+                worth = reigns.pick(rows, columns).worth(world, last[rows, None])
+                for size, winner in self._vote(world, luck, rows, worth).items():
+                    delivered[size][rows] = columns[np.arange(len(rows)), winner]
+        return delivered
+
+    def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
+        count, most = worth.shape[1], max(self.sizes)
+        places = standing_bonus(world.judges, count, most, self.balanced)
+        drawn = luck.orders(PLAYOFF, SCHEDULES)[rows]
+        scores = np.zeros(worth.shape, dtype=np.int64)
+        winners = {}
+        for seat in range(most):
+            errors = luck.finalist_judge(seat)[rows, :count]
+            scores += points_of(worth + world.judges.noise * errors + places[drawn, seat])
+            if seat + 1 in self.sizes:
+                # Ties go to the last incumbent.
+                winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
+        return winners
+
+
+def confirm(
+    world: World, luck: Luck, reigns: Reigns, delivered: Counts, last: Counts, settings: Settings
+) -> Counts:
+    """How many judges of each run's confirmation prefer the delivered text to the first draft."""
+    rows, judges = np.arange(luck.runs), settings.confirmation
+    both = np.stack([np.zeros_like(delivered), delivered], axis=1)
+    worth = reigns.pick(rows, both).worth(world, last[:, None])
+    places = standing_bonus(world.judges, 2, judges, settings.balanced)
+    drawn = luck.orders(CONFIRMATION, SCHEDULES)
+    prefer = np.zeros_like(delivered)
+    for seat in range(judges):
+        seen = worth + world.judges.noise * luck.confirming_judge(seat) + places[drawn, seat]
+        prefer += seen[:, 1] > seen[:, 0]
+    return np.where(delivered > 0, prefer, 0)
+
+
+@cache
+def _finalist_table(newest: int, most: int) -> tuple[Counts, Counts]:
+    """By the last incumbent's column: how many texts meet in the playoff, and which."""
+    table = np.zeros((newest + 1, most), dtype=np.int64)
+    counts = np.zeros(newest + 1, dtype=np.int64)
+    for column in range(newest + 1):
+        chosen = finalists(column + 1, most)
+        counts[column] = len(chosen)
+        table[column, : len(chosen)] = chosen
+    return counts, table
+
+
+@cache
+def finalists(reigns: int, most: int) -> tuple[int, ...]:
+    """Which of so many texts that reigned meet in the playoff."""
+    standing = [
+        Reigning(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
+        for column in range(reigns)
+    ]
+    return tuple(int(reign.name) for reign in choose_finalists(standing, most))

@@ -1,0 +1,214 @@
+"""What recorded ballots say of their judges: noise, agreement, position and the lead of what is new.
+
+The model is a Plackett-Luce judge: what it sees in a text is the text's worth, which all judges of the
+panel share, plus what its slot (B, AB) and its position (first, last) are worth, plus an error of its
+own, whose standard deviation is the unit. Worths are normal and new in every pass, and are integrated
+out over fixed draws. The likelihood is climbed by the scores of the panels; intervals are sandwich
+intervals, clustered by run where there are several, and never narrower than those over single panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from scipy.special import stdtrit
+
+from autoreason.errors import InvalidInput
+from autoreason.studies.simulate.ballots import SLOTS, Sitting
+from autoreason.studies.simulate.luck import Numbers
+from autoreason.studies.simulate.texts import Counts
+from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
+
+LEAST_SITTINGS = 8
+_SCALE = np.sqrt(6) / np.pi
+"""What a Gumbel error is multiplied by to have standard deviation 1."""
+_DRAWS = 256
+_STEPS, _HALVINGS = 60, 12
+_ENOUGH = 1e-5
+_LEAST_LOG, _MOST_LOG = -3.0, 2.5
+_95 = 1.959964
+
+
+class Estimate(Struct, frozen=True):
+    """A value and its 95 % interval, in units of a judge's own error."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Fitted(Struct, frozen=True, kw_only=True):
+    """What the ballots say."""
+
+    runs: int
+    sittings: int
+    ballots: int
+    revision_lead: Estimate
+    """What judges see in B over A, on average."""
+    synthesis_lead: Estimate
+    """What judges see in AB over A, on average."""
+    first: Estimate
+    """What standing first is worth."""
+    last: Estimate
+    """What standing last is worth."""
+    common: Estimate
+    """Standard deviation of what all judges of a panel see alike in a text."""
+    correlation: Estimate
+    """Between two judges' views of a text, slots and positions aside."""
+
+
+class _Data(NamedTuple):
+    slots: Counts
+    """One row a ballot: its texts from best to worst."""
+    positions: Counts
+    """Where each of them stood."""
+    starts: Counts
+    """The first ballot of every sitting."""
+    sitting: Counts
+    """The sitting of every ballot."""
+
+
+def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
+    """The most likely judges, with intervals."""
+    if len(sittings) < LEAST_SITTINGS:
+        raise InvalidInput(
+            f"{len(sittings)} panels of two or more judges over A, B and AB are too few to fit; "
+            f"give {LEAST_SITTINGS} or more"
+        )
+    data = _arranged(sittings)
+    draws = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(SLOTS)))
+    worths = np.concatenate([draws, -draws])
+    found = _climb(data, worths)
+    reach = _reach(data, worths, found, [sitting.run for sitting in sittings])
+    low, high = found - reach, found + reach
+    plain = [Estimate(*map(float, each)) for each in zip(found, low, high, strict=True)]
+    logs = np.clip([each[4] for each in (found, low, high)], _LEAST_LOG, _MOST_LOG)
+    common = [float(each) for each in np.exp(logs)]
+    return Fitted(
+        runs=len({sitting.run for sitting in sittings}),
+        sittings=len(sittings),
+        ballots=len(data.slots),
+        revision_lead=plain[0],
+        synthesis_lead=plain[1],
+        first=plain[2],
+        last=plain[3],
+        common=Estimate(*common),
+        correlation=Estimate(*(sd**2 / (1 + sd**2) for sd in common)),
+    )
+
+
+def fitted_world(fitted: Fitted, about: str) -> World:
+    """A world with these judges, on the gloomy side wherever ballots cannot tell.
+
+    Ballots do not tell whether what is new is better or only liked better: here it is only liked. Nor do
+    they tell a quality that all judges see from a taste that they share: here each is half of it.
+    """
+    common = fitted.common.value
+    lead = (fitted.revision_lead.value + fitted.synthesis_lead.value) / 2
+    return World(
+        about=about,
+        kind="drift",
+        revision=Revision(spread=round(common, 3)),
+        synthesis=Synthesis(spread=round(common * 0.75**0.5, 3)),
+        judges=Judges(
+            noise=1.0,
+            shared=round(common * 0.5**0.5, 3),
+            first=round(fitted.first.value, 3),
+            last=round(fitted.last.value, 3),
+            newer=round(lead, 3),
+        ),
+    )
+
+
+def _arranged(sittings: Sequence[Sitting]) -> _Data:
+    votes = [vote for sitting in sittings for vote in sitting.votes]
+    sizes = [len(sitting.votes) for sitting in sittings]
+    return _Data(
+        np.array([[SLOTS.index(name) for name in vote.ranking] for vote in votes]),
+        np.array([[vote.order.index(name) for name in vote.ranking] for vote in votes]),
+        np.cumsum([0, *sizes[:-1]]),
+        np.repeat(np.arange(len(sizes)), sizes),
+    )
+
+
+class _Slope(NamedTuple):
+    """One row a sitting."""
+
+    height: Numbers
+    """Log likelihood."""
+    scores: Numbers
+    """Its derivatives."""
+
+    @property
+    def total(self) -> float:
+        return float(self.height.sum())
+
+
+def _slope(values: Numbers, data: _Data, worths: Numbers) -> _Slope:
+    """Log likelihoods and their derivatives, worths integrated out."""
+    lead = np.array([0.0, values[0], values[1]])
+    standing = np.array([values[2], 0.0, values[3]])
+    fixed = lead[data.slots] + standing[data.positions]
+    # One layer a place, best first; in it one row a ballot and one column a draw.
+    alike = np.exp(values[4]) * worths[:, data.slots].transpose(2, 1, 0)
+    best, middle, worst = (fixed.T[:, :, None] + alike) / _SCALE
+    pair = np.logaddexp(middle, worst)
+    whole = np.logaddexp(best, pair)
+    together = np.add.reduceat(best - whole + middle - pair, data.starts, axis=0)
+    height = np.logaddexp.reduce(together, axis=1)
+    weight = np.exp(together - height[:, None])[data.sitting]
+    second = np.exp(middle - pair)
+    behind = np.exp(pair - whole)
+    pushes = np.stack([behind, 1 - second - behind * second, (second - 1) * (1 + behind)])
+    pushes *= weight / _SCALE
+    felt = pushes.sum(axis=2).T
+    by_ballot = [
+        (felt * (data.slots == 1)).sum(axis=1),
+        (felt * (data.slots == 2)).sum(axis=1),
+        (felt * (data.positions == 0)).sum(axis=1),
+        (felt * (data.positions == 2)).sum(axis=1),
+        (pushes * alike).sum(axis=(0, 2)),
+    ]
+    scores = np.add.reduceat(np.stack(by_ballot, axis=1), data.starts, axis=0)
+    return _Slope(height - np.log(len(worths)), scores)
+
+
+def _climb(data: _Data, worths: Numbers) -> Numbers:
+    """The most likely values; steps are halved until they lead upwards."""
+    values = np.zeros(5)
+    here = _slope(values, data, worths)
+    for _ in range(_STEPS):
+        step = np.linalg.pinv(here.scores.T @ here.scores) @ here.scores.sum(axis=0)
+        for _ in range(_HALVINGS):
+            tried = values + step
+            tried[4] = np.clip(tried[4], _LEAST_LOG, _MOST_LOG)
+            there = _slope(tried, data, worths)
+            if there.total > here.total:
+                break
+            step = step / 2
+        else:
+            return values
+        gained, values, here = there.total - here.total, tried, there
+        if gained < _ENOUGH:
+            break
+    return values
+
+
+def _reach(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
+    """How far intervals reach; sittings of one run are not independent of each other."""
+    scores = _slope(values, data, worths).scores
+    inverse = np.linalg.pinv(scores.T @ scores)
+    names, which = np.unique(runs, return_inverse=True)
+    alone = _95 * np.sqrt(np.diag(inverse))
+    if len(names) == 1:
+        return np.asarray(alone)
+    by_run = np.zeros((len(names), scores.shape[1]))
+    np.add.at(by_run, which, scores)
+    few = len(names) / (len(names) - 1)
+    together = np.sqrt(np.diag(inverse @ (by_run.T @ by_run) @ inverse) * few)
+    # A few runs that happen to be alike must not make intervals narrower than those of single sittings.
+    student = float(stdtrit(len(names) - 1, 0.975))
+    return np.asarray(np.maximum(alone, student * together))

@@ -1,0 +1,107 @@
+"""The protocols that a search tries: every bench with every ending."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from autoreason.settings import Settings
+from autoreason.studies.simulate.protocols import entrant
+
+
+class Bench(NamedTuple):
+    """How the panel of a pass is held."""
+
+    judges: int
+    more_judges: int = 0
+    most_judges: int = 9
+    close: int = 2
+    lead: int = 0
+    """Points over A that are not enough for a challenger; 0 is the tournament's rule."""
+    paper: bool = False
+    """As published, random orders and all."""
+
+
+class Ending(NamedTuple):
+    """When a run stops, and what its playoff is like."""
+
+    k: int
+    passes: int
+    playoff: int
+    playoff_texts: int
+
+
+class Candidate(NamedTuple):
+    """A whole protocol."""
+
+    bench: Bench
+    ending: Ending
+
+    @property
+    def name(self) -> str:
+        """As tables show it: judges, then the ending."""
+        bench, ending = self
+        panel = f"{bench.judges}"
+        if bench.more_judges:
+            panel += f"+{bench.more_judges} to {bench.most_judges} within {bench.close}"
+        panel += f" lead {bench.lead}" if bench.lead else ""
+        playoff = f"{ending.playoff} over {ending.playoff_texts}" if ending.playoff else "none"
+        kind = "paper: " if bench.paper else ""
+        return f"{kind}{panel}, k {ending.k}, cap {ending.passes}, playoff {playoff}"
+
+    def settings(self) -> Settings:
+        """As settings of a run, but for the lead."""
+        bench, ending = self
+        panel: dict[str, Any] = {"judges": bench.judges}
+        if not bench.paper:
+            panel |= {
+                name: getattr(bench, name) for name in ("more_judges", "most_judges", "close")
+            }
+        # A confirmation changes nothing that is delivered.
+        panel |= {"confirmation": 0} | ending._asdict()
+        return entrant("paper" if bench.paper else "robust", panel).settings
+
+
+class Grid(NamedTuple):
+    """What is tried: every bench with every ending."""
+
+    benches: Sequence[Bench]
+    k: Sequence[int]
+    passes: Sequence[int]
+    playoff: Sequence[int]
+    playoff_texts: Sequence[int]
+
+    def endings(self) -> list[Ending]:
+        """Every ending; without a playoff its number of texts makes no difference."""
+        found = map(Ending._make, product(self.k, self.passes, self.playoff, self.playoff_texts))
+        least = min(self.playoff_texts)
+        return [each for each in found if each.playoff or each.playoff_texts == least]
+
+
+PAPER = Candidate(Bench(3, paper=True), Ending(2, 15, 0, 3))
+GRID = Grid(
+    benches=(
+        PAPER.bench,
+        # Fewer than three judges cannot see every text in every position.
+        *(Bench(judges) for judges in (3, 5, 7)),
+        *(
+            Bench(judges, more, most, close)
+            for judges, more in ((3, 2), (3, 3), (5, 2))
+            for most, close in product((6, 9, 12), (1, 2, 3))
+        ),
+        *(Bench(3, 3, 6, 2, lead) for lead in (1, 2, 3)),
+    ),
+    k=(1, 2, 3, 4, 5),
+    passes=(10, 15, 20),
+    playoff=(0, 5, 7, 9, 12),
+    # A ballot over more than five texts can no longer be held to full rankings by its schema.
+    playoff_texts=(3, 5),
+)
+
+
+def default_candidate() -> Candidate:
+    """The protocol as runs have it without any option."""
+    settings = entrant("robust").settings
+    bench = {name: getattr(settings, name) for name in Bench._fields[:4]}
+    return Candidate(Bench(**bench), Ending(*(getattr(settings, name) for name in Ending._fields)))

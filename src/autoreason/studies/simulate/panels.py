@@ -1,0 +1,134 @@
+"""Panels of a pass in many runs at once; whom to ask next is the tournament's own rule."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from autoreason.settings import Settings
+from autoreason.studies.simulate.luck import Luck, Numbers
+from autoreason.studies.simulate.texts import Counts
+from autoreason.studies.simulate.world import Judges, World
+from autoreason.tournament.orders import balanced_orders, random_orders
+from autoreason.tournament.voting import next_wave
+
+SLOTS = ("A", "B", "AB")
+SCHEDULES = 1024
+"""Orders are drawn from so many schedules, each made as a run makes its own."""
+_FEW = 6
+"""Up to so many texts, comparing every pair is quicker than sorting."""
+
+
+class Voted(NamedTuple):
+    """What the panels of one pass decided."""
+
+    winner: Counts
+    """0 is A, 1 is B, 2 is AB."""
+    asked: Counts
+    """Judges who sat."""
+
+
+class Panels:
+    """The panels of passes, under the settings of a run."""
+
+    def __init__(self, settings: Settings, lead: int = 0) -> None:
+        self.settings = settings
+        self.lead = lead
+        """A challenger needs more than so many points over A."""
+        grows = settings.more_judges > 0
+        self.limit = max(settings.judges, settings.most_judges) if grows else settings.judges
+        self._waves: dict[int, int] = {}
+
+    def judge(self, world: World, luck: Luck, number: int, worth: Numbers) -> Voted:
+        """Let panels rank A, B and AB, whose worth is given by column."""
+        points = self._points(world, luck, number, worth)
+        scores = np.zeros((len(worth), self.limit + 1, len(SLOTS)), dtype=np.int64)
+        np.cumsum(points, axis=1, out=scores[:, 1:])
+        asked = np.zeros(len(worth), dtype=np.int64)
+        sitting = np.arange(len(worth))
+        while len(sitting):
+            now = asked[sitting]
+            wave = self._next(now, scores[sitting, now], points[sitting])
+            asked[sitting] += wave
+            sitting = sitting[wave > 0]
+        final = scores[np.arange(len(worth)), asked]
+        final[:, 0] += self.lead
+        by_precedence = [SLOTS.index(slot) for slot in self.settings.tie_order]
+        return Voted(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), asked)
+
+    def _points(self, world: World, luck: Luck, number: int, worth: Numbers) -> Counts:
+        """What each judge, asked or not, would give each text."""
+        places = standing_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced)
+        drawn = luck.orders(number, SCHEDULES)
+        points = np.empty((len(worth), self.limit, len(SLOTS)), dtype=np.int64)
+        for seat in range(self.limit):
+            seen = worth + world.judges.noise * luck.judge(number, seat) + places[drawn, seat]
+            points[:, seat] = points_of(seen)
+        return points
+
+    def _next(self, asked: Counts, scores: Counts, points: Counts) -> Counts:
+        """How many judges to ask now; worked out once for each state a panel can be in."""
+        states = (asked * 1000 + scores[:, 0]) * 1000 + scores[:, 1]
+        different, first, which = np.unique(states, return_index=True, return_inverse=True)
+        for state, row in zip(different.tolist(), first.tolist(), strict=True):
+            if state not in self._waves:
+                self._waves[state] = self._wave(scores[row], points[row, : asked[row]])
+        return np.array([self._waves[state] for state in different.tolist()])[which]
+
+    def _wave(self, scores: Counts, cast: Counts) -> int:
+        settings = self.settings
+        if self.lead:
+            return self._wave_with_lead(scores, len(cast))
+        rankings = [[SLOTS[slot] for slot in np.argsort(-ballot)] for ballot in cast]
+        return next_wave(
+            rankings,
+            settings.tie_order,
+            settings.voting,
+            start=settings.judges,
+            step=settings.more_judges,
+            close=settings.close,
+            limit=self.limit,
+            spare=settings.spare_judges,
+        )
+
+    def _wave_with_lead(self, scores: Counts, asked: int) -> int:
+        """A rule the tournament does not have: close is close to the lead that A is given; nobody is spared."""
+        if not asked:
+            return self.settings.judges
+        close = abs(scores[1:].max() - scores[0] - self.lead) <= self.settings.close
+        return min(self.settings.more_judges, self.limit - asked) if close else 0
+
+
+def points_of(seen: Numbers) -> Counts:
+    """Borda points of one judge in each run: 1 for the last, one more for every text that it beats."""
+    if seen.shape[1] > _FEW:
+        return 1 + seen.argsort(axis=1).argsort(axis=1)
+    points = np.ones(seen.shape, dtype=np.int64)
+    for one, other in combinations(range(seen.shape[1]), 2):
+        better = seen[:, one] > seen[:, other]
+        points[:, one] += better
+        points[:, other] += ~better
+    return points
+
+
+@cache
+def standing_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Numbers:
+    """What each text gains by where it stands, by schedule and seat."""
+    first, last = _ends(texts, seats, balanced)
+    bonus: Numbers = judges.first * np.equal(first[..., None], np.arange(texts))
+    bonus += judges.last * np.equal(last[..., None], np.arange(texts))
+    return bonus
+
+
+@cache
+def _ends(texts: int, seats: int, balanced: bool) -> tuple[Counts, Counts]:
+    """Which text stands first and which last, by schedule and seat."""
+    spread = balanced_orders if balanced else random_orders
+    names = [str(text) for text in range(texts)]
+    schedules = [spread(names, seats, schedule) for schedule in range(SCHEDULES)]
+    first = [[int(order[0]) for order in orders] for orders in schedules]
+    last = [[int(order[-1]) for order in orders] for orders in schedules]
+    return np.array(first), np.array(last)

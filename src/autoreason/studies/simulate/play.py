@@ -1,0 +1,99 @@
+"""Simulated runs of the tournament itself: its own loop, with a cast from a world."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from autoreason.events import AnyEvent
+from autoreason.jobs.context import Venue
+from autoreason.settings import Settings
+from autoreason.studies.simulate.cast import PROMPTS, Cast
+from autoreason.studies.simulate.luck import Luck
+from autoreason.studies.simulate.outcomes import Outcomes
+from autoreason.studies.simulate.world import World
+from autoreason.task import Task
+from autoreason.tournament.loop import Tournament
+
+_TASK = Task(brief="Write.")
+
+
+class Played(NamedTuple):
+    """What came of one run."""
+
+    quality: float
+    trajectory: tuple[str, ...]
+    calls: int
+    displaced: int
+    worse: int
+    claimed: bool
+
+
+def play_all(
+    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
+) -> Outcomes:
+    """So many runs, one after the other, each with its own seed and luck."""
+    luck = Luck(seed, runs).remembered()
+    played = [play(world, settings, luck, row, budget) for row in range(runs)]
+    return Outcomes(
+        np.array([one.quality for one in played]),
+        np.array([len(one.trajectory) for one in played]),
+        np.array([one.calls for one in played]),
+        np.array([one.displaced for one in played]),
+        np.array([one.worse for one in played]),
+        np.array([one.claimed for one in played]),
+    )
+
+
+def play(
+    world: World, settings: Settings, luck: Luck, row: int, budget: int | None = None
+) -> Played:
+    """One run; within a budget, the longest whose playoff and confirmation are within it too."""
+    cast, tournament = tournament_of(world, settings, luck, row)
+    if budget is not None and cast.calls.total() > budget:
+        # The same luck again: the passes it has room for come out as they did.
+        within = _passes_within(budget, settings, cast, tournament)
+        cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
+    story = tournament.story
+    reigns = [cast.quality(reign.text) for reign in story.reigns]
+    assert story.delivered is not None
+    preference = story.delivered.evidence.preference
+    return Played(
+        cast.quality(story.delivered.text),
+        story.trajectory,
+        cast.calls.total(),
+        len(reigns) - 1,
+        sum(after < before for before, after in pairwise(reigns)),
+        preference is not None and preference.low > 0.5,
+    )
+
+
+def tournament_of(
+    world: World, settings: Settings, luck: Luck, row: int
+) -> tuple[Cast, Tournament]:
+    """One run to its end, whatever it takes, with everybody who answered in it."""
+    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
+    cast = Cast(world, luck, row)
+    tournament = Tournament(Venue(_TASK, settings, PROMPTS, cast.ask, _unheard))
+    asyncio.run(tournament.run())
+    return cast, tournament
+
+
+def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
+    """The most passes, one at least, after which draft, passes and last panels are within the budget."""
+    spent, displaced, within = cast.calls[0], 0, 1
+    for number, winner in enumerate(tournament.story.trajectory, 1):
+        spent += cast.calls[number]
+        displaced += winner != "A"
+        after = settings.playoff + settings.confirmation if displaced else 0
+        if spent + after <= budget:
+            within = number
+    return within
+
+
+def _unheard(_: AnyEvent) -> None:
+    """Nobody listens."""

@@ -1,0 +1,208 @@
+"""The search for the protocol that does best where it does worst, at equal calls.
+
+Panels decide how a run goes; k, the cap and the playoff only decide where it ends and what it delivers.
+So the runs of each bench are played once in each world, and every ending is tried on the same runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from autoreason.studies.simulate.fast import Courses, finish, last_passes, run_courses
+from autoreason.studies.simulate.finals import Playoffs
+from autoreason.studies.simulate.grid import (
+    GRID,
+    PAPER,
+    Bench,
+    Candidate,
+    Ending,
+    Grid,
+    default_candidate,
+)
+from autoreason.studies.simulate.luck import Luck, Numbers
+from autoreason.studies.simulate.outcomes import Mean, mean
+from autoreason.studies.simulate.study import OnDone, in_processes
+from autoreason.studies.simulate.texts import Counts
+from autoreason.studies.simulate.world import World
+
+_SHOWN = 5
+_FRESH = 10
+
+
+class Ranked(Struct, frozen=True, kw_only=True):
+    """A protocol, played again with fresh luck."""
+
+    name: str
+    note: str
+    """What it is, where it is one we know."""
+    quality: dict[str, Mean]
+    """By world."""
+    calls: dict[str, float]
+    mean_calls: float
+    regret: float
+    """The most by which it falls short, in any world, of the best that was within the calls there;
+    as a share of that, or of 1 where that is less."""
+    worst: str
+    """The world where that is."""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a search came to."""
+
+    calls: int
+    tried: int
+    eligible: int
+    runs: int
+    """Fresh runs of each protocol shown, in each world."""
+    best: dict[str, float]
+    """The best quality that any protocol within the calls delivered, by world."""
+    ranked: list[Ranked]
+    """Those with the least regret, and some that we know; the best first."""
+
+
+class _Trial(NamedTuple):
+    world: World
+    bench: Bench
+    grid: Grid
+    runs: int
+    seed: int
+
+
+class _Means(NamedTuple):
+    """By ending."""
+
+    quality: Numbers
+    calls: Numbers
+
+
+class _Replay(NamedTuple):
+    candidate: Candidate
+    world: World
+    runs: int
+    seed: int
+
+
+class _Came(NamedTuple):
+    quality: Mean
+    calls: float
+
+
+def look(
+    worlds: Sequence[World],
+    calls: int,
+    runs: int,
+    seed: int,
+    on_done: OnDone | None = None,
+    grid: Grid = GRID,
+) -> Found:
+    """The best protocols of a grid whose mean calls over the worlds are within `calls`."""
+    trials = [_Trial(world, bench, grid, runs, seed) for bench in grid.benches for world in worlds]
+    tried = in_processes(_try_endings, trials, on_done)
+    shape = (len(grid.benches), len(worlds), len(grid.endings()))
+    quality, spent = (
+        np.stack(means).reshape(shape).transpose(0, 2, 1).reshape(-1, len(worlds))
+        for means in zip(*tried, strict=True)
+    )
+    candidates = [Candidate(*both) for both in product(grid.benches, grid.endings())]
+    within = spent.mean(axis=1) <= calls
+    best = quality[within].max(axis=0)
+    worst = np.where(within, shortfall(quality, best).max(axis=1), np.inf)
+    shown = {candidates[at]: "" for at in np.argsort(worst)[:_SHOWN] if within[at]}
+    longest = _longest_paper(candidates, spent.mean(axis=1), within)
+    shown |= {longest: "paper, same calls"} if longest else {}
+    shown |= {PAPER: "as published", default_candidate(): "the default"}
+    again = [_Replay(one, world, runs * _FRESH, seed + 1) for one in shown for world in worlds]
+    played = in_processes(_play_again, again, on_done)
+    ranked = [
+        _rank(one, note, worlds, played[at * len(worlds) :][: len(worlds)], best)
+        for at, (one, note) in enumerate(shown.items())
+    ]
+    return Found(
+        calls=calls,
+        tried=len(candidates),
+        eligible=int(within.sum()),
+        runs=runs * _FRESH,
+        best={world.name: float(each) for world, each in zip(worlds, best, strict=True)},
+        ranked=sorted(ranked, key=lambda each: each.regret),
+    )
+
+
+def shortfall(quality: Numbers, best: Numbers) -> Numbers:
+    """How far qualities stay behind the best, as a share of it; of 1 where that is less than 1."""
+    return np.asarray((best - quality) / np.maximum(best, 1.0))
+
+
+def _longest_paper(
+    candidates: Sequence[Candidate], calls: Numbers, within: NDArray[np.bool_]
+) -> Candidate | None:
+    """The published procedure with k and cap raised to spend what the others may."""
+    plain = [
+        at
+        for at, (bench, ending) in enumerate(candidates)
+        if bench.paper and not ending.playoff and within[at]
+    ]
+    return candidates[max(plain, key=lambda at: float(calls[at]))] if plain else None
+
+
+def _try_endings(trial: _Trial) -> _Means:
+    """Every ending on the same runs."""
+    world, bench, grid, runs, seed = trial
+    luck = Luck(seed, runs).remembered()
+    endings = grid.endings()
+    settings = replace(Candidate(bench, endings[0]).settings(), passes=max(grid.passes))
+    courses = run_courses(world, settings, luck, bench.lead)
+    found: dict[Ending, tuple[float, float]] = {}
+    for k, passes, texts in product(grid.k, grid.passes, grid.playoff_texts):
+        last = last_passes(courses, replace(settings, k=k, passes=passes))
+        playoffs = Playoffs(grid.playoff, texts, settings.balanced)
+        for size, came in _delivered(world, luck, courses, last, playoffs).items():
+            found[Ending(k, passes, size, texts)] = came
+    quality, calls = zip(*(found[ending] for ending in endings), strict=True)
+    return _Means(np.array(quality), np.array(calls))
+
+
+def _delivered(
+    world: World, luck: Luck, courses: Courses, last: Counts, playoffs: Playoffs
+) -> dict[int, tuple[float, float]]:
+    """Mean quality and mean calls with playoffs of each size."""
+    rows = np.arange(luck.runs)
+    standing, calls = courses.standing[rows, last], courses.calls[rows, last]
+    chosen = playoffs.hold(world, luck, courses.reigns, standing, last)
+    return {
+        size: (
+            float(courses.reigns.quality[rows, column].mean()),
+            float((calls + np.where(standing > 0, size, 0)).mean()),
+        )
+        for size, column in chosen.items()
+    }
+
+
+def _play_again(replay: _Replay) -> _Came:
+    candidate, world, runs, seed = replay
+    settings, luck = candidate.settings(), Luck(seed, runs)
+    courses = run_courses(world, settings, luck, candidate.bench.lead)
+    came = finish(world, settings, luck, courses, last_passes(courses, settings))
+    return _Came(mean(came.quality), float(came.calls.mean()))
+
+
+def _rank(
+    candidate: Candidate, note: str, worlds: Sequence[World], came: Sequence[_Came], best: Numbers
+) -> Ranked:
+    short = shortfall(np.array([each.quality.value for each in came]), best)
+    names = [world.name for world in worlds]
+    return Ranked(
+        name=candidate.name,
+        note=note,
+        quality={name: each.quality for name, each in zip(names, came, strict=True)},
+        calls={name: each.calls for name, each in zip(names, came, strict=True)},
+        mean_calls=float(np.mean([each.calls for each in came])),
+        regret=float(short.max()),
+        worst=names[int(short.argmax())],
+    )

@@ -1,0 +1,101 @@
+"""How the last calls of a run are best split between the playoff and the confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.studies.simulate.fast import finish, last_passes, run_courses
+from autoreason.studies.simulate.luck import Luck
+from autoreason.studies.simulate.outcomes import summarise
+from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.search import shortfall
+from autoreason.studies.simulate.study import OnDone, in_processes
+from autoreason.studies.simulate.world import World
+
+_FEWEST = 3
+"""Fewer judges than that are no playoff."""
+
+
+class Split(Struct, frozen=True, kw_only=True):
+    """Judges of the playoff and of the confirmation, and what they bring."""
+
+    playoff: int
+    confirmation: int
+    quality: dict[str, float]
+    """What is delivered, by world."""
+    claimed: dict[str, float]
+    """By world, the share of runs with a better text than the first draft that can say so."""
+    quality_short: float
+    """The most by which it stays behind the best split in any world, as a share of it; of 1 where that is less."""
+    claimed_short: float
+    """The same for the share that can say so."""
+
+    @property
+    def regret(self) -> float:
+        """The worse of the two."""
+        return max(self.quality_short, self.claimed_short)
+
+
+class _Job(NamedTuple):
+    world: World
+    splits: Sequence[tuple[int, int]]
+    runs: int
+    seed: int
+
+
+def splits_of(calls: int) -> list[tuple[int, int]]:
+    """Every way to give so many calls to a playoff and a confirmation; one judge alone confirms nothing."""
+    playoffs = (0, *range(_FEWEST, calls + 1))
+    return [(first, calls - first) for first in playoffs if calls - first != 1]
+
+
+def compare_splits(
+    worlds: Sequence[World], calls: int, runs: int, seed: int, on_done: OnDone | None = None
+) -> list[Split]:
+    """Every split on the same runs, the one that falls short the least first."""
+    splits = splits_of(calls)
+    played = in_processes(_play, [_Job(world, splits, runs, seed) for world in worlds], on_done)
+    quality, claimed = (np.array(each).T for each in zip(*played, strict=True))
+    quality_short = shortfall(quality, quality.max(axis=0)).max(axis=1)
+    claimed_short = (claimed.max(axis=0) - claimed).max(axis=1)
+    names = [world.name for world in worlds]
+    found = [
+        Split(
+            playoff=playoff,
+            confirmation=confirmation,
+            quality=dict(zip(names, quality[at].tolist(), strict=True)),
+            claimed=dict(zip(names, claimed[at].tolist(), strict=True)),
+            quality_short=float(quality_short[at]),
+            claimed_short=float(claimed_short[at]),
+        )
+        for at, (playoff, confirmation) in enumerate(splits)
+    ]
+    return sorted(found, key=lambda split: split.regret)
+
+
+def _play(job: _Job) -> tuple[list[float], list[float]]:
+    """Mean quality and share of claims, split by split."""
+    settings, luck = entrant("robust").settings, Luck(job.seed, job.runs).remembered()
+    courses = run_courses(job.world, settings, luck)
+    last = last_passes(courses, settings)
+    came = [
+        summarise(
+            finish(
+                job.world,
+                replace(settings, playoff=playoff, confirmation=confirmation),
+                luck,
+                courses,
+                last,
+            )
+        )
+        for playoff, confirmation in job.splits
+    ]
+    return (
+        [each.quality.value for each in came],
+        [each.claimed.value if each.claimed else 0.0 for each in came],
+    )

@@ -1,0 +1,117 @@
+"""Protocols against worlds: many runs of each, on two processes where that is quicker."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from autoreason.studies.simulate.fast import check_fast, curve, play_fast
+from autoreason.studies.simulate.outcomes import Summary, summarise
+from autoreason.studies.simulate.play import play_all
+from autoreason.studies.simulate.protocols import Entrant
+from autoreason.studies.simulate.world import World
+
+J = TypeVar("J")
+R = TypeVar("R")
+OnDone = Callable[[int, int], None]
+"""Hears how much of how much is done."""
+CURVE_RUNS = 2000
+_FEW_RUNS, _FEW_FAST = 60, 10_000
+"""So many are played before a second process has begun."""
+
+
+class Plan(NamedTuple):
+    """How a study is held."""
+
+    runs: int
+    seed: int
+    budget: int | None = None
+    """The most calls of a run, playoff included; None is no limit."""
+    fast: bool = False
+    """By the vectorised path instead of the tournament's own loop."""
+    curves: bool = False
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One protocol in one world."""
+
+    world: str
+    protocol: str
+    summary: Summary
+    curve: list[tuple[float, float]] | None = None
+    """Mean calls and mean quality where runs have at most 1, 2, 3, ... passes."""
+
+
+class Job(NamedTuple):
+    """The work for one cell."""
+
+    world: World
+    entrant: Entrant
+    plan: Plan
+
+
+def hold_study(
+    worlds: Sequence[World],
+    entrants: Sequence[Entrant],
+    plan: Plan,
+    on_done: OnDone | None = None,
+) -> list[Cell]:
+    """Every protocol in every world, worlds first; `on_done` hears how many cells of how many are done."""
+    if plan.fast or plan.curves:
+        for _, settings in entrants:
+            check_fast(settings)
+    jobs = [Job(world, each, plan) for world, each in product(worlds, entrants)]
+    little = plan.runs * len(jobs) < (_FEW_FAST if plan.fast else _FEW_RUNS)
+    return in_processes(fill_cell, jobs, on_done, processes=1 if little else 2)
+
+
+def fill_cell(job: Job) -> Cell:
+    """Play the runs of one cell."""
+    (world, (name, settings), plan) = job
+    play = play_fast if plan.fast else play_all
+    outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
+    summary = summarise(outcomes, confirmed=settings.confirmation > 0)
+    drawn = None
+    if plan.curves:
+        drawn = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
+    return Cell(world=world.name, protocol=name, summary=summary, curve=drawn)
+
+
+def in_processes(
+    work: Callable[[J], R],
+    jobs: Sequence[J],
+    on_done: OnDone | None = None,
+    processes: int = 2,
+) -> list[R]:
+    """The results of jobs, in their order; one job alone is done right here."""
+    results: dict[int, R] = {}
+    for index, result in _done(work, jobs, processes if len(jobs) > 1 else 1):
+        results[index] = result
+        if on_done:
+            on_done(len(results), len(jobs))
+    return [results[index] for index in range(len(jobs))]
+
+
+def _done(work: Callable[[J], R], jobs: Sequence[J], processes: int) -> Iterator[tuple[int, R]]:
+    if processes == 1:
+        yield from ((index, work(job)) for index, job in enumerate(jobs))
+        return
+    # Forking a process that may have threads is unsafe; starting a new one takes half a second.
+    with get_context("spawn").Pool(processes, initializer=_leave_interrupts) as pool:
+        yield from pool.imap_unordered(partial(_numbered, work), enumerate(jobs))
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for whoever began: it ends these processes too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _numbered(work: Callable[[J], R], job: tuple[int, J]) -> tuple[int, R]:
+    index, each = job
+    return index, work(each)

@@ -1,0 +1,74 @@
+"""What is true of texts, and how a world makes new ones of them; one number a run throughout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoreason.studies.simulate.luck import Numbers, PassLuck
+from autoreason.studies.simulate.world import World
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One text in each of many runs, or many in one."""
+
+    quality: Numbers
+    length: Numbers
+    taste: Numbers
+    """What all judges wrongly add to its quality."""
+    born: Counts
+    """The pass it was written in; 0 for the first draft."""
+
+    def worth(self, world: World, number: Counts | int) -> Numbers:
+        """What every judge sees in a text during a pass, wherever it stands."""
+        judges = world.judges
+        fresh = judges.newer * judges.lasting ** (number - self.born)
+        return self.quality + self.taste + judges.longer * self.length + fresh
+
+
+def first_draft(world: World, taste: Numbers) -> Texts:
+    """Where every run begins: at quality 0."""
+    nothing = np.zeros_like(taste)
+    return Texts(nothing, nothing, world.judges.shared * taste, nothing.astype(np.int64))
+
+
+def further_draft(world: World, luck: Numbers) -> Texts:
+    """Another draft, written beside the first."""
+    first = first_draft(world, luck[:, 1])
+    return replace(first, quality=world.drafts.spread * luck[:, 0])
+
+
+def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:
+    """B: the text after a revision."""
+    revision = world.revision
+    change = revision.gain + revision.pull * (revision.level - text.quality)
+    return Texts(
+        text.quality + change + revision.spread * luck.quality[:, 0],
+        text.length + revision.growth + revision.growth_spread * luck.length,
+        world.judges.shared * luck.taste[:, 0],
+        np.full_like(text.born, number),
+    )
+
+
+def synthesize(world: World, luck: PassLuck, number: int, one: Texts, other: Texts) -> Texts:
+    """AB: around the middle between two texts."""
+    synthesis = world.synthesis
+    middle = (one.quality + other.quality) / 2
+    return Texts(
+        middle + synthesis.gain + synthesis.spread * luck.quality[:, 1],
+        (one.length + other.length) / 2,
+        world.judges.shared * luck.taste[:, 1],
+        np.full_like(one.born, number),
+    )
+
+
+def falls_silent(world: World, luck: PassLuck, critic: int, text: Texts) -> NDArray[np.bool_]:
+    """Whether a critic who must quote finds nothing."""
+    critics = world.critics
+    chance = critics.silent * np.clip(text.quality / critics.at, 0.0, 1.0)
+    return luck.silence[:, critic] < chance

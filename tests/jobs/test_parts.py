@@ -1,0 +1,210 @@
+"""Parts work side by side, and tell their story one after another."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.errors import ProviderFailed, Stopped
+from autoreason.events import AnyEvent, DraftFailed, PartTold
+from autoreason.jobs.context import Tell
+from autoreason.jobs.parts import in_windows, side_by_side
+from autoreason.jobs.tasks import use_in_order
+
+
+def event(part: int, step: int) -> AnyEvent:
+    """Something a part tells."""
+    made = DraftFailed(attempt=step, reason="empty", detail="")
+    return PartTold(part=str(part), event=made)
+
+
+async def work(part: int, steps: int, luck: random.Random, tell: Tell) -> int:
+    """Tells so many events, each after a while."""
+    for step in range(steps):
+        await asyncio.sleep(luck.random() / 5000)
+        tell(event(part, step))
+    return part
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 4), max_size=5), st.integers(0, 2**16))
+async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], seed: int) -> None:
+    told: list[AnyEvent] = []
+    luck = random.Random(seed)
+    works = [partial(work, part, count, luck) for part, count in enumerate(steps)]
+    assert await side_by_side(told.append, works) == list(range(len(steps)))
+    assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**16))
+async def test_parts_within_parts_keep_their_order_too(seed: int) -> None:
+    luck = random.Random(seed)
+
+    async def nested(part: int, tell: Tell) -> list[int]:
+        return await side_by_side(
+            tell, [partial(work, 10 * part + inner, 2, luck) for inner in range(3)]
+        )
+
+    told: list[AnyEvent] = []
+    await side_by_side(told.append, [partial(nested, part) for part in range(3)])
+    assert told == [event(10 * p + i, s) for p in range(3) for i in range(3) for s in range(2)]
+
+
+@pytest.mark.parametrize("failure", [Stopped("x"), ProviderFailed("x"), LookupError("x")])
+async def test_whatever_fails_the_others_are_waited_for(failure: Exception) -> None:
+    ended: list[int] = []
+
+    async def one(number: int) -> int:
+        if number == 1:
+            raise failure
+        await asyncio.sleep(0.002 * number)
+        ended.append(number)
+        return number
+
+    results: list[int] = []
+    with pytest.raises(type(failure)):
+        await use_in_order([one(number) for number in range(4)], results.append)
+    assert results == [0], "what comes after a failure is no result yet"
+    assert ended == [0, 2, 3], "but it is paid for"
+
+
+@pytest.mark.parametrize("where", ["the work", "the use"])
+async def test_nothing_goes_on_after_a_caller_that_was_broken_off(where: str) -> None:
+    class Broken(BaseException):
+        pass
+
+    recorded: list[int] = []
+
+    async def one(number: int) -> int:
+        if number == 0 and where == "the work":
+            raise Broken
+        for _ in range(number):
+            await asyncio.sleep(0)
+        recorded.append(number)
+        return number
+
+    def use(number: int) -> None:  # noqa: ARG001
+        raise Broken
+
+    with pytest.raises(Broken):
+        await use_in_order([one(number) for number in range(20)], use)
+    before = list(recorded)
+    for _ in range(30):
+        await asyncio.sleep(0)
+    assert recorded == before
+    assert len(before) < 19
+
+
+async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def fail(number: int) -> Any:
+        await asyncio.sleep(0.001 * (3 - number))
+        raise Stopped(str(number))
+
+    with pytest.raises(Stopped, match="0"):
+        await use_in_order([fail(number) for number in range(3)], print)
+    gc.collect()
+    assert not caplog.records
+
+
+async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -> None:
+    told: list[AnyEvent] = []
+
+    def tell(now: AnyEvent) -> None:
+        if now == event(1, 1):
+            raise Stopped("the record cannot be written")
+        told.append(now)
+
+    async def last_words(tell: Tell) -> int:
+        tell(event(1, 0))
+        tell(event(1, 1))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            tell(event(1, 2))
+        return 1
+
+    with pytest.raises(Stopped):
+        await side_by_side(tell, [partial(work, 0, 2, random.Random(1)), partial(last_words)])
+    gc.collect()
+    await asyncio.sleep(0.01)
+    assert told == [event(0, 0), event(0, 1), event(1, 0)]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(0, 3), max_size=12),
+    st.integers(1, 4),
+    st.integers(0, 6),
+    st.integers(0, 2**16),
+)
+async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
+    steps: list[int], width: int, further: int, seed: int
+) -> None:
+    told: list[AnyEvent] = []
+    luck = random.Random(seed)
+    at_work: set[int] = set()
+    begun: list[int] = []
+    ended: set[int] = set()
+
+    async def watched(part: int, count: int) -> None:
+        begun.append(part)
+        at_work.add(part)
+        assert len(at_work) <= width
+        waiting = min(set(range(len(steps))) - ended)
+        assert part < waiting + width + further
+        await work(part, count, luck, told.append)
+        at_work.discard(part)
+        ended.add(part)
+
+    works = (partial(watched, part, count) for part, count in enumerate(steps))
+    await in_windows(works, width, width + further)
+    assert begun == list(range(len(steps)))
+    for part, count in enumerate(steps):
+        own = [each for each in told if isinstance(each, PartTold) and each.part == str(part)]
+        assert own == [event(part, s) for s in range(count)]
+
+
+async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_begun() -> None:
+    told: list[AnyEvent] = []
+    begun: list[int] = []
+
+    async def failing(part: int) -> None:
+        begun.append(part)
+        await asyncio.sleep(0)
+        if part == 2:
+            raise ProviderFailed("out of reach")
+        told.append(event(part, 0))
+
+    works = (partial(failing, part) for part in range(100))
+    with pytest.raises(ProviderFailed, match="out of reach"):
+        await in_windows(works, 2, 5)
+    assert begun == list(range(2 + 5))
+    assert told == [event(part, 0) for part in begun if part != 2]
+
+
+async def test_a_slow_part_does_not_keep_the_others_from_being_told() -> None:
+    told: list[AnyEvent] = []
+    others_told = asyncio.Event()
+
+    async def slow() -> None:
+        await others_told.wait()
+        told.append(event(0, 0))
+
+    async def quick(part: int) -> None:
+        told.append(event(part, 0))
+        if len(told) == 3:
+            others_told.set()
+
+    async with asyncio.timeout(5):
+        await in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
+    assert told == [event(part, 0) for part in (1, 2, 3, 0)]

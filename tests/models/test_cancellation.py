@@ -1,0 +1,122 @@
+"""A call that only waits can be ended; one that is under way cannot."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from autoreason.errors import Stopped
+from autoreason.exchange import Outcome, Reply
+from autoreason.models.cancellation import Interruptible, resting
+
+REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
+
+
+async def test_a_call_is_ended_only_while_it_rests() -> None:
+    rested, answered = asyncio.Event(), asyncio.Event()
+
+    async def ask() -> Reply:
+        with resting():
+            await rested.wait()
+        await answered.wait()
+        return REPLY
+
+    for ended in (True, False):
+        call = Interruptible()
+        asking = asyncio.create_task(call.reply(ask()))
+        await asyncio.sleep(0)
+        if not ended:
+            rested.set()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        call.end_rest()
+        answered.set()
+        if ended:
+            with pytest.raises(Stopped, match="a person stopped the run"):
+                await asking
+        else:
+            assert await asking == REPLY
+        assert not asking.cancelling()
+        answered.clear()
+
+
+async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
+    async def rest() -> Reply:
+        with resting():
+            await asyncio.sleep(60)
+        return REPLY
+
+    async def ask() -> Reply:
+        return await asyncio.create_task(rest())
+
+    call = Interruptible()
+    asking = asyncio.create_task(call.reply(ask()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    call.end_rest()
+    with pytest.raises(Stopped):
+        await asking
+
+
+async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
+    async def rest() -> Reply:
+        with resting():
+            await asyncio.sleep(60)
+        return REPLY
+
+    async def answer() -> Reply:
+        await asyncio.sleep(0)
+        return REPLY
+
+    async def ask_twice() -> Reply:
+        with pytest.raises(Stopped):
+            await first.reply(rest())
+        async with asyncio.timeout(60):
+            return await Interruptible().reply(answer())
+
+    first = Interruptible()
+    asking = asyncio.create_task(ask_twice())
+    await asyncio.sleep(0)
+    first.end_rest()
+    first.end_rest()
+    assert await asking == REPLY
+
+
+async def test_whoever_leaves_takes_the_call_along() -> None:
+    left = False
+
+    async def ask() -> Reply:
+        nonlocal left
+        try:
+            await asyncio.sleep(60)
+        finally:
+            left = True
+        return REPLY
+
+    asking = asyncio.create_task(Interruptible().reply(ask()))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert left
+
+
+async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
+    async def ask() -> Reply:
+        with resting():
+            await asyncio.sleep(60)
+        return REPLY
+
+    call = Interruptible()
+    asking = asyncio.create_task(call.reply(ask()))
+    await asyncio.sleep(0)
+    call.end_rest()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_without_such_a_call_resting_is_only_waiting() -> None:
+    with resting():
+        await asyncio.sleep(0)

@@ -1,0 +1,288 @@
+"""A critic's claim stands only if its quote does."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.parsing.critiques import describe, read_critique
+from autoreason.parsing.quotes import Program, Prose
+
+TEXT = "# Plan\n\nWe open in **May**, and the price is “ten euros” — no more."
+
+
+def problem(
+    quote: str = "", kind: str = "quote", severity: str = "major", what: str = "vague"
+) -> dict[str, str]:
+    return {"severity": severity, "kind": kind, "quote": quote, "problem": what}
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "We open in May",
+        "we".title() + " open  in\nMay",
+        'the price is "ten euros" - no more',
+        "“We open in May.”",
+        "We open … ten euros",
+    ],
+)
+def test_a_quote_may_differ_in_white_space_and_typography(quote: str) -> None:
+    assert Prose(TEXT).quotes(quote)
+
+
+@pytest.mark.parametrize(
+    "quote", ["We open in June", "", "...", "ten euros … We open", "we open in may"]
+)
+def test_words_that_are_not_there_are_no_quote(quote: str) -> None:
+    assert not Prose(TEXT).quotes(quote)
+
+
+@given(st.data())
+def test_any_passage_of_a_text_is_found_in_it(data: st.DataObject) -> None:
+    words = TEXT.split()
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    passage = " ".join(words[start:end])
+    assert Prose(TEXT).quotes(passage) == any(sign.isalnum() for sign in passage)
+
+
+@pytest.mark.parametrize(
+    "frame", ["{}", "```json\n{}\n```", "I looked [twice].\n\n{}\n\nThat is all."]
+)
+def test_a_critique_is_read_bare_fenced_or_amid_prose(frame: str) -> None:
+    said = json.dumps(
+        {
+            "problems": [
+                problem("We open in May"),
+                problem("Nobody wrote this"),
+                problem(kind="missing"),
+            ]
+        }
+    )
+    read = read_critique(frame.replace("{}", said), TEXT)
+    assert read is not None
+    assert [p.kind for p in read.problems] == ["quote", "missing"]
+    assert read.dropped == 1
+
+
+def test_an_empty_list_is_a_full_answer() -> None:
+    assert read_critique('{"problems": []}', TEXT) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is fine.",
+        "",
+        "{problems}",
+        '{"problems": "none"}',
+        '{"problems": [{"severity": "awful"}]}',
+        "[{" * 5000,
+    ],
+)
+def test_what_cannot_be_read_is_no_critique(reply: str) -> None:
+    assert read_critique(reply, TEXT) is None
+
+
+@pytest.mark.parametrize(
+    "quote", ["line 3: We open in May", "Line 3 - We open in May", "lines 1-3: We open in May"]
+)
+def test_the_number_of_a_line_is_no_part_of_a_quote(quote: str) -> None:
+    assert Prose(TEXT).quotes(quote)
+
+
+def test_a_list_in_words_is_a_list_of_problems() -> None:
+    reply = (
+        "Here are the problems:\n\n"
+        '1. **Minor**: "ten euros" is not what was agreed.\n'
+        "2. It does not say who opens.\n"
+        "3. The sentence “We close in June” is wrong.\n"
+        "4. The heading is fine."
+    )
+    read = read_critique(reply, TEXT)
+    assert read is not None
+    assert [(p.severity, p.kind, p.quote) for p in read.problems] == [
+        ("minor", "quote", "ten euros"),
+        ("major", "missing", ""),
+    ]
+    assert read.dropped == 1
+
+
+def test_prose_of_which_nothing_stands_is_asked_for_again() -> None:
+    assert read_critique("I see one problem: the tone is too cold.", TEXT) is None
+    assert read_critique("There are no problems with this text. It is not too long.", TEXT) is None
+
+
+def test_the_placeholders_of_the_form_are_no_problem() -> None:
+    said = [problem("words from the text", what="what is wrong with them"), problem("May")]
+    read = read_critique(json.dumps({"problems": said}), TEXT)
+    assert read is not None
+    assert [p.quote for p in read.problems] == ["May"]
+    assert read.dropped == 0
+
+
+def test_a_problem_said_twice_is_one() -> None:
+    read = read_critique(json.dumps({"problems": [problem("May")] * 30}), TEXT)
+    assert read is not None
+    assert len(read.problems) == 1
+
+
+# ---- programs ----------------------------------------------------------------------------------
+
+PROGRAM = """\
+def closest_vowel(word):
+    for i in range(len(word) - 2, 0, -1):
+        if word[i] in "aeiou":
+            return word[i]
+    return ""
+"""
+OTHER = """\
+def merge_intervals(spans):
+    spans.sort(key=lambda span: span[0])
+    return spans
+"""
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps({"problems": [problem("if word[i] in  'aeiou' :")]}),
+        json.dumps({"problems": [problem('line 3: if word[i] in "aeiou"')]}),
+        json.dumps(
+            {"problems": [problem("words from the text", what="It misses the closest vowel.")]}
+        ),
+        json.dumps(
+            {"problems": [problem(kind="missing", what="The first vowel is never looked at.")]}
+        ),
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "return word[i]", "problem": "wrong"}}]',
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "the vowel is not the closest"}]}',
+        "1. **Major**: `word[i]` should be `word[i + 1]` here.\n2. **Minor**: `closest_vowel` is slow.",
+        "The function closest_vowel does not look at consonants.",
+    ],
+)
+def test_a_critique_of_a_program_stands_if_it_is_about_this_one(reply: str) -> None:
+    read = read_critique(reply, PROGRAM)
+    assert read is not None
+    assert read.problems
+    another = read_critique(reply, OTHER)
+    assert another is None or not another.problems
+
+
+def test_code_that_is_not_in_the_program_is_no_quote() -> None:
+    said = [problem("word[i + 1] == word[0]"), problem("if word[i] in 'aeiou'")]
+    read = read_critique(json.dumps({"problems": said}), PROGRAM)
+    assert read is not None
+    assert [p.quote for p in read.problems] == ["if word[i] in 'aeiou'"]
+    assert read.dropped == 1
+
+
+def test_a_sentence_in_place_of_a_quote_is_about_the_whole_program() -> None:
+    said = problem(
+        "The function takes the last vowel and not the closest.", what="A case is missed."
+    )
+    read = read_critique(json.dumps({"problems": [said]}), PROGRAM)
+    assert read is not None
+    (kept,) = read.problems
+    assert (kept.kind, kept.quote) == ("general", "")
+    assert describe((kept,)) == "- (major) A case is missed."
+
+
+def test_of_a_text_only_what_is_quoted_or_missing_stands() -> None:
+    text = "We use Python:\n\nimport this\n\nand open in May."
+    said = json.dumps({"problems": [problem("the opening in May is too early")]})
+    assert read_critique(said, text, program=False) == ((), 1)
+
+
+@given(st.text("a1.é_"))
+def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
+    assert Program("xy == zw").is_meant(f"{before}.xy == zw")
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        *((sign, "") for sign in ("`", '"quote": "', "1. ", "not ", "[", "(", "a(", "```\n", "'")),
+        *((sign, "") for sign in ("a", "a1", "a.", "a =", "wrong “")),
+        *(("", sign) for sign in ("\n", " \n", "x\n", "async\n")),
+    ],
+)
+def test_the_work_grows_with_the_length_of_degenerate_words_and_no_faster(
+    reply: str, text: str
+) -> None:
+    def work(times: int) -> float:
+        started = time.process_time()
+        for program in (True, False):
+            read_critique(reply * times or "xy is wrong", text * times or PROGRAM, program=program)
+        return time.process_time() - started
+
+    assert min(work(8_000) for _ in range(3)) < 9 * min(work(2_000) for _ in range(3)) + 0.05
+
+
+def test_the_work_grows_with_the_length_of_a_text_quoted_all_over_and_no_faster() -> None:
+    def work(lines: int) -> float:
+        text = "".join(f"We open {at} shops in May.\n" for at in range(lines))
+        reply = "".join(f'- "open {at} shops" is wrong.\n' for at in range(lines))
+        started = time.process_time()
+        read = read_critique(reply, text, program=False)
+        assert read
+        assert len(read.problems) == lines
+        return time.process_time() - started
+
+    assert min(work(1_200) for _ in range(3)) < 9 * min(work(300) for _ in range(3)) + 0.05
+
+
+def recorded_of_programs(shared: Path) -> list[dict[str, str]]:
+    """Critiques of programs that say something."""
+    lines = (shared / "recorded" / "small_critic.jsonl").read_text("utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["source"] != "texts"]
+    return [row for row in rows if row["outcome"] == "ok" and '"problems": []' not in row["reply"]]
+
+
+def holds(reply: str, program: str) -> bool:
+    read = read_critique(reply, program)
+    return bool(read and read.problems)
+
+
+def test_few_recorded_critiques_of_programs_end_with_nothing(shared: Path) -> None:
+    rows = recorded_of_programs(shared)
+    nothing = sum(not holds(row["reply"], row["under_review"]) for row in rows)
+    assert nothing / len(rows) < 0.15
+
+
+def test_critiques_of_another_program_hardly_ever_stand(shared: Path) -> None:
+    rows = recorded_of_programs(shared)
+    by_name: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        name = re.search(r"def (\w+)", row["under_review"])
+        by_name.setdefault(name[1] if name else "", []).append(row)
+    problems = list(by_name.values())
+    shown = [
+        (row["reply"], problems[(at + shift) % len(problems)][0]["under_review"])
+        for shift in (7, 31, 101)
+        for at, rows in enumerate(problems)
+        for row in rows
+    ]
+    assert sum(not holds(reply, program) for reply, program in shown) / len(shown) >= 0.95
+
+
+def test_the_reviser_reads_the_worst_first() -> None:
+    read = read_critique(
+        json.dumps(
+            {
+                "problems": [
+                    problem("May", severity="minor"),
+                    problem(kind="missing", severity="critical", what="no date"),
+                ]
+            }
+        ),
+        TEXT,
+    )
+    assert read is not None
+    assert describe(read.problems) == "- (critical) Missing: no date\n- (minor) “May”: vague"

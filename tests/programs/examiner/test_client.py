@@ -1,0 +1,328 @@
+"""The examiner is a process of its own: it alone knows the private tests, and nothing is lost where it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.closing import closed_after
+from tests.patience import PATIENCE
+from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
+
+import autoreason.programs.examiner.client
+from autoreason.assignment import CodeVerdict, Examination, Observation, Probe
+from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.problems.own import encode_set
+
+SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A file with two problems, a checker, known solutions, and a broken line."""
+    path = tmp_path / "problems.jsonl"
+    checker = (
+        f"def check(input, output, expected): return output.strip() == expected.strip() # {SECRET}"
+    )
+    problems = (
+        adding(checker="special", checker_program=checker),
+        doubling(solution=f"# {SECRET}"),
+    )
+    path.write_bytes(encode_set(problems) + b'{"id": 3}\n')
+    return path
+
+
+@asynccontextmanager
+async def opened(source: Path | str, **options: object) -> AsyncIterator[ExaminerClient]:
+    """A client that is closed in the end."""
+    client = await ExaminerClient.open(source, workers=1, **options)  # type: ignore[arg-type]
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def asked(program: str = ADDING, problem: str = "adding", **fields: object) -> Examination:
+    """A question."""
+    usual = {"problem": problem, "program": program, "which": "public"}
+    return msgspec.convert(usual | fields, Examination)
+
+
+def process_of(client: ExaminerClient) -> int:
+    """The process that a client talks to."""
+    assert client._line is not None
+    return client._line._process.pid
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, other than as a zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def children(pid: int) -> set[int]:
+    """Every process below one."""
+    listed = subprocess.run(
+        ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    found, last = {pid}, set[int]()
+    while found != last:
+        last = set(found)
+        found |= {child for child, parent in pairs if parent in found}
+    return found
+
+
+async def until(happened: Callable[[], bool]) -> bool:
+    """Whether something happens within some seconds."""
+    for _ in range(int(PATIENCE / 0.05)):
+        if happened():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def gone(pids: set[int]) -> bool:
+    """Whether all of them end within some seconds."""
+    return await until(lambda: not any(map(alive, pids)))
+
+
+async def test_it_tells_what_programs_do(source: Path) -> None:
+    async with opened(source) as client:
+        probe = Probe(problem="doubling", program="def double(x): return 2 * x \udc80", inputs=())
+        broken = await client.observe(msgspec.structs.replace(probe, inputs=("double(2)",)))
+        assert broken.observations == (Observation(failure="runtime_error"),)
+        right = Probe(problem="adding", program=ADDING, inputs=("1 2", "2 3"))
+        assert [each.value for each in (await client.observe(right)).observations] == ["3", "5"]
+        with pytest.raises(InvalidInput, match="no problem 'other'"):
+            await client.observe(msgspec.structs.replace(right, problem="other"))
+
+
+async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path) -> None:
+    async with opened(source) as client:
+        assert [each.id for each in client.assignments] == ["adding", "doubling"]
+        assert [each.private for each in client.assignments] == [1, 0]
+        assert [each.line for each in client.broken] == [3]
+        assert client.level in ("bubblewrap", "landlock", "seccomp")
+        public, private, other = await asyncio.gather(
+            client.examine(asked()),
+            client.examine(asked(which="private")),
+            client.examine(asked("def double(x): return x", "doubling", every=True)),
+        )
+        assert public.verdict is CodeVerdict.ACCEPTED
+        assert private.verdict is CodeVerdict.ACCEPTED
+        assert (other.verdict, other.run) == (CodeVerdict.WRONG_ANSWER, 2)
+
+
+async def test_nothing_private_reaches_the_loop(source: Path) -> None:
+    async with opened(source) as client:
+        assert SECRET not in repr(client.assignments)
+        for program in ("print(input())", "raise ValueError(input())", ADDING):
+            examined = await client.examine(asked(program, which="private", every=True))
+            assert SECRET not in repr(examined)
+
+
+async def test_a_set_is_opened_again_by_its_digest_without_the_file(source: Path) -> None:
+    async with opened(source) as client:
+        digest, assignments = client.digest, client.assignments
+    await asyncio.to_thread(source.unlink)
+    async with opened(digest) as client:
+        assert client.assignments == assignments
+        assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
+
+
+async def test_a_part_of_a_set_is_a_set_of_its_own(source: Path) -> None:
+    async with opened(source, only=("doubling",)) as client:
+        assert [each.id for each in client.assignments] == ["doubling"]
+        digest = client.digest
+    async with opened(digest) as client:
+        assert [each.id for each in client.assignments] == ["doubling"]
+
+
+async def test_what_cannot_be_used_is_refused_in_a_sentence(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no file"):
+        await ExaminerClient.open(tmp_path / "none.json")
+    long = tmp_path / "long.json"
+    long.write_text(f'{{"id": "long", "statement": {"9" * 5000}}}')
+    with pytest.raises(InvalidInput, match=r"long.json holds a number too large to be read"):
+        await ExaminerClient.open(long)
+    with pytest.raises(InvalidInput, match="not kept here"):
+        await ExaminerClient.open("0" * 64)
+    with pytest.raises(InvalidInput, match="no problem 'other' in this set"):
+        await ExaminerClient.open(source, only=("other",))
+    async with opened(source) as client:
+        with pytest.raises(InvalidInput, match="no problem 'other' in this set"):
+            await client.examine(asked(problem="other"))
+
+
+async def test_a_program_that_is_no_text_gets_a_verdict_all_the_same(source: Path) -> None:
+    async with opened(source) as client:
+        examined = await client.examine(asked("print('\ud800', 3)"))
+        assert examined.verdict is CodeVerdict.WRONG_ANSWER
+
+
+async def test_where_its_process_dies_what_was_in_flight_is_asked_again(source: Path) -> None:
+    async with opened(source) as client:
+        waiting = [asyncio.create_task(client.examine(asked(f"{SLOW} # {n}"))) for n in range(3)]
+        await asyncio.sleep(0.3)
+        first = process_of(client)
+        os.kill(first, signal.SIGKILL)
+        examined = await asyncio.gather(*waiting)
+        assert {each.verdict for each in examined} == {CodeVerdict.ACCEPTED}
+        assert process_of(client) != first
+        assert [each.line for each in client.broken] == [3]
+        assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
+
+
+async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> None:
+    async with opened(source) as client:
+        waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(60)")))
+        for _ in range(2):
+            await asyncio.sleep(0.1)
+            listening = client._listening
+            os.kill(process_of(client), signal.SIGKILL)
+            assert await until(lambda: client._listening is not listening)  # noqa: B023
+        with pytest.raises(ProviderFailed, match="died twice"):
+            await waiting
+        assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
+
+
+async def test_one_that_cannot_be_started_again_fails_whoever_waits(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(source) as client:
+        waiting = asyncio.create_task(client.examine(asked(SLOW)))
+        await asyncio.sleep(0)
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        os.kill(process_of(client), signal.SIGKILL)
+        with pytest.raises(ProviderFailed, match=r"cannot be started again: .*/nowhere/python"):
+            await waiting
+    with pytest.raises(ProviderFailed, match=r"cannot be started .*autoreason doctor"):
+        await ExaminerClient.open(source)
+
+
+async def test_one_that_stopped_reading_is_ended_all_the_same(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autoreason.programs.examiner.client, "_PATIENCE", 0.1)
+    async with opened(source) as client:
+        pid = process_of(client)
+        os.kill(pid, signal.SIGSTOP)
+        waiting = asyncio.create_task(client.examine(asked("#" * (4 << 20))))
+        await asyncio.sleep(0)
+    with pytest.raises(ProviderFailed, match="closed"):
+        await waiting
+    assert not alive(pid)
+
+
+def test_a_loop_that_is_closed_while_it_starts_ends_with_its_process(source: Path) -> None:
+    listed = Path("/proc/thread-self/children")
+    before = listed.read_text()
+
+    async def examine() -> None:
+        async with opened(source) as client:
+            await client.examine(asked())
+
+    for turns in range(1, 7):
+        closed_after(turns, examine)
+        assert listed.read_text() == before
+
+
+async def test_closing_leaves_no_process_behind(source: Path) -> None:
+    async with opened(source) as client:
+        waiting = asyncio.create_task(client.examine(asked(SLOW)))
+        assert await until(lambda: len(children(process_of(client))) > 1)
+        processes = children(process_of(client))
+    with pytest.raises(ProviderFailed):
+        await waiting
+    assert await gone(processes)
+    with pytest.raises(ProviderFailed, match="closed"):
+        await client.examine(asked())
+
+
+LEAVING = """
+import asyncio, sys
+from autoreason.assignment import Examination
+from autoreason.programs.examiner.client import ExaminerClient
+async def main():
+    client = await ExaminerClient.open(sys.argv[1], workers=1)
+    asked = Examination(problem="adding", program="while True: pass", which="public")
+    task = asyncio.create_task(client.examine(asked))
+    await asyncio.sleep(0.3)
+    print(client._line._process.pid, flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+async def test_it_ends_with_whoever_asked_even_where_that_one_was_killed(source: Path) -> None:
+    loop = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", LEAVING, str(source), stdout=asyncio.subprocess.PIPE
+    )
+    assert loop.stdout is not None
+    processes = children(int(await loop.stdout.readline()))
+    loop.kill()
+    await loop.wait()
+    assert await gone(processes)
+
+
+async def test_ctrl_c_in_the_terminal_does_not_reach_it(source: Path) -> None:
+    async with opened(source) as client:
+        pid = process_of(client)
+        assert os.getpgid(pid) != os.getpgid(0)
+        os.kill(pid, signal.SIGINT)
+        assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
+        assert process_of(client) == pid
+
+
+def test_it_is_given_no_keys_and_hides_its_memory(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+
+    async def look() -> tuple[bytes, int]:
+        async with opened(source) as client:
+            folder = Path("/proc", str(process_of(client)))
+            return await asyncio.to_thread(_look, folder)
+
+    environment, owner = asyncio.run(look())
+    assert b"OPENAI_API_KEY" not in environment
+    assert owner == 0, "a process that hides its memory belongs to root in /proc"
+
+
+def _look(folder: Path) -> tuple[bytes, int]:
+    owner = (folder / "mem").stat().st_uid
+    try:
+        return (folder / "environ").read_bytes(), owner
+    except PermissionError:
+        return b"", owner
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process takes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
+async def test_its_memory_stays_flat_over_many_examinations(source: Path) -> None:
+    async with opened(source) as client:
+
+        async def examine_many(first: int) -> None:
+            programs = (f"print(3)  # {number}" for number in range(first, first + 40))
+            await asyncio.gather(*(client.examine(asked(each)) for each in programs))
+
+        await examine_many(0)
+        before = resident(process_of(client))
+        for round_number in range(1, 4):
+            await examine_many(40 * round_number)
+        assert resident(process_of(client)) - before < 4 << 20

@@ -1,0 +1,260 @@
+"""On real problems every known solution is accepted, and every breakage of it gets the right verdict."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from tests.programs.examiner.fairly import CHECKERS, ONE_ANSWER, ONE_POINT, fairly
+from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
+
+from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.problems.formats import read_problems
+from autoreason.programs.problems.problem import Problem
+from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.levels import find_level, open_sandbox
+from autoreason.programs.sandbox.unsafe import UnsafeSandbox
+
+pytestmark = [
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.timeout(300),
+]
+SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
+PARTS = 4
+SOME = 3
+"""Of so many problems one is broken in every way; of known solutions none is left out."""
+SLOW = {
+    *("83_c", "145_c", "151_c", "285_e", "300_c", "712_d", "762_a", "785_d", "893_e", "961_g"),
+    *("1113_c", "1149_b", "1172_c2", "1188_c", "1194_f", "1204_e", "1342_e", "1349_d", "1391_c"),
+    "1442_c",
+}
+"""Problems, twenty of more than six hundred, whose solutions take nearly all of the time of all."""
+OFTEN = 8
+"""Of the tests of these, one in so many is held, unless pytest is given --all."""
+SHORT = 0.02
+"""Seconds after which a program that never ends is stopped."""
+T = TypeVar("T")
+_SHARED = "globals().update((n, v) for n, v in _own.items() if n[:2] != '__')\n"
+KINDS = {
+    "WA": {"wrong_answer"},
+    # Memory that ran out was a runtime error to whoever recorded these.
+    "RE": {"runtime_error", "memory_limit"},
+    # What was too slow there is here too, or meets the stack's or the memory's end first, or is fast enough.
+    "TLE": {"time_limit", "memory_limit", "runtime_error", "accepted"},
+}
+
+
+@pytest.fixture(scope="session")
+def folder(shared: Path) -> Path:
+    """Where the problems are."""
+    if not (shared / "problems").is_dir():
+        pytest.skip("needs the problems in ../shared/problems, beside the project's root")
+    return shared / "problems"
+
+
+@cache
+def problems_of(path: Path) -> tuple[Problem, ...]:
+    """A set, read once, in which every answer can be judged."""
+    found = read_problems(path)
+    assert not found.broken
+    return tuple(map(fairly, found.problems))
+
+
+def is_slow(problem: Problem) -> bool:
+    """Whether its known solution takes long."""
+    return "_".join(problem.id.removeprefix("cc/").split("_")[:2]) in SLOW
+
+
+@asynccontextmanager
+async def examining() -> AsyncIterator[Examiner]:
+    """An examiner in the best sandbox here."""
+    sandbox = open_sandbox()
+    try:
+        yield Examiner(sandbox)
+    finally:
+        await sandbox.close()
+
+
+async def side_by_side(things: Iterable[T], work: Callable[[T], Awaitable[str]]) -> list[str]:
+    """The complaints of all, a few of them worked on at a time."""
+    places = asyncio.Semaphore(6)
+
+    async def one(thing: T) -> str:
+        async with places:
+            return await work(thing)
+
+    return [said for said in await asyncio.gather(*map(one, things)) if said]
+
+
+async def last_trial(
+    examiner: Examiner, problem: Problem, program: str, tests: Sequence[Example]
+) -> Trial:
+    """The test at which judging ended."""
+    return [trial async for trial in examiner.hold(problem, program, tests)][-1]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("name", SETS)
+async def test_every_known_solution_is_accepted_on_every_test(
+    folder: Path, name: str, part: int, pytestconfig: pytest.Config
+) -> None:
+    often = 1 if pytestconfig.getoption("--all") else OFTEN
+    async with examining() as examiner:
+
+        async def try_one(problem: Problem) -> str:
+            tests = problem.tests[:: often if is_slow(problem) else 1]
+            trial = await last_trial(examiner, problem, problem.solution, tests)
+            held = trial.verdict is CodeVerdict.ACCEPTED and trial.number == len(tests)
+            return "" if held else f"{problem.id}: {trial}"
+
+        assert await side_by_side(problems_of(folder / f"{name}.jsonl")[part::PARTS], try_one) == []
+
+
+def test_few_tests_are_left_out(folder: Path) -> None:
+    problems = [one for name in SETS for one in problems_of(folder / f"{name}.jsonl")]
+    slow = list(filter(is_slow, problems))
+    tests = sum(len(problem.tests) for problem in problems)
+    assert len(slow) == len(SLOW)
+    assert sum(len(problem.tests) for problem in slow) * (1 - 1 / OFTEN) < 0.1 * tests
+
+
+def test_where_several_answers_are_right_a_checker_of_ours_tells_which(folder: Path) -> None:
+    problems = problems_of(folder / "stdio_special.jsonl")
+    checked = [problem for problem in problems if problem.checker_program]
+    assert len(checked) == len(list(CHECKERS.glob("*.py"))) == 46
+    assert len(problems) == len(checked) + len(ONE_ANSWER) + len([ONE_POINT])
+
+
+async def test_beyond_the_limits_of_a_problem_its_solution_is_out_of_time_and_not_wrong(
+    folder: Path,
+) -> None:
+    found = read_problems(folder / "stdio_special.jsonl").problems
+    judged = [(problem, fairly(problem)) for problem in found]
+    beyond = [(fair, test) for whole, fair in judged for test in set(whole.tests) - set(fair.tests)]
+    assert len(beyond) == 16
+    async with examining() as examiner:
+        for problem, test in beyond:
+            quick = replace(problem, time_limit_s=0.3)
+            trial = await last_trial(examiner, quick, problem.solution, [test])
+            assert trial.verdict in (CodeVerdict.ACCEPTED, CodeVerdict.TIME_LIMIT), trial
+
+
+async def test_a_checker_refuses_what_is_no_answer(folder: Path) -> None:
+    async with examining() as examiner:
+
+        async def try_one(problem: Problem) -> str:
+            for words in ("", "-7", "\u00e9 nothing", f"{problem.tests[0].output} 1"):
+                trial = await last_trial(examiner, problem, f"print({words!r})", problem.tests[:1])
+                if trial.verdict is not CodeVerdict.WRONG_ANSWER:
+                    return f"{problem.id}: {words!r} {trial}"
+            return ""
+
+        assert await side_by_side(problems_of(folder / "stdio_special.jsonl"), try_one) == []
+
+
+async def test_every_given_breakage_gets_its_verdict_where_it_fails(folder: Path) -> None:
+    lines = (folder / "stdio.jsonl").read_bytes().splitlines()
+    records = {each["id"]: each for each in map(msgspec.json.decode, lines)}
+    stopped: list[bool] = []
+    async with examining() as examiner:
+
+        async def try_one(case: tuple[Problem, dict[str, Any]]) -> str:
+            problem, wrong = case
+            slow = wrong["verdict"] == "TLE"
+            test = problem.tests[wrong["first_failing"]]
+            meant = replace(problem, time_limit_s=0.2) if slow else problem
+            trial = await last_trial(examiner, meant, wrong["code"], [test])
+            stopped.append(slow and trial.verdict is CodeVerdict.TIME_LIMIT)
+            right = trial.verdict in KINDS[wrong["verdict"]]
+            return "" if right else f"{problem.id}: {wrong} {trial}"
+
+        cases = [
+            (problem, wrong)
+            for problem in problems_of(folder / "stdio.jsonl")
+            for wrong in records[problem.id]["wrong_solutions"]
+        ]
+        assert len(cases) > 300
+        assert await side_by_side(cases, try_one) == []
+        slow = sum(wrong["verdict"] == "TLE" for _, wrong in cases)
+        assert sum(stopped) >= 0.8 * slow
+
+
+@pytest.mark.parametrize("name", SETS)
+async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(folder: Path, name: str) -> None:
+    async with examining() as examiner:
+
+        async def try_one(problem: Problem) -> str:
+            quick = replace(problem, time_limit_s=SHORT)
+            for way, program, verdict in broken_for_certain(problem.solution):
+                if way == "status" and problem.kind == "function":
+                    continue
+                meant = quick if way == "loop" else problem
+                trial = await last_trial(examiner, meant, program, problem.tests[:1])
+                if trial.verdict is not verdict:
+                    return f"{problem.id}: {way} {trial}"
+            return ""
+
+        assert await side_by_side(problems_of(folder / f"{name}.jsonl")[::SOME], try_one) == []
+
+
+@pytest.mark.parametrize("name", ["stdio", "stdio_special"])
+async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
+    folder: Path, name: str
+) -> None:
+    plain = Examiner(UnsafeSandbox())
+    async with examining() as examiner:
+
+        async def try_one(problem: Problem) -> str:
+            quick = replace(problem, time_limit_s=0.5)
+            for way, program in broken_perhaps(problem.solution):
+                ours = await last_trial(examiner, quick, program, problem.tests[:1])
+                theirs = await last_trial(plain, quick, program, problem.tests[:1])
+                same = (ours.number, ours.verdict) == (theirs.number, theirs.verdict)
+                # What takes about as long as it may is stopped now and then.
+                close = "time_limit" in (ours.verdict, theirs.verdict) and (
+                    min(ours.seconds, theirs.seconds) > 0.2
+                )
+                if not same and not close:
+                    return f"{problem.id}: {way}\n{ours}\n{theirs}"
+            return ""
+
+        problems = problems_of(folder / f"{name}.jsonl")[::SOME]
+        assert await side_by_side(problems, try_one) == []
+
+
+@pytest.mark.parametrize("name", ["humaneval", "mbpp"])
+async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it(
+    folder: Path, name: str
+) -> None:
+    plain = UnsafeSandbox()
+    limits = Limits(seconds=1.0, memory=512 << 20, output=1 << 20)
+    async with examining() as examiner:
+
+        async def try_one(problem: Problem) -> str:
+            quick = replace(problem, time_limit_s=1.0)
+            test = problem.tests[-1]
+            changed = [each for each in broken_perhaps(problem.solution) if each[0] != "newline"]
+            for way, program in changed:
+                trial = await last_trial(examiner, quick, program, [test])
+                loaded = f"_own = {{'__name__': 'solution'}}\nexec({program!r}, _own)\n{_SHARED}"
+                whole = f"{loaded}{problem.setup}\n{test.code}\n"
+                async with plain.open(whole, limits) as session:
+                    ran = await session.run(b"")
+                right = ran.ended == "exit" and ran.status == 0
+                # What takes about as long as it may is stopped now and then.
+                slow = trial.verdict is CodeVerdict.TIME_LIMIT or ran.ended in ("cpu", "wall")
+                close = slow and min(trial.seconds, ran.seconds) > 0.4
+                if not close and right is not (trial.verdict is CodeVerdict.ACCEPTED):
+                    return f"{problem.id}: {way}\n{trial}\n{ran}"
+            return ""
+
+        problems = problems_of(folder / f"{name}.jsonl")[::SOME]
+        assert await side_by_side(problems, try_one) == []

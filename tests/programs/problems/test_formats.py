@@ -1,0 +1,237 @@
+"""Sets are read in every format; a broken line is told, and the rest is used."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.programs.problems.made_up import (
+    Record,
+    contest,
+    humaneval,
+    livecodebench,
+    mbpp,
+    method,
+    own,
+)
+
+from autoreason.errors import InvalidInput
+from autoreason.programs.problems import formats
+from autoreason.programs.problems.comparison import compare
+from autoreason.programs.problems.formats import format_of, read_problems
+from autoreason.programs.problems.own import FIELDS, encode_set
+from autoreason.programs.problems.problem import comparison
+from autoreason.programs.problems.sets import ProblemSet, digest_of
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+LONG = json.dumps(own(id=0)).replace("0", "9" * 5000, 1)
+"""A problem whose id is an integer that Python does not read."""
+
+
+def lines(*records: Any) -> str:
+    """Records one a line; texts as they are."""
+    return "\n".join(one if isinstance(one, str) else json.dumps(one) for one in records)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    """Reads a file with this text."""
+
+    def reading(text: str | bytes, name: str = "set.jsonl") -> ProblemSet:
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_problems(file)
+
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        (own(), "autoreason"),
+        (contest(), "CodeContests"),
+        (humaneval(), "HumanEval"),
+        (mbpp(), "MBPP"),
+        ({"id": "MBPP/1", "prompt": "x", "tests": []}, "MBPP"),
+        (livecodebench(), "LiveCodeBench"),
+        (method(), "LiveCodeBench"),
+        ({"some": "thing"}, None),
+    ],
+)
+def test_a_record_is_known_by_its_fields(record: Record, name: str | None) -> None:
+    assert format_of(record) == name
+
+
+def test_formats_may_be_mixed(read: Any) -> None:
+    found = read(lines(own(), contest(), humaneval(), mbpp(), livecodebench()))
+    assert len(found.problems) == 5
+    assert found.format == "CodeContests, HumanEval, LiveCodeBench, MBPP, autoreason"
+    assert found.broken == ()
+
+
+def test_what_is_read_can_be_written_and_read_again(read: Any) -> None:
+    found = read(
+        lines(own(), contest(), humaneval(), mbpp(), livecodebench(), method(question_id="m"))
+    )
+    again = read(encode_set(found.problems))
+    assert again.problems == found.problems
+    assert again.digest == found.digest == digest_of(found.problems)
+
+
+def test_one_problem_a_list_and_lines_are_read_alike(read: Any) -> None:
+    pretty = json.dumps(own(), indent=2)
+    for text, name in (
+        (pretty, "one.json"),
+        (f"[{pretty}]", "list.json"),
+        (json.dumps(own()), "lines.jsonl"),
+        (json.dumps(own()) + "\r\n\r\n", "windows.jsonl"),
+        ("\ufeff" + pretty, "marked.json"),
+    ):
+        assert [problem.id for problem in read(text, name).problems] == ["double"]
+
+
+def test_a_broken_line_is_told_and_the_rest_is_used(read: Any) -> None:
+    found = read(
+        lines(
+            own(),
+            '{"id": "torn", "statement": ',
+            "",
+            own(id="second"),
+            own(id="empty", public_tests=[], private_tests=[]),
+            own(),
+            {"some": "thing"},
+            "[1]",
+        )
+    )
+    assert [problem.id for problem in found.problems] == ["double", "second"]
+    assert [str(broken).partition(";")[0] for broken in found.broken] == [
+        "line 2: this is not valid JSON",
+        "line 5: problem 'empty': it has no tests",
+        "line 6: the id 'double' is taken by line 1",
+        "line 7: this is no problem in a format that is known",
+        "line 8: this is no JSON object",
+    ]
+
+
+def test_a_first_line_that_is_broken_hides_no_other(read: Any) -> None:
+    found = read(lines('{"id": "torn', own()))
+    assert (found.broken[0].line, len(found.problems)) == (1, 1)
+
+
+def test_a_line_that_is_not_utf_8_is_told(read: Any) -> None:
+    found = read(b'{"id": "caf\xe9"}\n' + json.dumps(own()).encode())
+    assert str(found.broken[0]) == "line 1: this is not UTF-8 text; save it so"
+
+
+def test_a_line_with_too_large_a_number_is_left_out_and_told(read: Any) -> None:
+    for text in (f"{LONG}\n{json.dumps(own())}", f"{json.dumps(own())}\n{LONG}"):
+        found = read(text)
+        assert len(found.problems) == 1
+        [broken] = found.broken
+        assert broken.line == text.splitlines().index(LONG) + 1
+        assert broken.reason == "this holds a number too large to be read; shorten it"
+
+
+def test_entries_of_a_list_are_counted_as_such(read: Any) -> None:
+    found = read(json.dumps([own(), 3, own()]), "list.json")
+    assert [str(broken).partition(":")[0] for broken in found.broken] == ["entry 2", "entry 3"]
+    assert "taken by entry 1" in found.broken[1].reason
+
+
+def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
+    assert read(lines(own())).digest == read(lines("broken", own(), own())).digest
+    assert read(lines(own())).digest != read(lines(own(title="Other"))).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        ("", "set.jsonl", "is empty"),
+        (" \n\n", "set.json", "is empty"),
+        ('{"id": "x",\n "statement": }', "one.json", "is not valid JSON at line 2"),
+        (b'{"id": "\xff"}', "one.json", "is not valid JSON (it is not UTF-8 text)"),
+        ("[" * 100_000, "one.json", "(it is nested too deeply)"),
+        ("3", "one.json", "one.json holds no JSON object; give one for each problem"),
+        (LONG, "one.json", "one.json holds a number too large to be read; shorten it"),
+        (f"[{LONG}]", "list.json", "list.json holds a number too large to be read; shorten it"),
+        (LONG, "one.jsonl", "one.jsonl: this holds a number too large to be read; shorten it"),
+        ('{"id": 1e999}', "one.json", "holds a number too large to be read"),
+        (f"{LONG}\n, {{", "one.json", "holds a number too large to be read"),
+        (f'{{"id": }}\n{LONG}', "one.json", "is not valid JSON at line 1"),
+        ("# Problems\nnone\n", "set.md", "holds no usable problem; the first: line 1: "),
+        (b"\xff\xfe\x00\n\xff", "set.jsonl", "not UTF-8 text"),
+        (gzip.compress(b"{}", mtime=0), "set.jsonl.gz", "set.jsonl.gz is compressed; unpack it"),
+        (lzma.compress(b"{}"), "set.json", "set.json is compressed; unpack it"),
+        (json.dumps(own(statement="")), "one.json", "one.json: problem 'double': `statement`"),
+        ("[]", "none.json", "none.json holds no problem"),
+    ],
+)
+def test_a_file_without_a_usable_problem_is_one_sentence(
+    read: Any, text: str | bytes, name: str, said: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read(text, name)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InvalidInput, match="check the name"):
+        read_problems(tmp_path / "nowhere.json")
+    with pytest.raises(InvalidInput, match="is a folder"):
+        read_problems(tmp_path)
+    monkeypatch.setattr(formats, "LARGEST", 10)
+    (tmp_path / "large.json").write_text(json.dumps(own()))
+    with pytest.raises(InvalidInput, match="split it"):
+        read_problems(tmp_path / "large.json")
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(json.dumps(own()).encode()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert len(read_problems("-").problems) == 1
+
+
+def test_the_example_is_a_problem() -> None:
+    (problem,) = read_problems(EXAMPLES / "problem.json").problems
+    assert problem.public_tests
+    assert problem.private_tests
+    compile((EXAMPLES / "solution.py").read_text(), "solution.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("stdio", 151), ("stdio_special", 74), ("humaneval", 115), ("mbpp", 299)]
+)
+def test_every_recorded_problem_is_read(shared: Path, name: str, count: int) -> None:
+    found = read_problems(shared / "problems" / f"{name}.jsonl")
+    assert found.broken == ()
+    assert len(found.problems) == count
+    assert all(problem.solution for problem in found.problems)
+
+
+def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
+    page = (EXAMPLES.parent / "docs" / "problems.md").read_text("utf-8")
+    shown, checker = (
+        re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+        for language in ("json", "python")
+    )
+    record = json.loads(shown) | {"checker": "special", "checker_program": checker}
+    for number, text in enumerate((shown, json.dumps(record))):
+        (tmp_path / f"{number}.json").write_text(text)
+        assert len(read_problems(tmp_path / f"{number}.json").problems) == 1
+    how = comparison(read_problems(tmp_path / "0.json").problems[0])
+    for got, right in (("7", True), ("7.0", True), ("6.9999999", True), ("8", False)):
+        assert (compare("7", got, how) is None) == right
+        assert f"`{got}`" in page
+    assert compare("1000000", "1000001", how)
+    for field in FIELDS:
+        assert f"`{field}`" in page

@@ -1,0 +1,78 @@
+"""Programs that want out stay in, whoever runs them and however the machine can hold them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+from tests.programs.sandbox.attacks.attack import Attack
+from tests.programs.sandbox.attacks.catalogue import ATTACKS, CATALOGUE
+from tests.programs.sandbox.attacks.programs.functions import FUNCTIONS
+from tests.programs.sandbox.attacks.signs import lingers
+from tests.programs.sandbox.attacks.stage import EVERYBODYS_PYTHON, Staging, stage
+
+from autoreason.programs.sandbox.base import Level
+from autoreason.programs.sandbox.levels import find_level
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
+
+LEFT_OUT = ("verdicts",)
+"""Where no sandbox is needed for the right outcome, only an honest judge."""
+
+
+@pytest.mark.parametrize(
+    ("user", "level"),
+    [
+        ("root", "bubblewrap"),
+        ("root", "seccomp"),
+        ("an ordinary user", "bubblewrap"),
+        ("an ordinary user", "landlock"),
+    ],
+)
+def test_every_attack_is_held(user: str, level: Level) -> None:
+    ordinary = user != "root"
+    if not ordinary and os.geteuid() != 0:
+        pytest.skip("only root can try as root")
+    if ordinary:
+        _needs_python_for_everybody()
+    if find_level(level).level != level:
+        pytest.skip(f"no {level} here: {' '.join(find_level(level).reasons)}")
+    tried = stage(Staging(level=level, ordinary=ordinary))
+    assert len(tried) >= len(ATTACKS) + len(FUNCTIONS)
+    assert not [f"{one.name}: {one.broken}" for one in tried if one.broken]
+
+
+def test_most_attacks_succeed_without_a_sandbox() -> None:
+    _needs_python_for_everybody()
+    names = tuple(attack.name for attack in ATTACKS if _safe_without(attack))
+    tried = stage(Staging(level="none", ordinary=True, names=names))
+    held = [one.name for one in tried if one.name in names and not one.broken]
+    assert len(held) <= len(names) / 5, held
+
+
+def test_functions_are_fooled_when_program_and_tests_are_one() -> None:
+    _needs_python_for_everybody()
+    names = tuple(name for name in FUNCTIONS if "message" not in name and "channel" not in name)
+    tried = stage(Staging(level="none", ordinary=True, names=names))
+    assert sum(bool(one.broken) for one in tried) >= 10
+
+
+def test_attacks_are_many_and_told_apart_by_name() -> None:
+    names = [*(attack.name for attack in ATTACKS), *FUNCTIONS]
+    assert len(names) >= 150
+    assert len(set(names)) == len(names)
+
+
+def _safe_without(attack: Attack) -> bool:
+    """Whether it can be let loose: neither harmful nor endless, and it is the sandbox that should stop it."""
+    judged = [one for name in LEFT_OUT for one in CATALOGUE[name]]
+    return not attack.harmful and attack.sign is not lingers and attack not in judged
+
+
+def _needs_python_for_everybody() -> None:
+    if os.geteuid() == 0 and not shutil.which(EVERYBODYS_PYTHON):
+        pytest.skip(
+            f"root's own Python may be out of an ordinary user's reach, and there is no {EVERYBODYS_PYTHON}"
+        )

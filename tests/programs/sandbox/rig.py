@@ -1,0 +1,74 @@
+"""A sandbox and a loop of its own, so that one start serves many statements."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from autoreason.programs.sandbox.base import Level, Limits, Part, Ran
+from autoreason.programs.sandbox.levels import find_level, open_sandbox
+from autoreason.programs.sandbox.linux import LinuxSandbox
+
+LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock", "seccomp")
+
+QUICK = Limits(seconds=5.0)
+
+
+class Rig:
+    """Runs programs and waits for them."""
+
+    def __init__(self, runner: asyncio.Runner, sandbox: LinuxSandbox) -> None:
+        self.runner, self.sandbox = runner, sandbox
+
+    def run(
+        self, source: str, stdin: bytes = b"", limits: Limits = QUICK, part: Part = "program"
+    ) -> Ran:
+        """One program, run once."""
+        return self.runs(source, [stdin], limits, part)[0]
+
+    def runs(
+        self, source: str, inputs: list[bytes], limits: Limits = QUICK, part: Part = "program"
+    ) -> list[Ran]:
+        """One program, run on each input in turn."""
+
+        async def all_of_them() -> list[Ran]:
+            async with self.sandbox.open(source, limits, part=part) as session:
+                return [await session.run(each) for each in inputs]
+
+        return self.runner.run(all_of_them())
+
+
+def need_level(level: Level) -> None:
+    """Skip where a level cannot be had."""
+    if sys.platform != "linux":
+        pytest.skip("needs Linux")
+    found = find_level(level)
+    if found.level != level:
+        pytest.skip(f"no {level} here: {'; '.join(found.reasons)}")
+
+
+@contextmanager
+def rigged(level: Level, *, workers: int = 1, python: str | None = None) -> Iterator[Rig]:
+    """A sandbox of one level."""
+    need_level(level)
+    with asyncio.Runner() as runner:
+        sandbox = cast(LinuxSandbox, open_sandbox(level=level, workers=workers, python=python))
+        try:
+            yield Rig(runner, sandbox)
+        finally:
+            runner.run(sandbox.close())
+
+
+def public_python() -> str:
+    """An interpreter that every user of this machine may run; skips where there is none."""
+    for name in ("/usr/bin/python3", "/usr/local/bin/python3"):
+        path = Path(name).resolve()
+        if path.exists() and all(each.stat().st_mode & 0o001 for each in (path, *path.parents)):
+            return str(path)
+    pytest.skip("needs a Python that every user may run, such as /usr/bin/python3")

@@ -1,0 +1,723 @@
+"""Functions are called across a process boundary, and nothing but plain values comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from autoreason.programs.sandbox import test_driver
+from autoreason.programs.sandbox.base import Limits, Ran, Sandbox
+from autoreason.programs.sandbox.idle import Idle
+from autoreason.programs.sandbox.levels import find_level, open_sandbox
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+]
+LIMITS = Limits(seconds=2, memory=128 << 20, output=1 << 16)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """One for all of these tests."""
+    opened = open_sandbox(workers=1)
+    yield opened
+    await opened.close()
+
+
+class Held(NamedTuple):
+    """How both sides ended."""
+
+    tests: Ran
+    program: Ran
+
+    @property
+    def status(self) -> int:
+        """The tests' own end."""
+        assert self.tests.ended == "exit", self
+        return self.tests.status
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the tests told."""
+        told: dict[str, Any] = json.loads(self.tests.stdout)
+        return told
+
+
+async def hold(sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = "") -> Held:
+    """Tests against a program, each in a jail of its own."""
+    ours, theirs = socket.socketpair()
+
+    def hang_up(end: socket.socket) -> None:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+    with ours, theirs:
+        async with (
+            sandbox.open(program, LIMITS, part="candidate") as called,
+            sandbox.open(tests, LIMITS, part="tests") as calling,
+            asyncio.TaskGroup() as both,
+        ):
+            idle = Idle()
+            running = both.create_task(called.run(b"", channel=theirs.fileno(), idle=idle))
+            asked = json.dumps([wanted, more]).encode()
+            testing = both.create_task(calling.run(asked, channel=ours.fileno(), idle=idle))
+            running.add_done_callback(lambda _: hang_up(theirs))
+            testing.add_done_callback(lambda _: hang_up(ours))
+    return Held(testing.result(), running.result())
+
+
+VALUES = [
+    *("None", "True", "10**5000", "-0.0", "float('inf')", "1e-320", "3 + 2j"),
+    *("'a\\ud800'", "b'\\x00\\xff'", "[]", "(1, [2, (3,)])", "{1: {2}, (3,): None}"),
+    *("{1, 2}", "frozenset({(1, 2)})", "range(3, 9, 2)", "bytearray(b'x')"),
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+async def test_plain_values_go_and_come_equal_and_of_the_same_type(
+    sandbox: Sandbox, value: str
+) -> None:
+    tests = f"assert f() == {value}\nassert type(f()) is type({value})\nassert same({value})"
+    program = (
+        f"def f(): return {value}\ndef same(x): return x == {value} and type(x) is type({value})"
+    )
+    held = await hold(sandbox, program, tests)
+    assert held.status == test_driver.PASSED, held
+    assert (held.program.ended, held.program.status) == ("exit", 0)
+
+
+HONEST = {
+    "keywords": ("def f(a, *, b=1): return a - b", "assert f(5, b=2) == 3"),
+    "a generator": ("def f(n):\n    yield from range(n)", "assert list(f(3)) == [0, 1, 2]"),
+    "an endless one": (
+        "from itertools import count\nf = count",
+        "from itertools import islice\nassert list(islice(f(), 2)) == [0, 1]",
+    ),
+    "the next of a generator": (
+        "def f(n):\n    yield from range(n)",
+        "g = f(2)\nassert iter(g) is g and (next(g), next(g), next(g, 'end')) == (0, 1, 'end')\n"
+        "try: next(g)\nexcept StopIteration: pass\nelse: assert False",
+    ),
+    "an iterator handed back": (
+        "from collections import deque\ndef f(): return deque([1, 2])\ndef g(it): return list(it)",
+        "it = iter(f())\nassert next(it) == 1\nassert g(it) == [2]",
+    ),
+    "what is no iterator": (
+        "from collections import deque\ndef f(): return deque([1, 2])",
+        "try: next(f())\nexcept TypeError as e: assert 'not an iterator' in str(e)\nelse: assert False",
+    ),
+    "membership": (
+        "from collections import deque\ndef f(): return deque([1, [2]])",
+        "assert 1 in f() and [2] in f() and 3 not in f()",
+    ),
+    "slices": (
+        "class A:\n    def __getitem__(self, at): return [1, 2, 3][at]\ndef f(): return A()",
+        "assert (f()[1:], f()[::-2], f()[:None]) == ([2, 3], [3, 1], [1, 2, 3])",
+    ),
+    "a class": (
+        "class Stack:\n    def __init__(self): self.items = []\n"
+        "    def push(self, x): self.items.append(x)\n    def __len__(self): return len(self.items)",
+        "s = Stack()\ns.push(3)\ns.push(4)\nassert s.items == [3, 4] and len(s) == 2",
+    ),
+    "its objects handed back": (
+        "class Node:\n    def __init__(self, v): self.v, self.next = v, None\n"
+        "def total(n): return n.v + total(n.next) if n else 0",
+        "a = Node(1)\na.next = Node(2)\nassert total(a) == 3\nassert a.next is a.next",
+    ),
+    "a constant": ("LIMIT = 7", "assert LIMIT == 7"),
+    "work in place": (
+        "def sort(xs): xs.sort()",
+        "xs = [3, 1, 2]\nassert sort(xs) is None\nassert xs == [1, 2, 3]",
+    ),
+    "work in place by keyword": (
+        "def f(a, *, b, c): a.append(1); b.update(x=a); c += 1",
+        "a, b = [], {}\nassert f(a, b=b, c=2) is None\nassert (a, b) == ([1], {'x': [1]})",
+    ),
+    "an expected exception": (
+        "class Bad(ValueError): pass\ndef f(): raise Bad('no')",
+        "try:\n    f()\nexcept ValueError as e:\n    assert str(e) == 'no'\nelse:\n    assert False",
+    ),
+    "a name that Python has too": ("def sum(a, b): return a * b", "assert sum(2, 3) == 6"),
+    "tests with helpers": (
+        "def f(x): return x",
+        "import math\ndef near(a, b): return math.isclose(a, b)\nassert near(f(0.3), 0.1 + 0.2)",
+    ),
+    "what it prints": ("def f():\n    print('x' * 100)\n    return 1", "assert f() == 1"),
+    "a deque in a list": (
+        "from collections import deque\ndef f(): return [deque([1])]",
+        "assert list(f()[0]) == [1] and f()[0][0] == 1",
+    ),
+    "what only a script does": (
+        "def f(): return 1\nif __name__ == '__main__':\n    raise SystemExit(3)",
+        "assert f() == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+async def test_what_an_honest_program_does_works_across_the_boundary(
+    sandbox: Sandbox, name: str
+) -> None:
+    program, tests = HONEST[name]
+    held = await hold(sandbox, program, tests, "sum")
+    assert held.status == test_driver.PASSED, held
+    assert (held.program.ended, held.program.status) == ("exit", 0)
+
+
+UNITTEST = (
+    "import unittest\nclass T(unittest.TestCase):\n"
+    "    def test_it(self):\n        self.assertEqual(f(2), 4)\n"
+)
+GUARD = "if __name__ == '__main__':\n    "
+AS_A_SCRIPT = {
+    "unittest.main()": UNITTEST + "unittest.main()",
+    "with arguments": UNITTEST + "unittest.main(argv=['t'])",
+    "behind the usual guard": UNITTEST + GUARD + "unittest.main()",
+    "a check behind the guard": "def check(c): assert c(2) == 4\n" + GUARD + "check(f)",
+    "a bool as status": "import sys\nsys.exit(f(2) != 4)",
+    "what the script is called": "import sys\nassert (sys.argv, f(2)) == (['tests.py'], 4), __file__",
+    "the module itself": "import __main__\nassert __main__.f(2) == 4",
+}
+
+
+@pytest.mark.parametrize("name", AS_A_SCRIPT)
+async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
+    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
+    assert right.status == test_driver.PASSED, right
+    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
+    assert wrong.status == test_driver.FAILED, wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        *(("None", test_driver.PASSED), ("0", test_driver.PASSED), ("False", test_driver.PASSED)),
+        *(("1", test_driver.FAILED), ("True", test_driver.FAILED), ("''", test_driver.FAILED)),
+        ("f(1)", test_driver.FAILED),
+    ],
+)
+async def test_tests_that_leave_pass_with_the_statuses_that_mean_success(
+    sandbox: Sandbox, code: str, status: int
+) -> None:
+    program = "class Zero:\n    def __bool__(self): raise ValueError\ndef f(x): return Zero()"
+    held = await hold(sandbox, program, f"raise SystemExit({code})")
+    assert held.status == status, held
+
+
+async def test_a_program_that_is_gone_fails_unittest_too(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", AS_A_SCRIPT["unittest.main()"])
+    assert held.status == test_driver.LOST
+
+
+async def test_what_unittest_printed_stands_in_for_the_exit_it_made(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(x): return 5", AS_A_SCRIPT["unittest.main()"])
+    assert held.report["trace"] == ""
+    assert b"AssertionError: 5 != 4" in held.tests.stderr
+
+
+async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -> None:
+    program = (
+        "__name__ = 'elsewhere'\n__builtins__ = {'int': str}\n__file__ = 'a'\ndef f(): return 5"
+    )
+    tests = "assert f() == 5\nif __name__ == '__main__':\n    assert __builtins__ is None, __file__"
+    held = await hold(sandbox, program, tests)
+    assert held.status == test_driver.FAILED, held
+    assert "AssertionError: tests.py" in held.report["trace"]
+
+
+EQUAL = "class E:\n    def __eq__(s, o): return True\n    __ne__ = __lt__ = __le__ = __eq__\n"
+ON_THE_WIRE = (
+    "import os, json\ndef say(m):\n    b = m if isinstance(m, bytes) else json.dumps(m).encode()\n"
+    "    os.write(3, len(b).to_bytes(4, 'big') + b)\n"
+)
+FORGED_CALLS = ON_THE_WIRE + (
+    "def asked(): return json.loads(os.read(3, int.from_bytes(os.read(3, 4), 'big')))\n"
+    "def reply(m):\n    asked()\n    say(m)\n"
+    "say({'value': {name: {'k': at} for at, name in enumerate(asked()[1])}})\n"
+)
+"""A program that answers by hand, the question for its names already."""
+CHEATS = {
+    "an object that equals everything": (EQUAL + "def f(x): return E()", test_driver.FAILED),
+    "one in a list": (EQUAL + "def f(x): return [E()]", test_driver.FAILED),
+    "a number that equals everything": (
+        "class E(int):\n    def __eq__(s, o): return True\n    __hash__ = int.__hash__\n"
+        "def f(x): return E(5)",
+        test_driver.FAILED,
+    ),
+    "an answer of another type": ("def f(x): return str(x + 1)", test_driver.FAILED),
+    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", test_driver.LOST),
+    "leaving at once": ("import os\ndef f(x): os._exit(0)", test_driver.LOST),
+    "leaving while it is loaded": ("raise SystemExit(0)", test_driver.LOST),
+    "an exception that ends the tests": ("def f(x): raise SystemExit", test_driver.LOST),
+    "an exception that ends a loop": ("def f(x): raise StopIteration", test_driver.RAISED),
+    "a generator's exit": ("def f(x): raise GeneratorExit", test_driver.RAISED),
+    "an interruption": ("def f(x): raise KeyboardInterrupt", test_driver.RAISED),
+    "no such function": ("def g(x): return x + 1", test_driver.RAISED),
+    "an exception": ("def f(x): return x / 0", test_driver.RAISED),
+    "no memory": ("def f(x): return bytearray(1 << 40)", test_driver.EXHAUSTED),
+    "a forged value": (
+        ON_THE_WIRE + "def f(x):\n    say({'value': {'is': {'t': 5}}})",
+        test_driver.LOST,
+    ),
+    "forged names": (
+        ON_THE_WIRE + "say({'value': {'f': 1, 'assertEqual': 2, '__builtins__': {'d': []}}})",
+        test_driver.LOST,
+    ),
+    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", test_driver.LOST),
+    "a message without end": ("import os\nos.write(3, b'\\xff\\xff\\xff\\xff')", test_driver.LOST),
+    "a forged exit": (
+        ON_THE_WIRE + "say({'raised': 'SystemExit', 'message': '0', 'trace': ''})",
+        11,
+    ),
+    "replies in advance": (
+        ON_THE_WIRE + "def f(x):\n    for _ in range(9): say({'value': {'is': True}})",
+        test_driver.FAILED,
+    ),
+    "a closed channel": ("import os\ndef f(x):\n    os.close(3)\n    return 6", test_driver.LOST),
+    "values too large": ("def f(x): return 'x' * (20 << 20)", test_driver.RAISED),
+    "values too deep": (
+        "def f(x):\n    v = []\n    for _ in range(900): v = [v]\n    return v",
+        test_driver.RAISED,
+    ),
+    "the argument changed": ("def f(x):\n    return None", test_driver.FAILED),
+}
+
+
+TOO_MUCH = {
+    "large": "x = list(range(3_000_000))",
+    "deep": "x = []\nfor _ in range(400): x = [x]",
+    "endless": "x = []\nx.append(x)",
+    "several": "x = 'x' * (9 << 20)\ny = 'y' * (9 << 20)",
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+async def test_a_global_that_cannot_cross_is_in_nobodys_way(sandbox: Sandbox, name: str) -> None:
+    program = f"{TOO_MUCH[name]}\ndef f(n): return n"
+    held = await hold(sandbox, program, "x = f(3)\nassert x == 3\ny = 1\nassert y")
+    assert held.status == test_driver.PASSED, held
+
+
+async def test_a_global_that_cannot_cross_can_be_asked_where_it_is(sandbox: Sandbox) -> None:
+    program = "primes = list(range(3_000_000))\nlimit = 'a' * 99\nunit = 1"
+    tests = "assert (len(primes), primes[5], len(limit), unit) == (3_000_000, 5, 99, 1)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == test_driver.PASSED, held
+
+
+ONLY_MENTIONED = {
+    "an attribute": "assert f().count('a') == 2",
+    "a name that is assigned": "count = f()\n",
+    "a name that is assigned inside": "def g():\n    global count\n    count = 1\ng()",
+    "an import": "from itertools import count\n",
+    "a local name": "def g(count): return count\nassert g(1) == 1",
+}
+
+
+@pytest.mark.parametrize("name", ONLY_MENTIONED)
+async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
+    sandbox: Sandbox, name: str
+) -> None:
+    program = (
+        "from autoreason.programs.sandbox import rpc_server as serving\nasked = []\nusual = serving.Served.names\n"
+        "def names(served, wanted):\n    asked.extend(wanted)\n    return usual(served, wanted)\n"
+        "serving._OPERATIONS['names'] = names\n"
+        "def f(): return 'aab'\ndef seen(): return asked"
+    )
+    tests = f"{ONLY_MENTIONED[name]}\nassert 'f' in seen() and 'count' not in seen()"
+    held = await hold(sandbox, program, tests, "f")
+    assert held.status == test_driver.PASSED, held
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def g():\n    return [LIMIT for _ in '1']\nassert g() == [7]",
+        "class A:\n    x = LIMIT\nassert A.x == 7",
+        "assert (lambda: LIMIT)() == 7",
+        "assert LIMIT + 1 == 8" + "".join(f"\nx{i} = x{i} = 1\nx{i}" for i in range(300)),
+    ],
+)
+async def test_a_name_that_is_used_anywhere_in_the_tests_is_asked_for(
+    sandbox: Sandbox, tests: str
+) -> None:
+    held = await hold(sandbox, "LIMIT = 7", tests)
+    assert held.status == test_driver.PASSED, held
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
+    sandbox: Sandbox, name: str
+) -> None:
+    program, status = CHEATS[name]
+    held = await hold(sandbox, program, "assert f(5) == 6")
+    assert held.status == status, held
+
+
+@pytest.mark.parametrize(
+    ("replies", "status"),
+    [
+        (["{'k': 1}", "[]"], test_driver.FAILED),
+        (["{'k': 1}", "[5]", "[]"], test_driver.FAILED),
+        (["5"], test_driver.LOST),
+        (["[6]"], test_driver.LOST),
+        (["{'k': 1}", "[6, 6]"], test_driver.LOST),
+        (["{'k': 1}", "6"], test_driver.LOST),
+        (["{'k': 1}", "[{'x': 6}]"], test_driver.LOST),
+    ],
+)
+async def test_what_is_gone_through_is_compared_by_the_tests(
+    sandbox: Sandbox, replies: list[str], status: int
+) -> None:
+    program = FORGED_CALLS + "".join(f"reply({{'value': {each}}})\n" for each in replies)
+    held = await hold(sandbox, program, "assert 6 in f")
+    assert held.status == status, held
+
+
+async def test_what_says_that_it_contains_everything_is_not_believed(sandbox: Sandbox) -> None:
+    program = (
+        "class E:\n    def __contains__(s, x): return True\n    def __iter__(s): yield 5\n"
+        "def f(x): return E()"
+    )
+    held = await hold(sandbox, program, "assert 6 in f(5)")
+    assert held.status == test_driver.FAILED, held
+
+
+@pytest.mark.parametrize("tests", ["for _ in f: pass", "next(f, 6)", "assert next(f, 6) == 6"])
+async def test_no_exception_of_the_programs_ends_a_loop(sandbox: Sandbox, tests: str) -> None:
+    begun = "reply({'value': {'k': 1}})\n" if "for" in tests else ""
+    forged = "reply({'raised': 'StopIteration', 'message': '', 'trace': ''})"
+    held = await hold(sandbox, FORGED_CALLS + begun + forged, tests)
+    assert held.status == test_driver.RAISED, held
+
+
+@pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])
+async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
+    tests = (
+        f"try: f({key})\nexcept KeyError as e: assert (e.args, str(e)) == (({key},), repr({key}))\n"
+        "else: assert False"
+    )
+    held = await hold(sandbox, "def f(x): return {}[x]", tests)
+    assert held.status == test_driver.PASSED, held
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("KeyError(object)", "\"<class 'object'>\""),
+        ("KeyError(1, 2)", "'(1, 2)'"),
+        ("Own('a')", "'own a'"),
+        ("OSError(2, 'no')", "[Errno 2] no"),
+    ],
+)
+async def test_any_other_exception_carries_its_text(
+    sandbox: Sandbox, raised: str, told: str
+) -> None:
+    program = (
+        "class Own(KeyError):\n    def __str__(self): return f'own {self.args[0]}'\n"
+        f"def f(): raise {raised}"
+    )
+    tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {told!r}, str(e)"
+    held = await hold(sandbox, program, tests)
+    assert held.status == test_driver.PASSED, held
+
+
+@pytest.mark.parametrize("message", ["{'k': 0}", "[{'k': 0}]", "{'x': 1}", "{'b': 'zz'}"])
+async def test_an_exception_holds_nothing_but_plain_values(sandbox: Sandbox, message: str) -> None:
+    forged = f"{{'raised': 'KeyError', 'message': {message}, 'trace': ''}}"
+    tests = "try: f()\nexcept KeyError: pass"
+    held = await hold(sandbox, FORGED_CALLS + f"reply({forged})", tests)
+    assert held.status == test_driver.LOST, held
+    assert held.report["reason"].startswith("the program sent what is not a")
+
+
+@pytest.mark.parametrize("at", ["1", "-1", "'c'", "None", "[]", "0.0"])
+async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox, at: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [[{at}, [6]]]}}}})"
+    held = await hold(sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]")
+    assert held.status == test_driver.LOST, held
+    assert held.report["reason"] == "the program sent a change of what is no argument"
+
+
+@pytest.mark.parametrize("forged", ["6", "{'d': [['x', 6]]}", "{'k': 7}", "{'t': [6]}"])
+async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, forged: str) -> None:
+    program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [['b', {forged}]]}}}})"
+    held = await hold(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
+    assert held.status == test_driver.PASSED, held
+
+
+WAYS_OUT = {
+    "an import that fails before something else does": (
+        "def f(x): raise ImportError('n')\ndef g(): raise ValueError",
+        "try: f(1)\nfinally:\n    try: g()\n    except ValueError: pass",
+        test_driver.RAISED,
+    ),
+    "a message that is handed back manifold": (
+        "def f(x): raise ValueError('a' * 3_000_000)\ndef g(x): return 1",
+        "try: f(1)\nexcept ValueError as e: assert g(str(e) * 6) == 1",
+        test_driver.LOST,
+    ),
+    "a number of many digits": (
+        "def f(x): return 1 << 200_000\ndef g(x): return 1",
+        "assert g(hex(f(1)) * 400) == 1",
+        test_driver.LOST,
+    ),
+    "what is gone through one by one": (
+        "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
+        "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
+        test_driver.LOST,
+    ),
+    "what cannot be sliced": (
+        "from collections import deque\ndef f(x): return deque([1, 2])",
+        "assert f(1)[1:] == [2]",
+        test_driver.RAISED,
+    ),
+    "its exception handed back": (
+        "def f(x): raise ValueError\ndef g(x): return 1",
+        "try: r = f(1)\nexcept ValueError as e: r = e\nassert g([r]) == 1",
+        test_driver.LOST,
+    ),
+    "a ticket that takes much room": (
+        FORGED_CALLS + "reply({'value': {'is': {'k': 1 << 64}}})\nreply({'value': {'is': 1}})",
+        "assert g(f(1)) == 1",
+        test_driver.LOST,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+async def test_no_program_gets_out_of_a_verdict(sandbox: Sandbox, name: str) -> None:
+    program, tests, status = WAYS_OUT[name]
+    held = await hold(sandbox, program, tests)
+    assert held.status == status, held
+
+
+async def test_too_much_that_the_tests_made_alone_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    program = "class A: pass\ndef f(x): return A() if x else 1 << 63"
+    held = await hold(sandbox, program, "f(1)\nf(0)\nf('a' * (17 << 20))")
+    assert held.status == test_driver.UNFIT, held
+
+
+async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
+    program = "def f(x): return 1 / x\ndef g(x): return x[0]"
+    tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
+    held = await hold(sandbox, program, tests)
+    assert "return 1 / x" in held.report["trace"]
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "try:\n    f(5)\nexcept Exception:\n    pass",
+        "try:\n    f(5)\nexcept BaseException:\n    pass",
+        "try:\n    f(5)\nfinally:\n    raise SystemExit(0)",
+    ],
+)
+async def test_a_program_that_is_gone_fails_even_tests_that_expect_an_exception(
+    sandbox: Sandbox, tests: str
+) -> None:
+    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", tests)
+    assert held.status == test_driver.LOST
+
+
+@pytest.mark.parametrize(
+    ("program", "ended"),
+    [
+        # On a busy machine the clock may come first.
+        ("def f():\n    while True: pass", ("cpu", "wall")),
+        ("import time\ndef f(): time.sleep(60)", ("wall",)),
+        ("def f():\n    while True: print('x' * 10000)", ("output",)),
+    ],
+)
+async def test_a_limit_is_hit_by_the_program_and_the_tests_lose_it(
+    sandbox: Sandbox, program: str, ended: tuple[str, ...]
+) -> None:
+    held = await hold(sandbox, program, "assert f() == 1")
+    assert held.program.ended in ended
+    assert held.tests.ended == "wall" or held.status in (test_driver.LOST, test_driver.RAISED)
+
+
+async def test_a_change_to_an_argument_comes_back_only_where_nothing_is_returned(
+    sandbox: Sandbox,
+) -> None:
+    program = "def f(xs):\n    xs.clear()\n    return []"
+    held = await hold(sandbox, program, "xs = [2, 1]\nassert f(xs) == sorted(xs)")
+    assert held.status == test_driver.FAILED
+
+
+async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) -> None:
+    program = (
+        "class math:\n    isclose = staticmethod(lambda *a: True)\n"
+        "def abs(x): return 0\ndef f(): return 5"
+    )
+    held = await hold(sandbox, program, "assert math.isclose(f(), 6)")
+    assert held.status == test_driver.FAILED
+    held = await hold(sandbox, program, "assert abs(f() - 6) < 1e-6")
+    assert held.status == test_driver.FAILED
+
+
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("len", "assert len([1]) == 1"),
+        ("sorted", "assert sorted([2, 1]) == [1, 2]"),
+        ("math", "assert math.floor(2.5) == 2"),
+        ("hashlib", "assert hashlib.md5(b'').hexdigest()[:4] == 'd41d'"),
+        ("calendar", "def t():\n    return calendar.isleap(2000)\nassert t()"),
+        ("zlib", "assert zlib.crc32(b'') == 0"),
+        ("exit", "assert exit.__class__.__name__ == 'Quitter'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "value", ["None", "lambda *_: True", "__import__('unittest.mock').mock.Mock()"]
+)
+async def test_what_python_has_under_a_name_never_comes_from_the_program(
+    sandbox: Sandbox, name: str, test: str, value: str
+) -> None:
+    held = await hold(sandbox, f"{name} = {value}\ndef f(): return 1", f"assert f() == 1\n{test}")
+    assert held.status == test_driver.PASSED, held
+    held = await hold(sandbox, f"{name} = {value}", f"assert not {name}", name)
+    assert held.status == (test_driver.PASSED if value == "None" else test_driver.FAILED), (
+        "as it is called"
+    )
+
+
+async def test_tests_may_have_a_name_of_their_own_that_a_module_has(sandbox: Sandbox) -> None:
+    tests = "calendar = 5\nassert f(calendar) == 5\nimport string as token\nassert token.digits"
+    held = await hold(sandbox, "def f(x): return x", tests)
+    assert held.status == test_driver.PASSED, held
+
+
+async def test_a_module_that_tests_use_and_nobody_has_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    held = await hold(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
+    assert held.status == test_driver.UNFIT
+    assert held.report["reason"] == "the tests use `this` without importing it"
+
+
+async def test_tests_that_lack_a_module_are_not_held_against_the_program(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(): return 1", "import numpy\nassert f() == 1")
+    assert held.status == test_driver.UNFIT
+    held = await hold(sandbox, "def f(): import numpy", "assert f() is None")
+    assert held.status == test_driver.RAISED
+
+
+async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_program(
+    sandbox: Sandbox,
+) -> None:
+    held = await hold(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
+    assert held.status == test_driver.UNFIT
+    assert held.report["reason"].startswith(
+        "a function cannot be passed to the program: <function <lambda>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (
+            "decimal.Decimal('1.50')",
+            "Decimal('1.50') (a Decimal, which equals nothing in the tests)",
+        ),
+        ("[decimal.Decimal('2')]", "[Decimal('2')]"),
+        ("Point()", "a point (a Point, which equals nothing in the tests)"),
+        ("Broken()", "<object> (a Broken, which equals nothing in the tests)"),
+        ("collections.deque(range(10**5))", "deque([0, 1, 2, 3"),
+        ("Endless()", "<object>"),
+    ],
+)
+async def test_what_cannot_cross_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, told: str
+) -> None:
+    program = (
+        "import collections, decimal\n"
+        "class Point:\n    def __repr__(self): return 'a point'\n"
+        "class Broken:\n    def __repr__(self): return 1 / 0\n"
+        "class Endless:\n    def __repr__(self):\n        while True: pass\n"
+        f"def f(): return {returned}"
+    )
+    held = await hold(sandbox, program, "assert f() == 1.5")
+    assert held.status == test_driver.FAILED
+    assert held.report["got"].startswith(told)
+    assert len(held.report["got"]) < 5000
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("nest", "a list nested more than 200 deep cannot cross: [[[[[["),
+        ("'x' * (17 << 20)", "a str of more than 16 MiB cannot cross: 'xxx"),
+        ("[1.1234567890123456] * (1 << 20)", "a list of more than 16 MiB cannot cross: [1.12345"),
+    ],
+)
+async def test_what_is_too_much_to_cross_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, told: str
+) -> None:
+    program = f"nest = []\nfor _ in range(300): nest = [nest]\ndef f(): return {returned}"
+    held = await hold(sandbox, program, "assert f() == 1")
+    assert held.status == test_driver.RAISED
+    assert held.report["trace"].startswith(f"Exception: {told}")
+    assert len(held.report["trace"]) < 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return eval('-' * 60_000 + '1')",
+        "import ast\n    return ast.literal_eval('-' * 60_000 + '1')",
+    ],
+)
+async def test_a_function_that_is_too_deep_is_not_called_too_large(
+    sandbox: Sandbox, body: str
+) -> None:
+    held = await hold(sandbox, f"def f():\n    {body}", "assert f() == 1")
+    assert held.status == test_driver.RAISED
+    assert "RecursionError: " in held.report["trace"]
+
+
+async def test_a_failure_tells_the_line_the_call_and_what_came_back(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(a, b): return [a - b]", "x = 1\nassert f(2, b=x) == [3]")
+    assert held.report["line"] == "assert f(2, b=x) == [3]"
+    assert held.report["called"] == "f(2, b=1)"
+    assert held.report["got"] == "[1]"
+
+
+async def test_an_exception_tells_the_programs_own_lines(sandbox: Sandbox) -> None:
+    held = await hold(sandbox, "def f(x):\n    return 1 / x", "assert f(0) == 1")
+    trace = held.report["trace"]
+    assert "return 1 / x" in trace
+    assert trace.endswith("ZeroDivisionError: division by zero\n")
+    assert "rpc_server" not in trace
+    held = await hold(sandbox, "x = 1\ny = x.z", "assert f(0) == 1")
+    assert "y = x.z" in held.program.stderr.decode()
+    assert "rpc_server" not in held.program.stderr.decode()
+
+
+async def test_tests_too_long_for_a_program_come_as_data(sandbox: Sandbox) -> None:
+    numbers = list(range(30_000))
+    held = await hold(sandbox, "def f(xs): return sum(xs)", "", more=f"assert f({numbers}) == 1")
+    assert held.status == test_driver.FAILED
+    assert held.report["got"] == str(sum(numbers))
+
+
+async def test_the_program_never_sees_the_tests(sandbox: Sandbox) -> None:
+    program = (
+        "import gc, sys\nfound = []\n"
+        "for o in gc.get_objects():\n    if 'MAGIC' + 'ANSWER' in str(o)[:100000]: found.append(1)\n"
+        "f = sys._getframe(0)\n"
+        "while f:\n    if 'MAGIC' + 'ANSWER' in str(f.f_locals)[:100000]: found.append(2)\n    f = f.f_back\n"
+        "def hits(): return len(found)"
+    )
+    held = await hold(sandbox, program, "assert hits() == 0, 'MAGICANSWER'")
+    assert held.status == test_driver.PASSED, held

@@ -1,0 +1,185 @@
+"""The filter allows what programs need and nothing else, on every machine it is made for."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.programs.sandbox.seccomp import Line, for_session, for_test
+from autoreason.programs.sandbox.syscalls import CHECKED, FREE, MACHINES, SUPERVISING
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+REFUSE, NO_FILE = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
+OWN = 0x5EED5EED  # where the process's number goes
+
+each_machine = pytest.mark.parametrize("machine", sorted(MACHINES))
+machines = st.sampled_from(sorted(MACHINES))
+words = st.integers(0, 2**64 - 1)
+
+
+class Call(NamedTuple):
+    """A system call as the kernel shows it to a filter."""
+
+    number: int
+    audit: int
+    arguments: tuple[int, ...] = ()
+
+    def shown(self) -> bytes:
+        arguments = (*self.arguments, *[0] * 6)[:6]
+        return struct.pack("<IIQ6Q", self.number, self.audit, 0, *arguments)
+
+
+def answer(lines: list[Line], call: Call) -> int:
+    """What a filter says to a call, reading it as the kernel does."""
+    shown, register, at = call.shown(), 0, 0
+    while True:
+        code, so, not_so, constant = lines[at]
+        at += 1
+        match code:
+            case 0x20:
+                (register,) = struct.unpack_from("<I", shown, constant)
+            case 0x54:
+                register &= constant
+            case 0x15:
+                at += so if register == constant else not_so
+            case 0x35:
+                at += so if register >= constant else not_so
+            case 0x06:
+                return constant
+            case _:
+                raise AssertionError(f"no such instruction: {code:#x}")
+
+
+def judged(machine: str, name: str, *arguments: int, paths: bool = False) -> int:
+    """What a test process is told: the stricter answer of its two filters."""
+    here = MACHINES[machine]
+    call = Call(here.numbers[name], here.audit, arguments)
+    answers = answer(for_session(here), call), answer(for_test(here, paths=paths), call)
+    return next((each for each in answers if each != ALLOW), ALLOW)
+
+
+@given(machines, st.integers(0, 2000), st.tuples(*[words] * 6))
+def test_a_call_that_is_not_listed_is_refused(
+    machine: str, number: int, arguments: tuple[int, ...]
+) -> None:
+    here = MACHINES[machine]
+    if number not in here.numbers.values():
+        assert answer(for_session(here), Call(number, here.audit, arguments)) == REFUSE
+
+
+@given(machines, st.integers(0, 2**32 - 1), words)
+def test_calls_of_another_machine_kill(machine: str, number: int, argument: int) -> None:
+    here = MACHINES[machine]
+    for audit in (0x40000003, 0x40000028, *(m.audit for m in MACHINES.values() if m != here)):
+        assert answer(for_session(here), Call(number, audit, (argument,))) == KILL
+    x32 = Call(number | 0x40000000, here.audit)
+    assert answer(for_session(here), x32) == KILL
+
+
+@given(machines, st.sampled_from(SUPERVISING), st.tuples(*[words] * 6))
+def test_a_program_cannot_do_what_its_supervisor_does(
+    machine: str, name: str, arguments: tuple[int, ...]
+) -> None:
+    if name in MACHINES[machine].numbers:
+        assert judged(machine, name, *arguments) == REFUSE
+
+
+@each_machine
+def test_what_is_free_is_allowed(machine: str) -> None:
+    for name in set(FREE) & set(MACHINES[machine].numbers):
+        assert judged(machine, name, *[2**64 - 1] * 6) == ALLOW
+
+
+@each_machine
+@pytest.mark.parametrize(
+    ("name", "arguments", "allowed"),
+    [
+        ("clone", (0x3D0F00,), True),  # a thread, as the GNU library starts one
+        ("clone", (0x7D0F00,), True),  # as musl does
+        ("clone", (0x11,), False),  # a process
+        ("clone", (0x3D0F00 | 0x10000000,), False),  # a thread in a user namespace
+        ("clone", (0x01200011,), False),
+        ("kill", (OWN, 9), True),
+        ("kill", (OWN + 1, 9), False),
+        ("kill", (0, 9), False),
+        ("kill", (2**64 - 1, 9), False),
+        ("tgkill", (OWN, 5, 6), True),
+        ("tgkill", (1, 1, 9), False),
+        ("mmap", (0, 4096, 3), True),
+        ("mmap", (0, 4096, 7), False),
+        ("mprotect", (0, 4096, 5), False),
+        ("prlimit64", (0, 7, 0, 1), True),
+        ("prlimit64", (0, 7, 1, 0), False),
+        ("prlimit64", (0, 7, 1 << 40, 0), False),
+        ("prlimit64", (1, 7, 0, 1), False),
+        ("prctl", (15,), True),
+        ("prctl", (1, 0), False),
+        ("prctl", (22,), False),
+        ("ioctl", (0, 0x5401), True),
+        ("ioctl", (0, 0x5412), False),  # typing into somebody's terminal
+        ("socketpair", (1, 1), True),
+        ("socketpair", (1, 1 | 0o2000000), True),
+        ("socketpair", (1, 2), False),  # could be sent from to any address
+        ("socketpair", (2, 1), False),
+        ("sendto", (3, 1, 1, 0, 0, 0), True),
+        ("sendto", (3, 1, 1, 0, 1 << 33, 0), False),
+        ("sendto", (3, 1, 1, 1, 0, 0), False),  # out of band
+        ("recvfrom", (3, 1, 1, 0, 0, 0), True),
+        ("recvfrom", (3, 1, 1, 1, 0, 0), False),
+        ("recvfrom", (3, 1, 1, 0, 1, 1), False),
+        ("getsockopt", (3, 1, 3), True),
+        ("getsockopt", (3, 1, 77), False),  # a handle of the process at the other end
+        ("getsockopt", (3, 1, 17), False),  # who that is
+        ("getsockopt", (3, 6, 3), False),
+        ("newfstatat", (0, 1, 1, 0x1000), True),
+        ("clock_gettime", (1,), True),
+        ("clock_gettime", (2**32 - 6,), False),  # another process's time
+        ("clock_nanosleep", (2**32 - 6,), False),
+        ("sched_getaffinity", (0, 8), True),
+        ("sched_getaffinity", (1, 8), False),
+        ("fcntl", (0, 3), True),
+        ("fcntl", (0, 8), False),  # signals to others
+    ],
+)
+def test_arguments_stay_within_bounds(
+    machine: str, name: str, arguments: tuple[int, ...], allowed: bool
+) -> None:
+    assert judged(machine, name, *arguments) == (ALLOW if allowed else REFUSE)
+
+
+@each_machine
+def test_where_paths_lead_to_files_none_can_be_asked_after(machine: str) -> None:
+    for flags in (0x1000, 0x1100, 0):
+        assert judged(machine, "newfstatat", 0, 1, 1, flags, paths=True) == NO_FILE
+    assert judged(machine, "newfstatat", 2**64 - 100, 1, 1, 0) == NO_FILE
+    assert judged(machine, "openat", 2**64 - 100, 1, 0) == NO_FILE
+    assert judged(machine, "fstat", 0, 1, paths=True) == ALLOW
+
+
+@each_machine
+def test_the_newer_way_to_start_threads_is_said_not_to_be_there(machine: str) -> None:
+    assert judged(machine, "clone3") == 0x00050000 | errno.ENOSYS
+
+
+@each_machine
+def test_nothing_that_opens_connects_or_starts_is_listed(machine: str) -> None:
+    numbers = MACHINES[machine].numbers
+    never = {"openat2", "socket", "connect", "bind", "execve", "execveat"}
+    never |= {
+        "ptrace",
+        "mount",
+        "bpf",
+        "io_uring_setup",
+        "memfd_create",
+        "vfork",
+        "process_vm_readv",
+    }
+    allowed = set(FREE) | set(CHECKED) | set(SUPERVISING)
+    assert not never & (set(numbers) | allowed)
+    assert not {"open", "openat"} & allowed
+    assert len(set(numbers.values())) == len(numbers)

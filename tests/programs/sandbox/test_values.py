@@ -1,0 +1,207 @@
+"""Plain built-in values cross unchanged; nothing else does."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter, OrderedDict, defaultdict, namedtuple
+from enum import IntEnum, StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.programs.sandbox import values
+from autoreason.programs.sandbox.values import DEEPEST, Gone, Malformed, Uncrossable, decode, encode
+
+hashable = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.complex_numbers(allow_nan=False)
+    | st.text()
+    | st.binary(),
+    lambda inner: st.lists(inner, max_size=4).map(tuple) | st.frozensets(inner, max_size=4),
+    max_leaves=8,
+)
+plain = st.recursive(
+    hashable
+    | st.sets(hashable, max_size=4)
+    | st.binary().map(bytearray)
+    | st.builds(slice, hashable, hashable, hashable),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(hashable, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def refuse(value: object) -> int:
+    """Keeps nothing."""
+    raise Uncrossable(type(value).__name__)
+
+
+def none(number: int) -> object:
+    """No ticket is known."""
+    raise AssertionError(number)
+
+
+def across(value: object) -> Any:
+    """A value as the other side gets it, through the bytes that are sent."""
+    return decode(json.loads(json.dumps(encode(value, refuse))), none)
+
+
+def shape(value: Any) -> Any:
+    """The types of a value and of everything in it."""
+    if isinstance(value, dict):
+        return dict, sorted(repr((shape(k), shape(v))) for k, v in value.items())
+    if isinstance(value, list | tuple | set | frozenset):
+        shapes = [repr(shape(each)) for each in value]
+        return type(value), sorted(shapes) if isinstance(value, set | frozenset) else shapes
+    return type(value)
+
+
+@given(plain)
+def test_a_plain_value_arrives_equal_and_of_the_same_types(value: object) -> None:
+    arrived = across(value)
+    assert arrived == value
+    assert shape(arrived) == shape(value)
+
+
+class Colour(IntEnum):
+    RED = 3
+
+
+class Word(StrEnum):
+    YES = "yes"
+
+
+class Liar(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return iter([42])
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+Point = namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    ("value", "arrived"),
+    [
+        (Colour.RED, 3),
+        (Word.YES, "yes"),
+        (Point(1, 2), (1, 2)),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (defaultdict(list, {1: [2]}), {1: [2]}),
+        (OrderedDict(a=1), {"a": 1}),
+        (Liar([1, 2]), [1, 2]),
+    ],
+)
+def test_a_subclass_crosses_as_the_plain_value_below_it(value: object, arrived: object) -> None:
+    assert type(across(value)) is type(arrived)
+    assert across(value) == arrived
+
+
+def test_anything_else_stays_and_sends_the_number_of_a_ticket() -> None:
+    kept: list[object] = []
+
+    def keep(value: object) -> int:
+        kept.append(value)
+        return len(kept) - 1
+
+    held = object()
+    assert decode(encode([1, held], keep), lambda number: ("ticket", number)) == [1, ("ticket", 0)]
+    assert kept == [held]
+
+
+def test_nesting_has_an_end_in_both_directions() -> None:
+    value: list[Any] = []
+    for _ in range(DEEPEST - 1):
+        value = [value]
+    assert across(value) == value
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(Uncrossable):
+        encode(endless, refuse)
+    with pytest.raises(Malformed):
+        decode([value], none)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *({}, {"x": 1}, {"t": 1}, {"t": [], "s": []}, {"s": [[1]]}, {"d": [1]}, {"d": [[1, 2, 3]]}),
+        *(
+            {"k": -1},
+            {"k": True},
+            {"k": "1"},
+            {"k": 1 << 63},
+            {"b": "zz"},
+            {"b": 1},
+            {"c": [1, 2]},
+            {"c": "ab"},
+        ),
+        *(
+            {"r": ["a"]},
+            {"r": [1, 2, 0]},
+            {"d": [[[1], 2]]},
+            {"z": {"z": []}},
+            {"l": 1},
+            {"l": [1, 2]},
+            {"t": [{"d": {}}]},
+        ),
+    ],
+)
+def test_what_nobody_honest_sends_is_refused(sent: object) -> None:
+    with pytest.raises(Malformed):
+        decode(sent, none)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("tszdlbacrkx"), inner)
+    ),
+    max_leaves=10,
+)
+EXACT = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, list, tuple)
+
+
+@given(json_values)
+def test_whatever_is_sent_becomes_exactly_built_in_types_or_is_refused(sent: object) -> None:
+    try:
+        arrived = decode(sent, lambda number: number)
+    except Malformed:
+        return
+    assert type(arrived) in (*EXACT, dict, set, frozenset)
+
+
+def sent_through_a_pipe(data: bytes) -> Any:
+    """What is read where these bytes were written."""
+    read, write = os.pipe()
+    try:
+        os.write(write, data)
+        os.close(write)
+        return values.receive(read)
+    finally:
+        os.close(read)
+
+
+def test_a_channel_that_ends_is_told_from_one_that_sends_nonsense() -> None:
+    with pytest.raises(Gone):
+        sent_through_a_pipe(b"")
+    with pytest.raises(Gone):
+        sent_through_a_pipe(b"\0\0\0\x05[1")
+    with pytest.raises(Malformed):
+        sent_through_a_pipe(b"\0\0\0\x02[1")
+    with pytest.raises(Malformed):
+        sent_through_a_pipe(b"\xff\xff\xff\xff" + b"[" * 100)
+    with pytest.raises(Malformed):
+        sent_through_a_pipe((60_000).to_bytes(4, "big") + b"[" * 60_000)
+    assert sent_through_a_pipe(b"\0\0\0\x03[1]") == [1]

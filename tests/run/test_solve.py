@@ -1,0 +1,376 @@
+"""Runs that write programs for a set: every problem by every strategy, scored, and nothing hidden shown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as changed
+from tests.programs.stage import MadeUpExaminer, fenced, program
+from tests.run.leaving import told
+from tests.run.runs import hold, lend
+from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
+from tests.tournament.stage import cut_off
+
+from autoreason.errors import InvalidInput, StrategyRaised
+from autoreason.events import PartTold, ProgramExamined, Solved
+from autoreason.exchange import CallStarted, Signal, is_model
+from autoreason.journal import Journal
+from autoreason.models.testing import ScriptedModel
+from autoreason.programs.report_files import programs
+from autoreason.prompts import built_in
+from autoreason.run import check, estimate, export, fork, replay
+from autoreason.run.solve import solution_of, solve_with, solving_task, solving_terms
+from autoreason.settings import Budget
+from autoreason.task import Task
+
+
+def solved(journal: Journal, run: str) -> list[Solved]:
+    """What came of each part of a run."""
+    return [event for event in told(journal, run) if isinstance(event, Solved)]
+
+
+async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_do(
+    journal: Journal,
+) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(2),
+        settings=terms(("single", "best_of_n"), repeats=2),
+        examiner=MadeUpExaminer(),
+    )
+    first = {
+        call.request.key: call.request
+        for call in journal.calls(result.run)
+        if call.request.key.endswith("/draft/try/0")
+    }
+    for number, repeat in product((1, 2), (1, 2)):
+        one = first[f"{number}/single/{repeat}/draft/try/0"]
+        other = first[f"{number}/best_of_n/{repeat}/draft/try/0"]
+        assert (one.seed, one.messages) == (other.seed, other.messages)
+    assert len({request.seed for request in first.values()}) == 4
+
+
+async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(3),
+        settings=terms(repeats=2, width=4),
+        examiner=MadeUpExaminer(),
+    )
+    assert result.status == "done"
+    assert result.reason == "3 problems, 6 strategies, 2 repeats"
+    assert result.text == ""
+    units = solved(journal, result.run)
+    expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
+    assert [unit.part for unit in result.story.solved] == expected
+    assert result.story.parts == {}
+    assert sorted(unit.part for unit in units) == sorted(expected)
+    first = next(unit for unit in units if unit.part == "1/single/1")
+    assert (first.problem, first.difficulty, first.strategy, first.repeat) == (
+        "sum-1",
+        "easy",
+        "single",
+        1,
+    )
+    assert first.public
+    assert first.private
+    assert first.first
+    assert (first.first.passed, first.public.passed, first.private.verdict) == (0, 3, "accepted")
+    wrong = next(unit for unit in units if unit.problem == "sum-2")
+    assert wrong.private
+    assert wrong.private.verdict == "wrong_answer"
+
+
+async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal) -> None:
+    signals: list[Signal] = []
+    examiner = MadeUpExaminer()
+    budget = Budget(calls=4)
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single", {"budget": budget}),
+        examiner=examiner,
+        on_signal=signals.append,
+    )
+    assert result.status == "done"
+    (unit,) = solved(journal, result.run)
+    assert len(examiner.asked) == 5
+    assert result.calls == unit.spent.calls == unit.attempts == 4
+    assert journal.spent(result.run).calls == 4
+    assert journal.find(result.run).spent.calls == 4
+    keys = [call.request.key for call in journal.calls(result.run)]
+    assert keys == [
+        "1/single/1/draft/try/0",
+        "1/single/1/draft/examined",
+        "1/single/1/attempt/2/try/0",
+        "1/single/1/attempt/2/examined",
+        "1/single/1/attempt/3/try/0",
+        "1/single/1/attempt/3/examined",
+        "1/single/1/attempt/4/try/0",
+        "1/single/1/attempt/4/examined",
+        "1/single/1/private/examined",
+    ]
+    begun = [each for each in signals if isinstance(each, CallStarted) and is_model(each.role)]
+    assert len(begun) == 4
+
+
+async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = 0
+
+    async def refuse(*_: object, **__: object) -> None:
+        nonlocal opened
+        opened += 1
+        raise InvalidInput("there is no sandbox here; install one, or use --unsafe")
+
+    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient.open", refuse)
+    with pytest.raises(InvalidInput, match="no sandbox here"):
+        await hold(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
+    assert opened == 1
+    assert journal.runs()[0].status == "stopped"
+
+
+async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
+        fork(result.run, None, journal=journal)
+
+
+async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
+    journal: Journal,
+) -> None:
+    def author(request: object) -> str:
+        key = getattr(request, "key", "")
+        if key.startswith("1/"):
+            return fenced(program(99))
+        return fenced(program(3, hidden="sandbox_error" if key.startswith("2/") else "accepted"))
+
+    result = await hold(
+        journal,
+        ScriptedModel({"author": author}),
+        task=task(3),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    one, two, three = solved(journal, result.run)
+    assert (one.status, one.program, one.public, one.private) == (
+        "provider_failed",
+        program(99),
+        None,
+        None,
+    )
+    assert "the public tests could not be held" in one.reason
+    assert (two.status, two.private) == ("provider_failed", None)
+    assert two.public
+    assert "the private tests could not be held" in two.reason
+    assert three.status == "converged"
+    assert three.private
+
+
+async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
+    journal: Journal,
+) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel({"1/*": "I do not know.", "2/*": cut_off("```python\nprint(")}),
+        task=task(2),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    silent, cut = solved(journal, result.run)
+    assert silent.program is None
+    assert silent.private
+    assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
+    assert silent.first
+    assert silent.first.verdict == "no_code"
+    assert (cut.program, cut.public, cut.private, cut.status) == (
+        None,
+        None,
+        None,
+        "provider_failed",
+    )
+    assert "cut off" in cut.reason
+    assert (silent.spent.calls, cut.spent.calls) == (6, 6)
+
+
+async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> None:
+    one, two = problems(2)
+    left_out = changed(one, remark="several answers are right")
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=solving_task((left_out, two)),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    assert [unit.part for unit in solved(journal, result.run)] == ["2/single/1"]
+    assert result.reason == "1 problem, 1 strategy, 1 repeat; 1 problem left out"
+
+
+async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal: Journal) -> None:
+    examiner = MadeUpExaminer()
+    result = await hold(
+        journal, ScriptedModel(SCRIPT), task=task(1), settings=terms(), examiner=examiner
+    )
+    private = [each for each in examiner.asked if each.which == "private"]
+    assert len(private) == len(NAMES)
+    examined = [
+        event.event
+        for event in told(journal, result.run)
+        if isinstance(event, PartTold) and isinstance(event.event, ProgramExamined)
+    ]
+    assert {event.examined.which for event in examined} == {"public"}
+
+
+async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) -> None:
+    most = 0
+
+    def watch(event: object) -> None:
+        nonlocal most
+        if isinstance(event, PartTold):
+            open_parts.add(event.part)
+        if isinstance(event, Solved):
+            open_parts.discard(event.part)
+        most = max(most, len(open_parts))
+
+    open_parts: set[str] = set()
+    await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(10),
+        settings=terms(width=3),
+        examiner=MadeUpExaminer(),
+        on_event=watch,
+    )
+    assert most <= 3
+
+
+async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -> None:
+    settings = terms(("single", "tournament"), repeats=2)
+    expected = await estimate(task(3), settings)
+    assert expected.request
+    assert expected.request.key == "1/single/1/draft/try/0"
+    assert expected.calls
+    assert expected.calls.low == 2 * 2 * 3
+    assert expected.calls.high == 2 * 6 * 2 * 3
+    assert expected.calls.low < expected.calls.likely < expected.calls.high
+
+
+@pytest.mark.parametrize(
+    ("names", "own", "said"),
+    [
+        (("autoreason",), {}, "autoreason writes texts, not programs"),
+        (("nonsense",), {}, "no strategy 'nonsense' for programs; there are search, single"),
+        (("single", "single"), {}, "several different ones"),
+        (("single",), {"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
+        (("single",), {"calls": 0}, "`calls` is 0"),
+        (("single",), {"cals": 2}, "solve has no option `cals`"),
+    ],
+)
+async def test_terms_that_cannot_be_kept_are_refused(
+    names: tuple[str, ...], own: dict[str, Any], said: str
+) -> None:
+    pool = lend(ScriptedModel(SCRIPT))
+    with pytest.raises(InvalidInput, match=said):
+        await check(task(1), terms(names, **own), pool, built_in(code=True))
+
+
+async def test_problems_and_texts_are_not_mixed() -> None:
+    pool = lend(ScriptedModel(SCRIPT))
+    with pytest.raises(InvalidInput, match="writes texts, not programs"):
+        await check(task(1), changed(terms(), strategy="single"), pool, built_in())
+    with pytest.raises(InvalidInput, match="use `autoreason solve`"):
+        await check(Task(brief="Write."), terms(), pool, built_in(code=True))
+    with pytest.raises(InvalidInput, match="no problem to solve"):
+        solving_task(())
+
+
+async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Journal) -> None:
+    own_prompts = journal.path.parent / "prompts"
+    own_prompts.mkdir()
+    (own_prompts / "author.md").write_text("Answer with Python.")
+    model = ScriptedModel(SCRIPT)
+    found = await solve_with(
+        MadeUpExaminer(),
+        problems(1),
+        model,
+        solving_terms("0" * 64, "best_of_n"),
+        journal=journal,
+        prompts=own_prompts,
+    )
+    assert found.program
+    assert found.public
+    assert found.private
+    assert found.private.verdict == "accepted"
+    assert (found.calls, found.cost, found.level) == (4, Decimal(0), "none")
+    assert model.requests[0].messages[-1].text == "Answer with Python."
+
+
+async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms("single"),
+        examiner=MadeUpExaminer(),
+    )
+    folder = journal.path.parent / "out"
+    names = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    assert set(programs(result.story.solved)) <= names, "as in a report"
+    assert "problems/sum_1.md" in names
+    assert "final.md" not in names
+    assert solution_of(result).program == (folder / "final.py").read_text().rstrip("\n")
+
+
+async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> None:
+    file = journal.path.parent / "own.py"
+    file.write_text(
+        "from autoreason import ProgramStrategy\n"
+        "class Twice(ProgramStrategy):\n"
+        "    async def run(self):\n"
+        "        await self.author()\n"
+        "        return self.hand_in(await self.author())\n"
+    )
+    result = await hold(
+        journal,
+        ScriptedModel(SCRIPT),
+        task=task(1),
+        settings=terms(f"{file}:Twice"),
+        examiner=MadeUpExaminer(),
+    )
+    (unit,) = solved(journal, result.run)
+    assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
+    assert (await replay(result.run, journal=journal)).same
+
+
+async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: Journal) -> None:
+    file = journal.path.parent / "greedy.py"
+    file.write_text(
+        "from autoreason import ProgramStrategy\n"
+        "class Greedy(ProgramStrategy):\n"
+        "    async def run(self):\n"
+        "        while True:\n"
+        "            await self.author()\n"
+    )
+    with pytest.raises(StrategyRaised, match="asks for more than its 2 calls"):
+        await hold(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=task(1),
+            settings=terms(f"{file}:Greedy", calls=2),
+            examiner=MadeUpExaminer(),
+        )
+    assert journal.spent(journal.runs()[0].id).calls == 2

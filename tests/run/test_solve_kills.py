@@ -1,0 +1,106 @@
+"""`kill -9` while programs are written and run: the same programs and verdicts, and nothing asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+from benchmarks.kills import killed_until_done
+from tests.programs.stage import MadeUpExaminer
+from tests.run.leaving import told
+from tests.run.runs import go_on, hold, open_journal
+from tests.run.solve_runs import SCRIPT, task, terms
+
+from autoreason.assignment import Examination, Examined
+from autoreason.events import AnyEvent
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.testing import ScriptedModel
+from autoreason.run import replay
+
+_LATENCY = 0.002
+_ASKED_TWICE = 70
+
+
+class Careful(ScriptedModel):
+    """A scripted model that refuses to be asked what is already on record."""
+
+    def __init__(self, recorded: frozenset[str]) -> None:
+        super().__init__(SCRIPT)
+        self._recorded = recorded
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer at leisure, unless this was answered before."""
+        if request.key in self._recorded:
+            os._exit(_ASKED_TWICE)
+        await asyncio.sleep(_LATENCY)
+        return await super().ask(request, on_signal)
+
+
+class Leisurely(MadeUpExaminer):
+    """Takes its time over every program."""
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Answer at leisure."""
+        await asyncio.sleep(_LATENCY)
+        return await super().examine(examination)
+
+
+def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
+    """Begin the one run of a journal, or go on with it."""
+    path.mkdir(exist_ok=True)
+    with open_journal(path) as journal:
+        rows = journal.runs()
+        run = rows[0].id if rows else ""
+        if not rows or not journal.events(run):
+            model = Careful(frozenset())
+            settings = terms(strategies, width=width)
+            asyncio.run(hold(journal, model, task=task(3), settings=settings, examiner=Leisurely()))
+        elif rows[0].status == "running":
+            model = Careful(frozenset(journal.replies(run)))
+            asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
+
+
+def story(path: Path) -> list[AnyEvent]:
+    """What the one run in a folder told."""
+    with Journal.open(str(path / "journal.db"), create=False) as journal:
+        return told(journal, journal.runs()[0].id)
+
+
+RIVALS = ("tournament", "critique_revise", "single")
+
+
+@pytest.mark.parametrize(("strategies", "width"), [(RIVALS, 3), (("search",), 1)])
+def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
+    tmp_path: Path, strategies: tuple[str, ...], width: int
+) -> None:
+    solve_or_go_on(tmp_path / "unbroken", strategies, width)
+    whole = story(tmp_path / "unbroken")
+    chance = random.Random(5)
+    kills = 0
+    for number in range(3):
+        path = tmp_path / str(number)
+        work = partial(solve_or_go_on, path, strategies, width)
+        code, killed = killed_until_done(work, chance)
+        kills += killed
+        assert code == 0
+        assert story(path) == whole
+    assert kills >= 3
+
+
+def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
+    tmp_path: Path,
+) -> None:
+    work = partial(solve_or_go_on, tmp_path / "run", ("search",), 3)
+    code, kills = killed_until_done(work, random.Random(6))
+    assert (code, kills > 0) == (0, True)
+    with open_journal(tmp_path / "run") as journal:
+        run = journal.runs()[0].id
+        turns = [key for key in journal.replies(run) if "/policy/" in key]
+        assert turns
+        retold = asyncio.run(replay(run, journal=journal))
+    assert retold.difference is None

@@ -1,0 +1,322 @@
+"""Whole runs over real problems, in a real sandbox: wrong programs first, known-correct ones later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.programs.stage import critique, fenced
+from tests.run.leaving import told
+from tests.run.runs import go_on, hold, open_journal, settings
+from tests.run.solve_runs import NAMES, judged
+
+from autoreason.assignment import Assignment
+from autoreason.errors import InvalidInput
+from autoreason.events import Solved
+from autoreason.exchange import CallStarted, Request, Signal, is_model
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
+from autoreason.models.testing import ScriptedModel
+from autoreason.models.weights import pull
+from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.run import replay, start
+from autoreason.run.solve import solve, solve_async, solving_task, solving_terms
+from autoreason.settings import Settings
+
+_VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A set as a run sees it, and the records it was made from."""
+
+    assignments: tuple[Assignment, ...]
+    digest: str
+    records: Sequence[dict[str, Any]]
+
+    def settings(self, strategies: Sequence[str] = NAMES, **terms: Any) -> Settings:
+        """To solve it with a scripted model."""
+        return settings(
+            strategy="solve", strategy_options=solving_terms(self.digest, strategies, **terms)
+        )
+
+    def script(self) -> dict[str, Any]:
+        """A model that is wrong at first, and right from its second program on."""
+
+        def write(request: Request) -> str:
+            record = self.records[int(request.key.split("/")[0]) - 1]
+            first = "/draft/" in request.key
+            return fenced(_wrong(record)["code"] if first else record["solution"])
+
+        said = critique("It misses a case.")
+        return {
+            "author": write,
+            "reviser": write,
+            "synthesizer": write,
+            "critic": said,
+            "judge": judged,
+        }
+
+
+def _wrong(record: dict[str, Any]) -> dict[str, Any]:
+    """A mutant that does not just run until its time is up."""
+    return next(each for each in record["wrong_solutions"] if each["verdict"] in _VERDICTS)
+
+
+def _same(program: str | None, source: str) -> bool:
+    """Whether a program is what was written, line by line, whatever ends the lines."""
+    return program is not None and program.split("\n") == source.replace(
+        "\r\n", "\n"
+    ).strip().split("\n")
+
+
+def _quick(record: dict[str, Any]) -> bool:
+    return record["max_test_s"] < 0.1 and any(
+        each["verdict"] in _VERDICTS for each in record["wrong_solutions"]
+    )
+
+
+def _read(shared: Path, name: str) -> list[dict[str, Any]]:
+    lines = (shared / "problems" / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def opened(shared: Path, folder: Path, number: int) -> Opened:
+    """The first quick problems of the shared ones, as the examiner hands them out."""
+    return await _opened(list(filter(_quick, _read(shared, "stdio")))[:number], folder)
+
+
+async def _opened(records: Sequence[dict[str, Any]], folder: Path) -> Opened:
+    path = folder / "problems.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    try:
+        client = await ExaminerClient.open(path)
+    except InvalidInput as error:
+        pytest.skip(f"programs cannot be run here: {error}")
+    await client.close()
+    return Opened(client.assignments, client.digest, records)
+
+
+@pytest.mark.timeout(240)
+async def test_twenty_real_problems_by_every_strategy(
+    journal: Journal, shared: Path, tmp_path: Path
+) -> None:
+    given = await opened(shared, tmp_path, 20)
+    result = await hold(
+        journal,
+        ScriptedModel(given.script()),
+        task=solving_task(given.assignments),
+        settings=given.settings(),
+    )
+    assert (result.status, len(result.story.solved)) == ("done", 20 * len(NAMES))
+    for unit in result.story.solved:
+        record = given.records[int(unit.part.split("/")[0]) - 1]
+        wrong = _wrong(record)
+        assert unit.private
+        assert unit.private.level not in ("", "none")
+        if wrong["passes_public"] and unit.strategy == "search":
+            # It goes on, and what it finds may agree more.
+            assert any(_same(unit.program, code) for code in (wrong["code"], record["solution"]))
+        elif wrong["passes_public"]:
+            assert _same(unit.program, wrong["code"])
+            assert unit.attempts == 1
+            assert unit.private.verdict == _VERDICTS[wrong["verdict"]]
+        else:
+            assert _same(unit.program, record["solution"])
+            assert unit.private.verdict == "accepted"
+            assert unit.first
+            assert unit.first.verdict != "accepted"
+    assert_nothing_private_is_recorded(journal, result.run, given)
+    assert (await replay(result.run, journal=journal)).same
+
+
+@pytest.mark.timeout(120)
+async def test_functions_are_written_and_scored_as_programs_are(
+    journal: Journal, shared: Path, tmp_path: Path
+) -> None:
+    records = _read(shared, "humaneval")[:5]
+    wrong = [{"code": f"{r['prompt']}    return None\n", "verdict": "WA"} for r in records]
+    known = [
+        r | {"solution": r["prompt"] + r["solution"], "wrong_solutions": [w]}
+        for r, w in zip(records, wrong, strict=True)
+    ]
+    found = await _opened(records, tmp_path)
+    given = Opened(found.assignments, found.digest, known)
+    result = await hold(
+        journal,
+        ScriptedModel(given.script()),
+        task=solving_task(given.assignments),
+        settings=given.settings(("tournament", "critique_revise")),
+    )
+    assert result.status == "done"
+    for unit in result.story.solved:
+        assert unit.private
+        assert unit.first
+        assert unit.first.verdict in ("wrong_answer", "runtime_error")
+        assert unit.private.verdict == "accepted"
+
+
+def assert_nothing_private_is_recorded(journal: Journal, run: str, given: Opened) -> None:
+    """No private test stands in a prompt, a reply or an event, but for what the statement shows anyway."""
+    calls = journal.calls(run)
+    said = "\n".join(message.text for call in calls for message in call.request.messages)
+    said += "\n".join(call.reply.text for call in calls if not is_model(call.request.role))
+    said += "\n".join(repr(item.event) for item in journal.events(run))
+    secrets = [
+        line
+        for record in given.records
+        for test in record["private_tests"]
+        for text in test
+        for line in text.splitlines()
+        if len(line) > 25
+    ]
+    shown = "\n".join(record["statement"] for record in given.records)
+    shown += "\n".join(
+        text for record in given.records for test in record["public_tests"] for text in test
+    )
+    hidden = [line for line in secrets if line not in shown]
+    assert len(hidden) > 20
+    assert not [line for line in hidden if line in said]
+
+
+def _killed_over(folder: Path, given: Opened, program: int) -> None:
+    """Let a child work, and die as a program is run: the first, the second, as told."""
+    begun = 0
+
+    def hear(sign: Signal) -> None:
+        nonlocal begun
+        begun += isinstance(sign, CallStarted) and sign.role == "examiner"
+        if begun == program:
+            asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            with open_journal(folder) as journal:
+                asyncio.run(
+                    hold(
+                        journal,
+                        ScriptedModel(given.script()),
+                        task=solving_task(given.assignments),
+                        settings=given.settings(("tournament", "single"), width=2),
+                        on_signal=hear,
+                    )
+                )
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_path: Path) -> None:
+    given = asyncio.run(opened(shared, tmp_path, 4))
+    _killed_over(tmp_path, given, 6)
+    with open_journal(tmp_path) as journal:
+        run = journal.runs()[0].id
+        before = journal.replies(run)
+        assert before
+        model = ScriptedModel(given.script())
+        assert asyncio.run(go_on(journal, run, model)).status == "done"
+        assert not {request.key for request in model.requests} & set(before)
+        units = [event for event in told(journal, run) if isinstance(event, Solved)]
+        assert [unit.part for unit in units] == [
+            f"{n}/{name}/1" for n in range(1, 5) for name in ("single", "tournament")
+        ]
+        assert all(unit.private for unit in units)
+        assert asyncio.run(replay(run, journal=journal)).same
+
+
+@pytest.mark.timeout(60)
+def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> None:
+    double = "print(2 * int(input()))"
+    path = tmp_path / "double.json"
+    path.write_text(json.dumps(EASY[1]), "utf-8")
+    problems: tuple[Any, ...] = (EASY[1], path, str(path))
+    for problem in problems:
+        try:
+            found = solve(problem, ScriptedModel({"author": fenced(double)}), strategy="single")
+        except InvalidInput as error:
+            pytest.skip(f"programs cannot be run here: {error}")
+        assert (found.program, found.calls) == (double, 1)
+        assert found.public
+        assert found.private
+        assert (found.public.passed, found.private.passed) == (1, 2)
+        assert found.level not in ("", "none")
+
+
+async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere\.json"):
+        await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a field": ({"id": "x"}, r"^problem 'x': `statement` is missing; give it$"),
+    "what is no JSON": ({"id": "x", "solution": print}, "^the problem cannot be written as JSON"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(what: str) -> None:
+    problem, said = REFUSED[what]
+    with pytest.raises(InvalidInput, match=said):
+        await solve_async(problem, ScriptedModel({}))
+
+
+async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"^unknown option `cals`; known are strategy, calls, r"):
+        await solve_async(EASY[1], ScriptedModel({}), cals=3)
+
+
+@pytest.mark.timeout(400)
+async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: Path) -> None:
+    try:
+        pull()
+    except InvalidInput as error:
+        pytest.skip(f"the embedded model cannot be fetched here: {error}")
+    path = tmp_path / "easy.jsonl"
+    easy = EASY[:2]
+    path.write_text("\n".join(map(json.dumps, easy)), "utf-8")
+    try:
+        client = await ExaminerClient.open(path)
+    except InvalidInput as error:
+        pytest.skip(f"programs cannot be run here: {error}")
+    terms = solving_terms(client.digest, "tournament", calls=1)
+    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, output_limit=48)
+    pool = ModelPool()
+    result = await start(
+        solving_task(client.assignments), chosen, journal=journal, pool=pool, examiner=client
+    )
+    await pool.close()
+    await client.close()
+    assert result.status == "done"
+    assert [unit.problem for unit in result.story.solved] == [each["id"] for each in easy]
+    assert all(unit.spent.calls == 1 for unit in result.story.solved)
+    assert (await replay(result.run, journal=journal)).same
+
+
+EASY = [
+    {
+        "id": "hello",
+        "statement": "Print the word hello.",
+        "public_tests": [["", "hello\n"]],
+        "private_tests": [["ignored\n", "hello\n"]],
+    },
+    {
+        "id": "double",
+        "statement": "Read one integer and print twice that integer.",
+        "public_tests": [["4\n", "8\n"]],
+        "private_tests": [["-3\n", "-6\n"], ["0\n", "0\n"]],
+    },
+    {
+        "id": "sum",
+        "statement": "Read two integers on one line and print their sum.",
+        "public_tests": [["1 2\n", "3\n"]],
+        "private_tests": [["10 -4\n", "6\n"]],
+    },
+]

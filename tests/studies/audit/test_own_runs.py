@@ -1,0 +1,174 @@
+"""Our own runs, read from the journal and audited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.run.comparisons import comparison
+from tests.run.runs import hold, open_journal, scripted, settings
+from tests.tournament.stage import critique, cut_off, document
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.models.testing import EchoModel
+from autoreason.studies.audit.audit import examine
+from autoreason.studies.audit.findings import Finding
+from autoreason.studies.audit.own_runs import read_run
+from autoreason.studies.audit.record import AuditedRun
+from autoreason.task import Entry, Task
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    with open_journal(tmp_path) as opened:
+        yield opened
+
+
+def finding(run: AuditedRun, name: str) -> Finding:
+    (found,) = [each for each in examine([run]).findings if each.name == name]
+    return found
+
+
+async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
+    result = await hold(journal, scripted())
+    (run,) = read_run(result.run, journal)
+    assert (run.name, run.status, run.converged, run.k) == (result.run, "converged", True, 2)
+    assert (run.first, run.last) == ("First text.", "First text.")
+    assert [held.winner for held in run.passes] == ["A", "A"]
+    held = run.passes[0]
+    assert set(held.texts) == {"A", "B", "AB"}
+    assert held.panel is not None
+    assert held.panel.votes is not None
+    assert all(vote.text and vote.labels for vote in held.panel.votes)
+    assert finding(run, "ballot form").level == "fine"
+    assert finding(run, "convergence").level == "fine"
+    assert run.calls is not None
+    assert run.calls.replies == result.calls
+
+
+async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
+    result = await hold(journal, EchoModel(), changes={"passes": 3, "seed": 5})
+    (run,) = read_run(result.run, journal)
+    assert result.story.playoff is not None
+    playoff, confirmation = run.finals
+    assert (playoff.seats, confirmation.seats) == (
+        len(result.story.playoff_ballots),
+        len(result.story.panels["confirmation"].ballots),
+    )
+    assert result.story.confirmation is not None
+    assert run.confirmed == (result.story.confirmation.prefer, confirmation.valid)
+    assert len(list(run.panels)) == len(run.passes) + 2
+    verdict = result.story.playoff.verdict
+    assert verdict is not None
+    assert playoff.scores == verdict.scores
+
+
+async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
+    journal: Journal,
+) -> None:
+    result = await hold(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
+    (run,) = read_run(result.run, journal)
+    sizes = {len(panel.votes or ()) for panel in (held.panel for held in run.passes) if panel}
+    assert len(sizes) > 1, "no panel asked more judges than another"
+    for held in run.passes:
+        assert held.panel is not None
+        assert len(held.panel.sample) == held.panel.always_asked == min(sizes)
+        assert held.panel.chance_of_a is not None
+    for final in run.finals:
+        assert len(final.sample) == final.seats
+
+
+async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
+    result = await hold(journal, scripted({"judge": "I cannot decide."}))
+    (run,) = read_run(result.run, journal)
+    assert result.status == "panel_failed"
+    assert finding(run, "empty panels").level == "look"
+    assert finding(run, "invalid ballots").level == "alarm"
+    assert "paused" in finding(run, "outages").said
+
+
+async def test_replies_that_were_cut_off_never_reached_a_ballot(journal: Journal) -> None:
+    model = scripted({"pass/1/reviser/try/0": cut_off("Half a")})
+    result = await hold(journal, model)
+    (run,) = read_run(result.run, journal)
+    found = finding(run, "cut-off texts")
+    assert found.level == "fine"
+    assert "the output limit cut 1 reply off" in found.said
+
+
+async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> None:
+    task = Task(brief="Write.", contract=Contract(max_words=5))
+    script = {
+        "reviser": document("Second text of far too many words."),
+        "synthesizer": document("First  text."),
+    }
+    result = await hold(journal, scripted(script), task=task)
+    (run,) = read_run(result.run, journal)
+    assert ("B", "contract") in run.passes[0].dropped
+    assert finding(run, "contract").level == "fine"
+
+
+async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -> None:
+    invented = (
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
+    )
+    model = scripted(
+        {"pass/1/critic/0/try/0": invented, "pass/1/critic/1/try/0": critique("No example.")}
+    )
+    result = await hold(journal, model)
+    (run,) = read_run(result.run, journal)
+    assert run.passes[0].made_up_quotes == 1
+    assert run.passes[0].found_nothing is False
+
+
+async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
+    runs = []
+    for seed in (1, 2):
+        result = await hold(journal, EchoModel(), changes={"passes": 2, "seed": seed})
+        runs += read_run(result.run, journal)
+    assert runs[0].group == runs[1].group
+    assert examine(runs).runs == 2
+
+
+def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal: Journal) -> None:
+    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    for event in comparison():
+        journal.append("20260101-a-comparison", event)
+    asyncio.run(journal.flush())
+    whole, part = read_run("20260101-a-comparison", journal)
+    assert part.name == "20260101-a-comparison/repeat/1/panel"
+    assert [panel.seats for panel in whole.finals] == [3, 1]
+    assert [panel.winner for panel in part.finals] == ["tournament"]
+    found = examine([whole, part])
+    assert (found.runs, found.parts, found.panels) == (1, 1, 3)
+
+
+async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
+    asked = settings("echo/echo", strategy="certify", strategy_options={"model": "echo/echo"})
+    result = await hold(journal, settings=asked)
+    (run,) = read_run(result.run, journal)
+    assert any(panel.seats == 1 for panel in run.panels)
+    assert not any(panel.winner for panel in run.panels)
+    assert finding(run, "invalid ballots").level == "fine"
+    assert finding(run, "quorum").level == finding(run, "ties").level == "unknown"
+
+
+async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits(
+    journal: Journal,
+) -> None:
+    entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
+    task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
+    result = await hold(journal, task=task, changes={"strategy": "judge"})
+    (run,) = read_run(result.run, journal)
+    assert finding(run, "contract").level == "unknown"
+
+
+def test_a_run_killed_at_once_is_one_clear_sentence(journal: Journal) -> None:
+    journal.create_run("20260101-empty-run", "Nothing", "0")
+    with pytest.raises(InvalidInput, match="killed before anything was recorded"):
+        read_run("20260101-empty-run", journal)

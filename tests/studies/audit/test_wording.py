@@ -1,0 +1,151 @@
+"""What texts show by their wording alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.studies.audit.wording import cut_off, found_nothing, is_exact, stated_contract
+
+WHOLE = (
+    "# Plan\n\nWe open the library in May, when the roof is done and the books are in.\n\n"
+    "It will cost two million, which the council has set aside for it already.\n\n"
+    "The old building is sold in June, and the money goes to the new shelves."
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        WHOLE,
+        "Dear all,\n\nthe machine is new.\n\nBest wishes\nAnna",
+        "# Costs\n\n| what | how much |\n|---|---|\n| roof | 2 |",
+        "Use it:\n\n```python\nprint(1)\n```",
+        "Three things\n\n- new shelves\n- more light\n- a warm floor",
+        "See https://example.org/library",
+        "It is done.\n\n---",
+        "**Word count: 987 words**",
+        "He said: “It is done.”",
+    ],
+)
+def test_a_whole_text_is_left_alone(text: str) -> None:
+    assert cut_off(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("\n\nThe last thing to say is that we need more money for the", "ends with"),
+        (
+            "\n\nThe shelves are made of oak, which is dear but lasts a very long time in",
+            "ends with",
+        ),
+        (
+            "\n\nThe shelves are made of oak, which is dear but lasts a very long time",
+            "no full stop",
+        ),
+        ("\n\nThe shelves are made of oak, and we took the m", "beginning of “machines”"),
+        ("\n\nmachines\n\n```python\nprint(1)", "code block"),
+        ("\n\n| what | how much |\n|---|---|\n| roof | tw", "row of a table"),
+        ("\n\n## Risks", "heading"),
+        ("\n\n- one thing.\n-", "empty item"),
+        ("\n\nThis is **very imp", "emphasis"),
+        ("\n\nThis is good (as we saw", "bracket"),
+    ],
+)
+def test_a_missing_end_is_seen_and_said(end: str, why: str) -> None:
+    body = WHOLE.replace("The old building", "The machines stay. The old building")
+    assert why in cut_off(body + end)
+
+
+def test_a_list_whose_items_end_in_full_stops_shows_one_that_does_not() -> None:
+    items = [f"- The shelf number {n} is for books on the sea and its boats." for n in range(4)]
+    assert "no full stop" in cut_off("\n".join([*items, "- The next shelf is for books on"[:-3]]))
+    assert cut_off("\n".join(items)) == ""
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_looked_at(text: str) -> None:
+    assert isinstance(cut_off(text), str)
+    assert isinstance(found_nothing(text), bool)
+    stated_contract(text)
+    is_exact(text, ("1", "2", "3"))
+
+
+def recorded_texts(shared: Path) -> list[str]:
+    texts: list[str] = []
+    for path in sorted((shared / "recorded" / "transcripts").glob("*.jsonl")):
+        lines = path.read_text("utf-8").splitlines()
+        passes: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        texts += [p[part] for p in passes[1:] for part in ("version_a", "version_b", "version_ab")]
+    return texts
+
+
+def test_no_recorded_text_that_is_whole_is_called_cut_off_and_most_cuts_are_seen(
+    shared: Path,
+) -> None:
+    texts = recorded_texts(shared)
+    assert len(texts) > 100
+    assert [text[-60:] for text in texts if cut_off(text)] == []
+    rng = random.Random(1)
+    cuts = [text[: rng.randrange(len(text) // 2, len(text) - 1)] for text in texts * 3]
+    assert sum(bool(cut_off(cut)) for cut in cuts) / len(cuts) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("brief", "limit"),
+    [
+        ("Write.\n\nConstraints:\n- Maximum 1,000 words\n- Be kind", 1000),
+        ("At most 300 words.", 300),
+        ("1. 250 words or fewer", 250),
+        ("Word limit: 400 words", 400),
+        ("Write a paper with an abstract of at most 150 words.", None),
+        ("- Maximum 500 words\n- Maximum 20 words", None),
+        ("About 500 words.", None),
+        ("500 words", None),
+        ("- Maximum 0 words", None),
+    ],
+)
+def test_a_word_limit_is_taken_from_a_brief_that_states_it_plainly(
+    brief: str, limit: int | None
+) -> None:
+    contract = stated_contract(brief)
+    assert (contract.max_words if contract else None) == limit
+
+
+@pytest.mark.parametrize(
+    ("critique", "nothing"),
+    [
+        ("", True),
+        ("I find no real problems here.", True),
+        ("There is nothing to fix.", True),
+        ("The price is wrong.", False),
+        ("No problems with the tone. " + "But the price is wrong and too high. " * 10, False),
+    ],
+)
+def test_a_critique_that_finds_nothing_says_so_in_a_few_words(critique: str, nothing: bool) -> None:
+    assert found_nothing(critique) is nothing
+
+
+@pytest.mark.parametrize(
+    ("answer", "exact"),
+    [
+        ("Well.\n\nRANKING: 3, 1, 2", True),
+        ("RANKING: 3 > 1 > 2", True),
+        ('{"reasoning": "so", "ranking": "3 > 1 > 2"}', True),
+        ("**RANKING: 3, 1, 2**", False),
+        ("RANKING: [3], [1], [2]", False),
+        ("RANKING: 3, 1", False),
+        ("RANKING: 3, 3, 1", False),
+        ("The best is 3, then 1, then 2.", False),
+    ],
+)
+def test_only_the_very_form_asked_for_is_exact(answer: str, exact: bool) -> None:
+    assert is_exact(answer, ("1", "2", "3")) is exact

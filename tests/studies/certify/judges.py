@@ -1,0 +1,153 @@
+"""Judges whose habits are known, and certifications held by them in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.events import AnyEvent
+from autoreason.exchange import Reply, Request
+from autoreason.jobs.context import Venue
+from autoreason.models.testing import Answer, ScriptedModel
+from autoreason.prompts import built_in
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.story import Story
+from autoreason.studies.certify.certification import Certification
+from autoreason.studies.certify.properties import Finding, Verdict
+from autoreason.studies.certify.report import Certificate, certificate_of
+from autoreason.studies.certify.store import Stored
+from autoreason.studies.certify.suite import pairs
+from autoreason.task import Task
+
+ADDRESS = "scripted/judge"
+TASK = Task(brief=f"Certify the judge {ADDRESS}")
+_TEXT = re.compile(r"^## (\w+)\n\n<<<TEXT \w+>>>\n(.*?)\n<<<END TEXT ", re.DOTALL | re.MULTILINE)
+_ORDERS = ("ank it first", "place {own} first", "RANKING: {own}", '"{own} > ', "put {own} first")
+
+Habit = Callable[[Request, Mapping[str, str]], str | tuple[str, ...]]
+"""From the labelled texts, in the order they stand, to a ranking of labels; or to an answer as it is."""
+
+
+def luck(*about: object) -> bytes:
+    """Always the same for the same thing to be decided."""
+    return blake2b(repr(about).encode()).digest()
+
+
+def merit(text: str) -> int:
+    """What a text is worth to whoever knows which one is sound."""
+    sound = {pair.sound for pair in pairs()}
+    return 2 if text in sound else 1
+
+
+def ideal(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Knows the sound text; what is alike is put in order by label, which means nothing."""
+    del request
+    return tuple(sorted(texts, key=lambda label: (-merit(texts[label]), luck(label))))
+
+
+def first_come(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Ranks the texts as they stand."""
+    del request
+    return tuple(texts)
+
+
+def wordy(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """The longer the better."""
+    del request
+    return tuple(sorted(texts, key=lambda label: (-len(texts[label]), luck(label))))
+
+
+def obedient(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Does what a text tells it to, and knows the sound text otherwise."""
+    for label, text in texts.items():
+        if any(order.format(own=label) in text for order in _ORDERS):
+            return (label, *(other for other in texts if other != label))
+    return ideal(request, texts)
+
+
+def erratic(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Throws a coin."""
+    return tuple(sorted(texts, key=lambda label: luck(request.key, label)))
+
+
+def garbled(request: Request, texts: Mapping[str, str]) -> str:
+    """Says nothing that is a ranking."""
+    del request, texts
+    return "Both have their merits."
+
+
+def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
+    """A model with this habit; after so many calls its key is revoked."""
+
+    def answer(request: Request) -> Answer:
+        if most is not None and len(model.requests) > most:
+            return CallFailed(Failure.BAD_KEY, "the key was revoked")
+        # Asked once more, a judge is shown the texts further up.
+        said = "\n".join(message.text for message in request.messages)
+        ranked = habit(request, dict(_TEXT.findall(said)))
+        if isinstance(ranked, str):
+            return ranked
+        return json.dumps({"reasoning": "I looked at both.", "ranking": " > ".join(ranked)})
+
+    model = ScriptedModel(answer, address=ADDRESS)
+    return model
+
+
+def settings(seed: int = 7, repeats: int = 1) -> Settings:
+    """Settings of a certification."""
+    return make_settings(
+        Models.everywhere(ADDRESS),
+        seed,
+        strategy="certify",
+        strategy_options={"model": ADDRESS, "repeats": repeats},
+    )
+
+
+async def told(
+    habit: Habit | ScriptedModel, seed: int = 7, repeats: int = 1
+) -> tuple[Story, list[AnyEvent]]:
+    """The story of a whole certification, and its events."""
+    model = habit if isinstance(habit, ScriptedModel) else judge(habit)
+    events: list[AnyEvent] = []
+
+    async def ask(request: Request) -> Reply:
+        return await model.ask(request)
+
+    held = Certification(Venue(TASK, settings(seed, repeats), built_in(), ask, events.append))
+    await held.run()
+    return held.story, events
+
+
+async def certified(habit: Habit, seed: int = 7, repeats: int = 1) -> Certificate:
+    """What a certification finds of a judge with this habit."""
+    return certificate_of((await told(habit, seed, repeats))[0])
+
+
+def stored(
+    model: str = "openai/gpt",
+    base_url: str | None = None,
+    run: str = "one",
+    verdict: Verdict = "fail",
+) -> Stored:
+    """A certificate that failed one thing, unless it passed."""
+    finding = Finding(
+        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, said="", rule=""
+    )
+    certificate = Certificate(
+        model=model,
+        base_url=base_url,
+        suite=1,
+        protocol="robust",
+        style="reasoned",
+        temperature=0.3,
+        repeats=1,
+        seed=7,
+        ballots=144,
+        invalid=0,
+        findings=(finding,),
+    )
+    return Stored(certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC))

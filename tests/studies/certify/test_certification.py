@@ -1,0 +1,219 @@
+"""Judges with known habits get the certificate they deserve; a certification is a run like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.run.runs import go_on, hold, open_journal
+from tests.studies.certify.judges import (
+    ADDRESS,
+    TASK,
+    certified,
+    erratic,
+    first_come,
+    garbled,
+    ideal,
+    judge,
+    luck,
+    obedient,
+    settings,
+    told,
+    wordy,
+)
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, Delivered, PanelHeld
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.run import estimate, replay
+from autoreason.settings import Budget, Models, make_settings
+from autoreason.studies.certify.certification import Certification
+from autoreason.studies.certify.page import as_markdown
+from autoreason.studies.certify.questions import defect_questions, other_questions
+from autoreason.studies.certify.report import certificate_of
+from autoreason.studies.certify.suite import INJECTIONS, pairs
+
+QUESTIONS = 144
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    with open_journal(tmp_path) as opened:
+        yield opened
+
+
+async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
+    certificate = await certified(ideal)
+    assert certificate.verdict == "pass"
+    assert [finding.verdict for finding in certificate.findings] == ["pass"] * 7
+    assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
+
+
+async def test_a_judge_that_follows_the_position_fails_on_it() -> None:
+    certificate = await certified(first_come)
+    assert certificate.failed == ("planted defects", "position", "swapped order")
+
+
+async def test_a_judge_that_prefers_the_second_position_fails_on_it_too() -> None:
+    certificate = await certified(lambda request, texts: first_come(request, texts)[::-1])
+    assert "position" in certificate.failed
+
+
+async def test_a_judge_that_likes_length_fails_on_it() -> None:
+    certificate = await certified(wordy)
+    assert "length" in certificate.failed
+    assert "position" not in certificate.failed
+
+
+async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
+    certificate = await certified(obedient)
+    assert certificate.failed == ("injection",)
+    injection = next(each for each in certificate.findings if each.name == "injection")
+    assert all(way in injection.said for way in INJECTIONS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_judge_that_throws_coins_fails_where_coins_do(seed: int) -> None:
+    certificate = await certified(erratic, seed)
+    assert {"planted defects", "repeatability", "swapped order"} <= set(certificate.failed)
+    assert {"injection", "valid ballots"}.isdisjoint(certificate.failed)
+
+
+async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:
+    story, events = await told(garbled)
+    end = events[-1]
+    assert isinstance(end, Delivered)
+    assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
+    assert set(story.panels) == {question.stage for question in defect_questions(1)}
+    certificate = await certified(garbled)
+    assert certificate.unknown == tuple(each.name for each in certificate.findings[:-1])
+    assert (certificate.ballots, certificate.invalid) == (0, 48)
+
+
+async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_same() -> None:
+    def mumbling(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        stage, seat = request.key.split("/judge/")
+        if stage.startswith("defect/") and luck(stage, seat[0])[0] < 170:
+            return "Both have their merits."
+        return ideal(request, texts)
+
+    story, events = await told(mumbling)
+    certificate = certificate_of(story)
+    assert 25 <= certificate.invalid <= 40
+    assert certificate.ballots + certificate.invalid == QUESTIONS
+    verdicts = {each.name: each.verdict for each in certificate.findings}
+    assert verdicts["position"] == verdicts["length"] == "pass"
+    assert certificate.failed == ("valid ballots",)
+    end = events[-1]
+    assert isinstance(end, Delivered)
+    assert end.reason == "the judge failed valid ballots"
+
+
+async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> None:
+    def at_times(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        seat = request.key.partition("/try/")[0].partition("/fresh/")[0]
+        return ideal(request, texts) if luck(seat)[0] < 64 else "Hard to say."
+
+    story, events = await told(at_times)
+    certificate = certificate_of(story)
+    said = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
+    end = events[-1]
+    assert isinstance(end, Delivered)
+    assert end.reason == f"the judge failed: {said}"
+    assert f"It failed: {said}. " in as_markdown(certificate)
+
+
+async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots() -> None:
+    _, events = await told(ideal, repeats=2)
+    questions = defect_questions(2) + other_questions(7, 2)
+    cast = [event for event in events if isinstance(event, BallotCast)]
+    assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
+    panels = [event for event in events if isinstance(event, PanelHeld)]
+    assert [panel.stage for panel in panels] == list(dict.fromkeys(q.stage for q in questions))
+    for panel in panels:
+        place = events.index(panel)
+        before, after = events[place - 1], events[place + 1]
+        assert isinstance(before, BallotCast)
+        assert before.stage == panel.stage
+        assert getattr(after, "stage", "") != panel.stage
+
+
+async def test_an_injection_names_the_labels_that_its_judge_sees() -> None:
+    story, _ = await told(ideal)
+    named = 0
+    for question in other_questions(7, 1):
+        if question.stage.startswith("injection/"):
+            (ballot,) = story.panels[question.stage].ballots
+            said = question.texts["spoiled"].rpartition("\n\n")[2]
+            own = ballot.labels[ballot.order.index("spoiled")]
+            named += own in said
+    assert named == 16  # four of the six ways name labels
+
+
+async def test_nothing_that_is_sent_tells_which_text_is_spoiled() -> None:
+    model = judge(ideal)
+    await told(model)
+    sent = {message.text for request in model.requests for message in request.messages}
+    assert len(model.requests) == QUESTIONS
+    for word in (*(pair.how for pair in pairs()), "spoiled", "padded", "Certify"):
+        assert not any(word in text for text in sent), word
+
+
+async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_twice(
+    journal: Journal,
+) -> None:
+    at_once = await hold(journal, judge(ideal), task=TASK, settings=settings())
+    paused = await hold(journal, judge(ideal, most=60), task=TASK, settings=settings())
+    assert paused.status == "provider_failed"
+    recorded = set(journal.replies(paused.run))
+    assert recorded
+    patient = judge(ideal)
+    ended = await go_on(journal, paused.run, patient)
+    asked = [request.key for request in patient.requests]
+    assert recorded.isdisjoint(asked)
+    assert len(recorded) + len(asked) == QUESTIONS
+    assert (ended.status, ended.text) == ("done", at_once.text)
+    assert (await replay(ended.run, journal=journal)).difference is None
+
+
+async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
+    limited = replace(settings(), budget=Budget(calls=20))
+    paused = await hold(journal, judge(ideal), task=TASK, settings=limited)
+    assert (paused.status, paused.text, paused.calls) == ("budget", None, 20)
+
+
+async def test_the_estimate_counts_every_question() -> None:
+    found = await estimate(TASK, settings(repeats=3))
+    assert found.calls is not None
+    assert tuple(found.calls) == (3 * QUESTIONS, 3 * QUESTIONS, 12 * QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
+        ({"model": "other/judge"}, "this run certifies other/judge"),
+        ({"model": ADDRESS, "suite": 0}, "questions of suite 0"),
+        ({"model": ADDRESS, "speed": 1}, "no option `speed`"),
+    ],
+)
+def test_what_cannot_be_certified_is_refused(options: dict[str, object], said: str) -> None:
+    chosen = make_settings(
+        Models.everywhere(ADDRESS), 7, strategy="certify", strategy_options=options
+    )
+    with pytest.raises(InvalidInput, match=said):
+        Certification.check(chosen)
+
+
+async def test_the_estimate_counts_the_texts_once() -> None:
+    model = judge(ideal)
+    found = await estimate(TASK, settings())
+    await told(model)
+    assert found.tokens is not None
+    sent = sum(len(m.text) for request in model.requests for m in request.messages)
+    # About four characters a token, and 450 tokens for a ballot.
+    assert found.tokens.likely == pytest.approx(sent / 4 + QUESTIONS * 450, rel=0.2)

@@ -1,0 +1,221 @@
+"""The report counts what was voted, and says nothing that the votes do not."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason.events import BallotCast
+from autoreason.story import Story
+from autoreason.studies.panels.panel_report import BEYOND_CHANCE, Judged, PanelReport, report
+from autoreason.task import Entry, Task
+
+NAMES = ("a", "b", "c")
+WORDS = {"a": 10, "b": 20, "c": 30}
+
+
+def strict(*rankings: str, cluster: int = 0) -> list[Judged]:
+    """Ballots such as `bca`, best first."""
+    return [Judged(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings]
+
+
+def cast(*rankings: str | None) -> list[BallotCast]:
+    """The same as they were cast, all in one order."""
+    return [
+        BallotCast(
+            stage="panel",
+            seat=seat,
+            model="m",
+            order=NAMES,
+            labels=("P", "Q", "R"),
+            ranking=tuple(each) if each else None,
+        )
+        for seat, each in enumerate(rankings)
+    ]
+
+
+_ballots = st.lists(
+    st.sampled_from(["".join(p) for p in permutations("abc")]), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=25)
+@given(_ballots)
+def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: list[str]) -> None:
+    found = report(strict(*ballots), WORDS, cast(*ballots))
+    standings = {each.name: each for each in found.standings}
+    for name in NAMES:
+        assert standings[name].points == sum(3 - each.index(name) for each in ballots)
+        assert standings[name].first == sum(each[0] == name for each in ballots)
+        assert standings[name].words == WORDS[name]
+    for one, other in permutations(NAMES, 2):
+        above = sum(each.index(one) < each.index(other) for each in ballots)
+        assert found.wins[one][other] == above
+    for duel, (one, other) in zip(found.duels, combinations(NAMES, 2), strict=True):
+        assert (duel.one, duel.other) == (one, other)
+        assert (duel.wins, duel.losses) == (found.wins[one][other], found.wins[other][one])
+        assert duel.holm is None or duel.test.p is None or duel.holm >= duel.test.p
+    points = [each.points for each in found.standings]
+    assert points == sorted(points, reverse=True)
+    assert found.ballots == len(ballots)
+    assert found.positions == tuple(sum(b[0] == name for b in ballots) for name in NAMES)
+
+
+def test_the_winner_is_whoever_leads_beyond_chance() -> None:
+    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9), chance=0.001).winner == "b"
+    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9)).winner == "b"
+    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3).winner is None
+    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca")).winner is None
+    at = report(strict("bac"), WORDS, cast("bac"), chance=BEYOND_CHANCE)
+    assert at.winner == "b"
+
+
+def test_a_tie_at_the_top_has_no_winner() -> None:
+    found = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
+    assert found.winner is None
+    assert found.standings[0].points == found.standings[1].points
+
+
+def test_texts_that_are_the_same_share_their_place() -> None:
+    shared = [Judged(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
+    found = report(shared, WORDS, cast("abc"))
+    standings = {each.name: each for each in found.standings}
+    assert standings["a"].points == standings["b"].points == 4 * 2.5
+    assert standings["a"].first == standings["b"].first == 2
+    assert found.wins["a"]["b"] == found.wins["b"]["a"] == 0
+    assert found.winner is None
+
+
+def test_one_ballot_shows_nothing_beyond_itself() -> None:
+    found = report(strict("abc"), WORDS, cast("abc"))
+    assert found.winner is None
+    assert found.agreement is None
+    assert found.detectable.value is None
+    assert found.detectable.reason
+
+
+def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
+    found = report([], WORDS, cast(None, None))
+    assert (found.ballots, found.invalid, found.winner) == (0, 2, None)
+    assert found.agreement is None
+    for unknown in (found.concordance, found.longer, found.detectable):
+        assert unknown.value is None
+        assert unknown.reason
+    for test in (found.position_test, found.concordance_test):
+        assert test.p is None
+        assert test.reason
+    for each in found.standings:
+        assert each.mean.value is None
+        assert each.strength.value is None
+
+
+def test_a_panel_not_yet_held_has_an_empty_report() -> None:
+    from autoreason.studies.panels.results import panel_report
+
+    task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
+    found = panel_report(Story(task=task))
+    assert (found.ballots, found.winner) == (0, None)
+
+
+def test_majorities_in_a_circle_are_told() -> None:
+    ballots = ["abc", "bca", "cab"]
+    found = report(strict(*ballots), WORDS, cast(*ballots))
+    assert found.condorcet is None
+    assert [set(cycle) for cycle in found.cycles] == [set(NAMES)]
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 5])
+def test_repeats_hang_together(repeats: int) -> None:
+    judged = [each for number in range(repeats) for each in strict(*["bac"] * 7, cluster=number)]
+    found: PanelReport = report(judged, WORDS, cast(*["bac"] * 7), clustered=True)
+    assert found.repeats == repeats
+    duel = next(each for each in found.duels if {each.one, each.other} == {"a", "b"})
+    assert duel.test.p is not None
+    # However many judges: so few repeats could all go one way by chance.
+    assert duel.test.p >= 2 * 0.5**repeats - 1e-9
+    assert found.winner is None
+
+
+def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
+    duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
+    judged = [
+        Judged(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
+        for pair, won in duels.items()
+        for _ in range(15)
+    ]
+    words = dict.fromkeys("abcd", 10)
+    found = report(judged, words, [], last=0)
+    assert found.winner is None
+    assert found.detectable.n == 15
+
+
+def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
+    whole = [each for number in range(12) for each in strict(*["bac"] * 7, cluster=number)]
+    without = [
+        Judged(ranking=(("a",), ("c",)), cluster=12 + number)
+        for number in range(8)
+        for _ in range(7)
+    ]
+    found = report([*whole, *without], WORDS, cast(*["bac"] * 7), clustered=True)
+    assert [each.name for each in found.standings] == ["b", "a", "c"]
+    assert found.winner == "b"
+
+
+def test_a_unanimous_panel_has_an_interval_that_says_how_few_were_asked() -> None:
+    found = report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7))
+    best = found.standings[0].mean
+    assert (best.value, best.high) == (3.0, 3.0)
+    assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
+
+
+def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> None:
+    judged = [*strict(*["abc"] * 7, cluster=1), *strict(*["cba"] * 7, cluster=2)]
+    lengths = {1: {"a": 30, "b": 20, "c": 10}, 2: {"a": 10, "b": 20, "c": 30}}
+    found = report(judged, WORDS, [], clustered=True, lengths=lengths)
+    assert (found.longer.value, found.longer.n) == (1.0, 2)
+
+
+def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
+    shared = [
+        Judged(ranking=ranking, cluster=0)
+        for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
+    ]
+    assert report(shared, WORDS, []).agreement == -1
+
+
+def test_strengths_of_a_comparison_have_no_interval_because_ballots_of_a_repeat_hang_together() -> (
+    None
+):
+    judged = [each for number in range(3) for each in strict("abc", "cab", "bca", cluster=number)]
+    found = report(judged, WORDS, [], clustered=True)
+    for each in found.standings:
+        assert each.strength.value == pytest.approx(0, abs=1e-6)
+        assert (each.strength.low, each.strength.high) == (None, None)
+        assert each.strength.reason
+
+
+def test_where_nobody_wins_whoever_loses_is_named() -> None:
+    rankings = ["abc", "bac"] * 15
+    found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
+    assert found.winner is None
+    even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
+    assert even.conclusion.startswith(
+        "nobody wins beyond chance, but c loses beyond chance: a leads"
+    )
+
+
+def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
+    found = report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3)
+    assert str(found).splitlines() == [
+        "nobody wins beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
+        "more 30 % of the time",
+        f"1. b: {found.standings[0].points:.0f} points, 2 first places, 20 words",
+        *(
+            f"{at}. {each.name}: {each.points:.0f} points, 0 first places, {each.words} words"
+            for at, each in enumerate(found.standings[1:], 2)
+        ),
+        "2 ballots",
+    ]

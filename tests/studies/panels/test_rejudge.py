@@ -1,0 +1,174 @@
+"""Recorded passes before another panel: the same texts, only judges are asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.run.leaving import Breaking, left_after_every_call
+from tests.run.runs import hold, scripted, settings
+from tests.studies.panels.test_ranked import DEAD, hold_on
+from tests.tournament.stage import USUAL, shown_texts, vote
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.run import Result
+from autoreason.settings import Settings
+from autoreason.story import Story
+from autoreason.studies.panels.rejudge import decisions, recorded_panels
+from autoreason.task import Task
+
+RECORDED: dict[str, Any] = {
+    "judge": vote("made in 1", "made in 2", "First"),
+    "pass/2/judge/*": vote("Third text, made in 1", "Second"),
+    "pass/3/judge/*": vote("Third text, made in 1", "Second"),
+}
+
+
+async def recorded(journal: Journal, **changes: Any) -> Result:
+    """A run with three passes and a playoff."""
+    return await hold(journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes})
+
+
+def again(of: str, **changes: Any) -> Settings:
+    """Settings of another panel."""
+    return settings(strategy="rejudge", strategy_options={"of": of}, **{"judges": 2, **changes})
+
+
+async def held_again(
+    journal: Journal, run: Result, script: dict[str, Any]
+) -> tuple[Result, Breaking]:
+    """A run's panels before judges who follow a script."""
+    model = Breaking(script)
+    task = recorded_panels(run.story, run.run)
+    return await hold(journal, model, task=task, settings=again(run.run)), model
+
+
+async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journal) -> None:
+    run = await recorded(journal)
+    task = recorded_panels(run.story, run.run)
+    stages = list(dict.fromkeys(entry.stage for entry in task.entries))
+    held = [p.number for p in run.story.passes if p.decided and p.decided.verdict]
+    assert len(held) > 1
+    assert run.story.playoff is not None
+    assert stages == [*(f"again/pass/{number}" for number in held), "again/playoff"]
+    for number in held:
+        texts = {e.name: e.text for e in task.entries if e.stage == f"again/pass/{number}"}
+        recorded_pass = run.story.passes[number - 1]
+        assert texts == {slot: recorded_pass.text(slot) for slot in ("A", "AB", "B")}
+    finalists = {e.text for e in task.entries if e.stage == "again/playoff"}
+    assert finalists == {text.text for text in run.story.playoff.texts}
+    assert (task.brief, task.draft) == (
+        "Write a note about the new coffee machine.\n\nKeep it short and kind.",
+        None,
+    )
+
+
+async def test_nothing_is_written_anew(journal: Journal) -> None:
+    run = await recorded(journal)
+    requests: list[Request] = []
+
+    def judge(request: Request) -> str:
+        requests.append(request)
+        return vote("First")(request)
+
+    result, model = await held_again(journal, run, {"judge": judge})
+    assert result.status == "done"
+    assert {request.role for request in requests} == {"judge"}
+    assert all(key.startswith("again/") for key in model.asked)
+    before = {p.incumbent for p in run.story.passes} | {
+        c.text for p in run.story.passes for c in p.candidates.values()
+    }
+    assert {text for request in requests for text in shown_texts(request).values()} <= before
+
+
+async def test_it_is_told_which_decisions_come_out_otherwise(journal: Journal) -> None:
+    run = await recorded(journal)
+    alike, _ = await held_again(journal, run, {"judge": vote("Third text, made in 1", "made in 1")})
+    assert run.story.passes[0].decided is not None
+    other, _ = await held_again(journal, run, {"judge": vote("First text")})
+    for result in (alike, other):
+        found = decisions(run.story, result.story.panels)
+        assert [each.stage for each in found][-1] == "playoff"
+        for each in found:
+            assert each.was is not None
+            assert each.verdict is not None
+            assert each.before == each.was.winner
+            assert each.changed == (each.now != each.before)
+    changed = [each.changed for each in decisions(run.story, other.story.panels)]
+    assert changed[0], "the first pass was won by a challenger"
+    assert decisions(run.story, other.story.panels)[-1].now == "draft"
+
+
+async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
+    run = await recorded(journal)
+
+    def torn(request: Request) -> str:
+        labels = list(shown_texts(request))
+        seat = int(request.key.split("/judge/")[1].split("/")[0])
+        texts = shown_texts(request)
+        labels.sort(key=lambda label: texts[label], reverse=bool(seat % 2))
+        return f"RANKING: {' > '.join(labels)}"
+
+    result, _ = await held_again(journal, run, {"judge": torn})
+    found = decisions(run.story, result.story.panels)
+    assert all(each.verdict is not None and each.verdict.tied for each in found)
+    assert [each.now for each in found[:-1]] == ["A"] * (len(found) - 1)
+    assert run.story.playoff is not None
+    assert found[-1].now == run.story.playoff.texts[-1].name, "the last incumbent wins ties"
+
+
+def test_a_run_that_held_no_panel_is_one_sentence() -> None:
+    story = Story(task=Task(brief="x"), settings=settings())
+    with pytest.raises(InvalidInput, match="held no panel that decided anything"):
+        recorded_panels(story, "some-run")
+    with pytest.raises(InvalidInput, match="before anything was recorded"):
+        recorded_panels(Story(), "some-run")
+
+
+async def test_left_after_any_call_it_ends_the_same(journal: Journal) -> None:
+    run = await recorded(journal)
+    task = recorded_panels(run.story, run.run)
+    await left_after_every_call(journal, task, again(run.run), {"judge": vote("First")})
+
+
+async def test_dead_judges_are_no_decisions_and_others_may_follow(journal: Journal) -> None:
+    run = await recorded(journal)
+    paused, _ = await held_again(journal, run, DEAD)
+    assert paused.status == "panel_failed"
+    assert all(
+        each.now is None and not each.changed for each in decisions(run.story, paused.story.panels)
+    )
+    result = await hold_on(journal, paused.run, {"judge": vote("First")})
+    assert result.status == "done"
+    assert all(each.now is not None for each in decisions(run.story, result.story.panels))
+
+
+async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
+    run = await recorded(journal)
+    result, _ = await held_again(journal, run, {"judge": vote("First"), "again/pass/1/*": "No."})
+    assert result.status == "done"
+    first, *others = decisions(run.story, result.story.panels)
+    assert (first.now, first.changed) == (None, False)
+    assert all(each.now is not None for each in others)
+
+
+async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: Journal) -> None:
+    long = " ".join(["First"] * 30)
+    task = Task(brief="Write one sentence.", draft=long, contract=Contract(max_words=20))
+    run = await hold(journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3})
+    again_task = recorded_panels(run.story, run.run)
+    first = {e.name for e in again_task.entries if e.stage == "again/pass/1"}
+    assert first == {"AB", "B"}
+    assert not any(entry.text == long for entry in again_task.entries)
+    assert again_task.contract == task.contract
+
+
+async def test_a_run_that_was_stopped_can_be_judged_as_far_as_it_came(journal: Journal) -> None:
+    model = Breaking({**{k: v for k, v in USUAL.items() if k != "person"}, **RECORDED}, 8)
+    paused = await hold(journal, model, changes={"judges": 2, "playoff": 3})
+    assert paused.status == "provider_failed"
+    stages = {entry.stage for entry in recorded_panels(paused.story, paused.run).entries}
+    assert stages == {"again/pass/1"}

@@ -1,0 +1,57 @@
+"""A packet to rate, and a browser to rate it in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.browser import browser as browser
+
+from autoreason.studies.raters.build import OpenTask, make_packet
+from autoreason.studies.raters.packet import Packet
+from autoreason.task import Entry, Task
+
+NAMES = ("a.md", "b.md", "c.md")
+TEXTS = (
+    "# Welcome\n\nThe house opens in *May*.",
+    "It is my honour. <script>document.title = 'taken'</script> <img src=x onerror=alert(1)>",
+    "Neighbours: come in.\n\n- Monday\n- Tuesday",
+)
+TOAST = OpenTask(
+    Task(brief="A toast for the library"),
+    tuple(Entry(name=name, text=text) for name, text in zip(NAMES, TEXTS, strict=True)),
+    source="toast.md",
+)
+LETTER = OpenTask(
+    Task(brief="A letter to the council"),
+    (
+        Entry(name="a.md", text="Dear council, build it."),
+        Entry(name="b.md", text="Build it, dear council."),
+    ),
+    source="letter.md",
+)
+
+
+class Study:
+    """A packet in a folder of its own."""
+
+    def __init__(self, folder: Path, *tasks: OpenTask, seed: int = 7) -> None:
+        self.folder = folder
+        self.packet: Packet = make_packet(folder, tasks or (TOAST,), seed=seed)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the first task."""
+        return self.packet.tasks[0].codes
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """Three texts for one task."""
+    return Study(tmp_path / "study")
+
+
+@pytest.fixture
+def two_tasks(tmp_path: Path) -> Study:
+    """Three texts for one task and two for another."""
+    return Study(tmp_path / "two", TOAST, LETTER)

@@ -1,0 +1,167 @@
+"""Every click is kept, and only clicks that fit are taken."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.studies.raters.conftest import Study
+
+from autoreason.errors import InvalidInput
+from autoreason.studies.raters.rubric import LINES
+from autoreason.studies.raters.sheets import Click, Commented, Finished, Ranked, Scored, Sheet, Went
+from autoreason.studies.raters.storage import open_sheet, read_sheet, read_sheets
+
+steady = settings(derandomize=True)
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def clicks(codes: tuple[str, ...]) -> st.SearchStrategy[Click]:
+    """Anything a person can do with these texts."""
+    code = st.sampled_from(codes)
+    words = st.text(st.characters(codec="utf-8"), max_size=20)
+    return st.one_of(
+        st.builds(Scored, code, st.sampled_from(LINES), st.integers(1, 5)),
+        st.builds(Ranked, st.just(0), st.lists(code, unique=True).map(tuple)),
+        st.builds(Commented, st.just(0), st.one_of(st.none(), code), words),
+        st.builds(Went, st.integers(0, 4)),
+        st.just(Finished()),
+    )
+
+
+@settings(steady, max_examples=30)
+@given(st.data())
+def test_a_file_cut_off_anywhere_holds_every_click_before_the_cut(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        study = Study(Path(folder) / "study")
+        made = data.draw(st.lists(clicks(study.codes), max_size=8))
+        page = open_sheet(study.folder, study.packet, "Anna", NOW)
+        path = study.folder / "ratings" / "rater-01.jsonl"
+        ends, expected = [path.stat().st_size], [Sheet("Anna", 0)]
+        for click in made:
+            page.add(click, NOW)
+            ends.append(path.stat().st_size)
+            expected.append(read_sheet(path, study.packet))
+        cut = data.draw(st.integers(ends[0], ends[-1]))
+        path.write_bytes(path.read_bytes()[:cut])
+        kept = sum(end <= cut for end in ends) - 1
+        again = open_sheet(study.folder, study.packet, "Anna", NOW)
+        assert again.sheet == expected[kept]
+        again.add(Went(1), NOW)
+        assert read_sheet(path, study.packet) == again.sheet
+
+
+def test_the_last_word_counts(study: Study) -> None:
+    page = open_sheet(study.folder, study.packet, "Anna", NOW)
+    one, two, three = study.codes
+    page.add(Scored(one, "clarity", 2), NOW)
+    page.add(Scored(one, "clarity", 5), NOW)
+    page.add(Ranked(0, (two,)), NOW)
+    page.add(Ranked(0, (three, two, one)), NOW)
+    (sheet,) = read_sheets(study.folder, study.packet)
+    assert sheet.scores == {one: {"clarity": 5}}
+    assert sheet.ranking(study.packet, 0) == (three, two, one)
+
+
+def test_a_step_counts_once_it_is_complete(study: Study) -> None:
+    sheet = Sheet("Anna", 0)
+    for line in LINES:
+        assert sheet.answered(study.packet) == 0
+        sheet.take(Scored(study.codes[0], line, 3))
+    assert sheet.answered(study.packet) == 1
+    sheet.take(Ranked(0, study.codes[:2]))
+    assert sheet.answered(study.packet) == 1
+    sheet.take(Ranked(0, study.codes))
+    assert sheet.answered(study.packet) == 2
+
+
+ONE = "the first code"
+"""Stands for it in the cases below."""
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Scored("NONE", "clarity", 3),
+        Scored(ONE, "charm", 3),
+        Scored(ONE, "clarity", 0),
+        Scored(ONE, "clarity", 6),
+        Ranked(0, (ONE, ONE)),
+        Ranked(0, ("NONE",)),
+        Ranked(1, (ONE,)),
+        Ranked(-1, (ONE,)),
+        Commented(1, None, "x"),
+        Commented(0, "NONE", "x"),
+        Commented(0, None, "x" * 10_001),
+        Went(5),
+    ],
+)
+def test_a_click_that_does_not_fit_leaves_no_trace(study: Study, bad: Click) -> None:
+    page = open_sheet(study.folder, study.packet, "Anna", NOW)
+    path = study.folder / "ratings" / "rater-01.jsonl"
+    before = path.read_bytes()
+    click = msgspec.convert(
+        msgspec.json.decode(
+            msgspec.json.encode(bad).replace(ONE.encode(), study.codes[0].encode())
+        ),
+        Click,
+    )
+    with pytest.raises(InvalidInput, match="does not fit"):
+        page.add(click, NOW)
+    assert path.read_bytes() == before
+    assert page.sheet == Sheet("Anna", 0)
+
+
+def test_a_person_is_known_by_name_however_it_is_typed(study: Study) -> None:
+    open_sheet(study.folder, study.packet, "Anna  Bell ", NOW).add(Went(2), NOW)
+    open_sheet(study.folder, study.packet, "Ben", NOW)
+    assert open_sheet(study.folder, study.packet, "anna bell", NOW).sheet.step == 2
+    sheets = read_sheets(study.folder, study.packet)
+    assert [(sheet.rater, sheet.seat) for sheet in sheets] == [("Anna Bell", 0), ("Ben", 1)]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x1b[31m"])
+def test_a_name_must_be_one(study: Study, name: str) -> None:
+    with pytest.raises(InvalidInput, match="needs a name"):
+        open_sheet(study.folder, study.packet, name, NOW)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "damaged in line 2"),
+        ('{"at":"2026-05-01T12:00:00Z","what":{"type":"went","step":99}}', "damaged in line 2"),
+        (
+            '{"at":"2026-05-01T12:00:00Z","what":{"type":"began","packet":"x","rater":"y","seat":0}}',
+            "damaged in line 2",
+        ),
+    ],
+)
+def test_a_damaged_line_is_named(study: Study, line: str, said: str) -> None:
+    open_sheet(study.folder, study.packet, "Anna", NOW)
+    path = study.folder / "ratings" / "rater-01.jsonl"
+    path.write_text(path.read_text() + line + "\n" + line + "\n")
+    with pytest.raises(InvalidInput, match=said):
+        read_sheets(study.folder, study.packet)
+
+
+@pytest.mark.parametrize("contents", ["", "half a li"])
+def test_a_sheet_without_a_beginning_belongs_elsewhere(study: Study, contents: str) -> None:
+    (study.folder / "ratings" / "rater-09.jsonl").write_text(contents)
+    with pytest.raises(InvalidInput, match="does not belong to this packet"):
+        read_sheets(study.folder, study.packet)
+
+
+def test_a_sheet_of_another_packet_is_not_counted(study: Study, tmp_path: Path) -> None:
+    other = Study(tmp_path / "other", seed=8)
+    open_sheet(other.folder, other.packet, "Anna", NOW)
+    sheet = other.folder / "ratings" / "rater-01.jsonl"
+    sheet.rename(study.folder / "ratings" / "rater-01.jsonl")
+    with pytest.raises(InvalidInput, match="does not belong to this packet"):
+        read_sheets(study.folder, study.packet)

@@ -1,0 +1,83 @@
+"""Simulated runs are runs of the tournament: the same loop, with a cast from a world."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from tests.studies.simulate.scenes import SHARP, settings, world
+
+from autoreason.studies.simulate.luck import Luck
+from autoreason.studies.simulate.outcomes import Outcomes, summarise
+from autoreason.studies.simulate.play import play, play_all
+
+
+def test_the_same_seed_gives_the_same_runs() -> None:
+    once, again = (play_all(world(), settings(), 5, seed=3) for _ in range(2))
+    assert all(np.array_equal(one, other) for one, other in zip(once, again, strict=True))
+    other = play_all(world(), settings(), 5, seed=4)
+    assert not np.array_equal(once.quality, other.quality)
+
+
+@pytest.mark.parametrize("name", ["help", "wander", "harm-new"])
+def test_judges_who_see_the_truth_never_make_a_text_worse(name: str) -> None:
+    came = play_all(replace(world(name), judges=SHARP), settings(), 10, seed=1)
+    assert came.worse.sum() == 0
+    assert (came.quality >= 0).all()
+
+
+def test_a_text_liked_for_being_new_displaces_a_better_one() -> None:
+    came = play_all(world(newer=50.0, noise=0.1), settings("paper"), 5, seed=1)
+    assert (came.displaced == settings().passes).all()
+    assert came.worse.sum() > 0
+
+
+def test_a_playoff_delivers_better_texts_where_revisions_do_harm() -> None:
+    without = play_all(world(), settings(playoff=0), 20, seed=1)
+    with_one = play_all(world(), settings(), 20, seed=1)
+    assert np.array_equal(without.displaced, with_one.displaced)
+    assert with_one.quality.mean() > without.quality.mean()
+
+
+def test_two_silent_critics_leave_a_text_unopposed() -> None:
+    quiet = replace(
+        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
+    )
+    luck = Luck(1, 20).remembered()
+    played = [play(quiet, settings(k=2), luck, row) for row in range(20)]
+    # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
+    assert any(one.trajectory[-2:] == ("A", "A") and one.calls < 20 for one in played)
+
+
+def test_prose_critics_are_never_silent() -> None:
+    quiet = replace(
+        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
+    )
+    came = play_all(quiet, settings("paper"), 5, seed=1)
+    assert (came.calls == 1 + 6 * came.passes).all()
+
+
+@pytest.mark.parametrize("budget", [30, 45, 80])
+def test_a_budget_includes_playoff_and_confirmation(budget: int) -> None:
+    free = play_all(world(), settings(), 10, seed=2)
+    held = play_all(world(), settings(), 10, seed=2, budget=budget)
+    assert (held.calls <= budget).all()
+    short = free.calls <= budget
+    assert np.array_equal(held.quality[short], free.quality[short])
+
+
+def test_one_pass_is_held_even_where_the_budget_has_no_room_for_it() -> None:
+    assert (play_all(world(), settings(), 3, seed=2, budget=1).passes == 1).all()
+
+
+def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None:
+    ones = np.ones(4, dtype=np.int64)
+    quality = np.array([0.0, 1.0, 2.0, 1.0])
+    claimed = np.array([False, True, False, False])
+    said = summarise(Outcomes(quality, ones, ones, 0 * ones, 0 * ones, claimed))
+    assert said.worse is None
+    assert said.claimed is not None
+    assert said.claimed.value == 1 / 3
+    assert said.claimed_wrongly is not None
+    assert said.claimed_wrongly.value == 0
+    assert said.quality.low < said.quality.value == 1.0 < said.quality.high

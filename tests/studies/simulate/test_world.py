@@ -1,0 +1,77 @@
+"""Worlds are a few lines of YAML, and a mistake in one is one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.studies.simulate.world import (
+    Judges,
+    Revision,
+    World,
+    built_in_worlds,
+    load_world,
+    read_world,
+    write_world,
+)
+
+
+def test_every_built_in_world_can_be_loaded_by_its_name() -> None:
+    worlds = [load_world(name) for name in built_in_worlds()]
+    assert len(worlds) >= 9
+    assert [world.name for world in worlds] == list(built_in_worlds())
+    assert all(world.about.endswith(".") for world in worlds)
+    assert {world.kind for world in worlds} == {"help", "drift", "harm"}
+
+
+def test_a_world_written_down_is_read_again(tmp_path: Path) -> None:
+    world = World(
+        about="Mine.",
+        kind="drift",
+        revision=Revision(pull=0.25, level=-1.0),
+        judges=Judges(newer=0.4, first=-0.2),
+        name="mine",
+    )
+    file = tmp_path / "mine.yaml"
+    file.write_text(write_world(world, ("A comment.",)), encoding="utf-8")
+    assert load_world(str(file)) == world
+    assert file.read_text("utf-8").startswith("# A comment.\n")
+
+
+def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "gloomy.yaml"
+    file.write_text("about: x\nkind: harm\n", encoding="utf-8")
+    assert load_world(str(file)) == replace(World(about="x", kind="harm"), name="gloomy")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("about: [", "line 1 is not YAML"),
+        ("- about", "has no fields"),
+        ("about: x", "kind"),
+        ("about: x\nkind: odd", "kind"),
+        ("about: x\nkind: help\njudge: {noise: 1}", "judge"),
+        ("about: x\nkind: help\njudges: {nois: 1}", "nois"),
+        ("about: x\nkind: help\njudges: {noise: -1}", "noise"),
+        ("about: x\nkind: help\njudges: {noise: loud}", "noise"),
+        ("about: x\nkind: help\njudges: {newer: .inf}", "`newer` is not a finite number"),
+        ("about: x\nkind: help\nrevision: {pull: 2}", "pull"),
+        ("about: x\nkind: help\ncritics: {silent: 0.5, at: 0}", "at"),
+    ],
+)
+def test_a_mistake_in_a_world_is_one_sentence_that_names_it(text: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_world(text, "x", "x.yaml")
+    assert said in str(refused.value)
+    assert str(refused.value).startswith("x.yaml")
+
+
+def test_an_unknown_world_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="no world `paradise`; give a file or one of help"):
+        load_world("paradise")
+    with pytest.raises(InvalidInput, match=r"no world at nowhere\.yaml"):
+        load_world("nowhere.yaml")

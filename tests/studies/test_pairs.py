@@ -1,0 +1,242 @@
+"""Preference pairs say what the judges of a run said, and nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from tests.run.comparisons import comparison, duel
+from tests.run.runs import hold, scripted
+from tests.tournament.stage import vote
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.story import tell_all
+from autoreason.studies.pairs import Pair, Pairs, find_pairs, summary
+from autoreason.task import Task
+
+FOR_TWO_PASSES = {
+    "passes": 2,
+    "k": 2,
+    "more_judges": 0,
+    "spare_judges": False,
+    "playoff": 0,
+    "confirmation": 0,
+}
+
+
+def by_seat(*ballots: tuple[str, ...]) -> Callable[[Request], str]:
+    """Judges who vote by their seats."""
+
+    def ballot(request: Request) -> str:
+        key = request.key.split("/")
+        seat = int(key[key.index("judge") + 1])
+        return vote(*ballots[seat % len(ballots)])(request)
+
+    return ballot
+
+
+def names(found: Pairs) -> set[tuple[str, str, int, int]]:
+    return {(p.chosen_name, p.rejected_name, p.chosen_votes, p.rejected_votes) for p in found.pairs}
+
+
+async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
+    judges = by_seat(("First", "Second"), ("Second", "First"), ("Third", "Second"))
+    model = scripted({"judge": judges})
+    result = await hold(journal, model, changes={**FOR_TWO_PASSES, "passes": 1})
+    found = find_pairs([result.run], journal=journal)
+    assert names(found) == {
+        ("pass 1 B", "draft", 2, 1),
+        ("draft", "pass 1 AB", 2, 1),
+        ("pass 1 B", "pass 1 AB", 2, 1),
+    }
+    assert (found.panels, found.runs, found.ties, found.undecided) == (1, 1, 0, 0)
+    pair = next(p for p in found.pairs if p.rejected_name == "draft")
+    assert (pair.chosen, pair.rejected) == ("Second text, made in 1.", "First text.")
+    assert pair.agreement == pytest.approx(2 / 3)
+    assert (pair.author, pair.judges, pair.seed) == (
+        "scripted/scripted",
+        ("scripted/scripted",),
+        7,
+    )
+
+
+async def test_the_playoff_adds_its_votes_to_those_of_the_pass(journal: Journal) -> None:
+    judges = by_seat(("Second", "First", "Third"))
+    changes = {**FOR_TWO_PASSES, "passes": 1, "playoff": 7}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal)
+    assert ("pass 1 B", "draft", 10, 0) in names(found)
+    assert found.merged == 1
+    stages = {p.stages for p in found.pairs if p.rejected_name == "draft"}
+    assert stages == {("pass/1", "playoff")}
+    line = next(p for p in found.pairs if len(p.stages) == 2).as_object()
+    assert line["provenance"]["stage"] == "pass/1 + playoff"
+
+
+async def test_the_confirmation_adds_its_votes_too(journal: Journal) -> None:
+    judges = by_seat(("Second", "First", "Third"))
+    changes = {**FOR_TWO_PASSES, "passes": 1, "confirmation": 4}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal)
+    assert ("pass 1 B", "draft", 7, 0) in names(found)
+
+
+async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: Journal) -> None:
+    def newest(request: Request) -> str:
+        return vote("made in 2", "Second", "made in 1", "First")(request)
+
+    result = await hold(journal, scripted({"judge": newest}), changes=FOR_TWO_PASSES)
+    found = find_pairs([result.run], journal=journal)
+    assert {p.rejected_name for p in found.pairs if p.stages == ("pass/2",)} >= {"pass 1 B"}
+
+
+async def test_ties_are_left_out_and_counted(journal: Journal) -> None:
+    judges = by_seat(("First", "Second", "Third"), ("Second", "First", "Third"))
+    changes = {**FOR_TWO_PASSES, "passes": 1, "judges": 4}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal)
+    assert found.ties == 1
+    assert names(found) == {("draft", "pass 1 AB", 4, 0), ("pass 1 B", "pass 1 AB", 4, 0)}
+
+
+async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal) -> None:
+    judges = by_seat(("First", "Second"), ("First", "Third"), ("Second", "First"))
+    changes = {**FOR_TWO_PASSES, "passes": 1}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal, min_agreement=0.7)
+    assert names(found) == {("draft", "pass 1 AB", 3, 0)}
+    assert found.below == 2
+    with pytest.raises(InvalidInput, match="give one from 0 to 1"):
+        find_pairs([result.run], journal=journal, min_agreement=60)
+
+
+async def test_only_winners_can_be_asked_for(journal: Journal) -> None:
+    result = await hold(journal, scripted(), changes={**FOR_TWO_PASSES, "passes": 1})
+    found = find_pairs([result.run], journal=journal, winner_only=True)
+    assert {p.chosen_name for p in found.pairs} == {"draft"}
+    assert found.not_won == 1
+
+
+async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> None:
+    model = scripted({"judge": "I cannot decide."})
+    result = await hold(journal, model, changes=FOR_TWO_PASSES)
+    found = find_pairs([result.run], journal=journal)
+    assert (found.pairs, found.panels, found.undecided) == ((), 0, 2)
+
+
+async def test_the_prompt_is_what_the_author_read(journal: Journal) -> None:
+    task = Task(
+        brief="Write about tea.", facts="Tea is hot.", contract=Contract(max_words=90, min_words=1)
+    )
+    result = await hold(journal, scripted(), task=task)
+    found = find_pairs([result.run], journal=journal)
+    author = journal.replies(result.run)["draft/try/0"].request
+    assert {p.prompt for p in found.pairs} == {author.messages[1].text}
+    assert "Tea is hot." in found.pairs[0].prompt
+    assert "At most 90 words." in found.pairs[0].prompt
+
+
+async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
+    result = await hold(journal, scripted())
+    pair = find_pairs([result.run], journal=journal).pairs[0]
+    plain, chat = pair.as_object("text"), pair.as_object("chat")
+    assert (plain["prompt"], plain["chosen"], plain["rejected"]) == (
+        pair.prompt,
+        pair.chosen,
+        pair.rejected,
+    )
+    assert chat["prompt"] == [{"role": "user", "content": pair.prompt}]
+    assert chat["chosen"] == [{"role": "assistant", "content": pair.chosen}]
+    assert chat["rejected"] == [{"role": "assistant", "content": pair.rejected}]
+    assert {k: v for k, v in chat.items() if k in ("votes", "margin", "provenance")} == {
+        "votes": {"chosen": pair.chosen_votes, "rejected": pair.rejected_votes},
+        "margin": pair.chosen_votes - pair.rejected_votes,
+        "provenance": {
+            "run": result.run,
+            "stage": " + ".join(pair.stages),
+            "chosen": pair.chosen_name,
+            "rejected": pair.rejected_name,
+            "models": {"author": "scripted/scripted", "judges": ["scripted/scripted"]},
+            "seed": 7,
+        },
+    }
+    json.dumps(chat)
+
+
+async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> None:
+    journal.create_run("20260101-empty-run", "Nothing", "0")
+    found = find_pairs(["20260101-empty-run"], journal=journal)
+    assert summary(found) == {
+        "pairs": 0,
+        "runs": 1,
+        "panels": 0,
+        "undecided": 0,
+        "merged": 0,
+        "ties": 0,
+        "below_agreement": 0,
+        "not_won": 0,
+    }
+
+
+def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Journal) -> None:
+    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    for event in comparison():
+        journal.append("20260101-a-comparison", event)
+    asyncio.run(journal.flush())
+    found = find_pairs(["20260101-a-comparison"], journal=journal)
+    assert names(found) == {
+        ("short", "long", 2, 1),
+        ("repeat/1/panel: tournament", "repeat/1/panel: single", 3, 0),
+    }
+    assert {pair.chosen for pair in found.pairs} == {"Short.", "Written by a model."}
+    assert {pair.stages for pair in found.pairs} == {("panel/1",), ("repeat/1/panel/panel",)}
+    assert found.undecided == 1
+
+
+def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal: Journal) -> None:
+    journal.create_run("20260101-a-duel", "Two texts", "0")
+    for event in duel():
+        journal.append("20260101-a-duel", event)
+    asyncio.run(journal.flush())
+    found = find_pairs(["20260101-a-duel"], journal=journal)
+    assert names(found) == {("short", "long", 2, 0)}
+
+
+@hypothesis_settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(st.permutations(["First", "Second", "Third"]), min_size=3, max_size=3),
+    st.floats(0, 1),
+)
+async def test_no_vote_is_lost_or_counted_twice(
+    journal: Journal, ballots: list[list[str]], agreement: float
+) -> None:
+    judges = by_seat(*(tuple(each) for each in ballots))
+    changes = {**FOR_TWO_PASSES, "passes": 1}
+    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    found = find_pairs([result.run], journal=journal, min_agreement=agreement)
+    assert len(found.pairs) + found.ties + found.below == 3
+    story = tell_all([recorded.event for recorded in journal.events(result.run)])
+    cast = [ballot.ranking for held in story.passes for ballot in held.ballots if ballot.ranking]
+    for pair in found.pairs:
+        assert pair.chosen_votes + pair.rejected_votes == len(cast)
+        assert pair.chosen_votes > pair.rejected_votes
+        assert pair.agreement >= agreement
+        slots = [_slot(pair, name) for name in (pair.chosen_name, pair.rejected_name)]
+        above = sum(ranking.index(slots[0]) < ranking.index(slots[1]) for ranking in cast)
+        assert pair.chosen_votes == above
+
+
+def _slot(pair: Pair, name: str) -> str:
+    assert pair.stages == ("pass/1",)
+    return "A" if name == "draft" else name.split()[-1]
