@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from autoreason.exchange import Request, is_model
 from autoreason.journal import Journal
-from autoreason.models.concurrency import Gate
+from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.dialects import openai_chat
-from autoreason.models.guard import Guard
+from autoreason.models.guard import CircuitBreaker
 from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.models.quirks import Quirks
@@ -54,7 +54,11 @@ async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: 
     """Runs side by side with one pool and one journal; how many calls they made."""
     pool = ModelPool(base)
     if width:
-        model = stack(open_model(ADDRESS, base_url=base), gate=Gate(width), guard=Guard("openai"))
+        model = stack(
+            open_model(ADDRESS, base_url=base),
+            gate=ConcurrencyLimiter(width),
+            guard=CircuitBreaker("openai"),
+        )
         pool.add({ADDRESS: model})
     try:
         async with asyncio.TaskGroup() as group:

@@ -116,10 +116,10 @@ def test_a_prompt_may_say_a_thing_once_more_shorter_or_in_another_order(tmp_path
 
 
 def test_a_prompt_for_a_very_small_author_needs_no_more_than_ours_shows(tmp_path: Path) -> None:
-    (tmp_path / "mend_contract.md").write_text(
+    (tmp_path / "fix_contract.md").write_text(
         "Better, please: {% for f in fixes %}{{ f }}{% endfor %}"
     )
-    assert load(tmp_path, small=True).render("mend_contract", fixes=["x"]) == "Better, please: x"
+    assert load(tmp_path, small=True).render("fix_contract", fixes=["x"]) == "Better, please: x"
     (tmp_path / "reviser.md").write_text("Better, please: {{ text }}")
     for small in (True, False):
         with pytest.raises(InvalidInput, match="does not show `critique`"):

@@ -18,7 +18,7 @@ OFFERED = [
     "EchoModel",
     "InvalidInput",
     "Journal",
-    "JournalUnusable",
+    "JournalError",
     "Message",
     "Model",
     "ModelPool",

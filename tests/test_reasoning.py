@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import Effort, Reply, Request
-from autoreason.jobs.context import Venue, again
+from autoreason.jobs.context import JobContext, again
 from autoreason.models.budget import upper_bound
 from autoreason.models.prices import Rates
 from autoreason.prompts import load
@@ -84,12 +84,12 @@ def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str
     assert {reasoning_room(address, level) for level in LEVELS} == {0}
 
 
-def venue(address: str, **changes: Any) -> Venue:
+def context(address: str, **changes: Any) -> JobContext:
     async def ask(_: Request) -> Reply:
         raise AssertionError
 
     settings = make_settings(Models.everywhere(address), 1, **changes)
-    return Venue(Task(brief="Write."), settings, load(None), ask, print)
+    return JobContext(Task(brief="Write."), settings, load(None), ask, print)
 
 
 @given(
@@ -100,7 +100,7 @@ def venue(address: str, **changes: Any) -> Venue:
 def test_a_budget_sets_aside_all_that_a_request_may_write(
     address: str, effort: Effort | None, limit: int
 ) -> None:
-    held = venue(address, output_limit=limit, author_effort=effort)
+    held = context(address, max_tokens=limit, author_effort=effort)
     request = held.request("author", "draft/try/0", address, "Write.", temperature=None)
     assert request.max_tokens == limit + reasoning_room(address, effort)
     assert request.effort == effort
@@ -111,7 +111,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
 
 
 def test_each_role_has_an_effort_of_its_own() -> None:
-    held = venue("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
+    held = context("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
     asked = {
         role: held.request(role, "key", "acme/m", "x", temperature=None).effort
         for role in ("author", "reviser", "synthesizer", "critic", "judge")

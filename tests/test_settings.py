@@ -25,19 +25,19 @@ def test_one_model_plays_every_role_unless_told_otherwise() -> None:
 def test_the_defaults_are_the_robust_protocol() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)
-    assert (settings.more_judges, settings.most_judges) == (3, 6)
+    assert (settings.extra_judges, settings.max_judges) == (3, 6)
     assert (settings.playoff, settings.confirmation) == (5, 9)
 
 
 def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None:
     settings = make_settings(ONE, 1, "paper")
-    assert (settings.more_judges, settings.playoff, settings.balanced) == (0, 0, False)
+    assert (settings.extra_judges, settings.playoff, settings.balanced_orders) == (0, 0, False)
     assert settings.k == 2
     assert settings.tie_order == ("A", "B", "AB")
 
 
 def test_a_larger_panel_raises_its_own_limit() -> None:
-    assert make_settings(ONE, 1, judges=12).most_judges == 12
+    assert make_settings(ONE, 1, judges=12).max_judges == 12
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"judges": 1}, "`judges` is 1; give a number from 2"),
         ({"passes": 0}, "`passes` is 0"),
         ({"passes": 5000}, "`passes` is 5000"),
-        ({"judges": 5, "most_judges": 3}, r"`most_judges` \(3\) is under `judges` \(5\)"),
+        ({"judges": 5, "max_judges": 3}, r"`max_judges` \(3\) is under `judges` \(5\)"),
         ({"tie_order": ("B", "A", "AB")}, "`tie_order` is B>A>AB"),
         ({"judge_temperature": 3.0}, "`judge_temperature` is 3.0"),
         ({"budget": Budget(cost=Decimal(0))}, "`budget.cost` is 0"),
@@ -59,7 +59,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"base_url": {"echo": "https://key@host/v1"}}, "put the key into the provider's variable"),
         ({"style": "grumpy"}, "`style`: invalid enum value .grumpy."),
         ({"k": "many"}, "`k` must be a whole number, not text"),
-        ({"more_judges": 1.5}, "`more_judges` must be a whole number, not a number"),
+        ({"extra_judges": 1.5}, "`extra_judges` must be a whole number, not a number"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cli import made_up
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.events import AnyEvent, CandidateReady, DraftReady, PassStarted
 from autoreason.story import tell_all
 
@@ -29,7 +29,7 @@ def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
     ],
 )
 def test_a_hole_in_the_record_is_named(events: list[AnyEvent], said: str) -> None:
-    with pytest.raises(JournalUnusable, match=said):
+    with pytest.raises(JournalError, match=said):
         tell_all(events)
 
 

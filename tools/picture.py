@@ -35,11 +35,11 @@ def main() -> None:
     live = Live()
 
     def watch(event: AnyEvent) -> None:
-        live.tell(event)
+        live.emit(event)
         if isinstance(event, BallotCast) and event.stage != "playoff" and event.seat == 1:
             take_picture(live)
 
-    settings = make_settings(Models.everywhere(model), seed=1, passes=3, more_judges=0, playoff=0)
+    settings = make_settings(Models.everywhere(model), seed=1, passes=3, extra_judges=0, playoff=0)
     with (
         tempfile.TemporaryDirectory() as folder,
         Journal.open(f"{folder}/j.db", create=True) as journal,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autoreason.errors import BudgetReached as BudgetReached
     from autoreason.errors import CallFailed as CallFailed
     from autoreason.errors import InvalidInput as InvalidInput
-    from autoreason.errors import JournalUnusable as JournalUnusable
+    from autoreason.errors import JournalError as JournalError
     from autoreason.errors import PanelFailed as PanelFailed
     from autoreason.errors import ProviderFailed as ProviderFailed
     from autoreason.exchange import Message as Message
@@ -57,7 +57,7 @@ _HOMES = {
     "EchoModel": "models.testing",
     "InvalidInput": "errors",
     "Journal": "journal",
-    "JournalUnusable": "errors",
+    "JournalError": "errors",
     "Message": "exchange",
     "Model": "exchange",
     "ModelPool": "models.pool",

@@ -3,11 +3,11 @@
 AutoreasonError
 ├── InvalidInput            your mistake: says what is wrong and how to mend it; nothing was written
 │   ├── UnknownRun
-│   ├── RunHeld             somebody else is writing to this run right now
-│   └── StrategyRaised      a strategy of one's own failed; what it had paid for is kept
-├── JournalUnusable         the record is damaged, foreign or too new; it is never overwritten
+│   ├── RunLocked             somebody else is writing to this run right now
+│   └── StrategyError      a strategy of one's own failed; what it had paid for is kept
+├── JournalError         the record is damaged, foreign or too new; it is never overwritten
 │   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
-├── RecordDiverged          a re-run asks something else than the record answers
+├── ReplayMismatch          a re-run asks something else than the record answers
 ├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
 └── Interruption            the run pauses here; what was paid for is kept and it can be resumed
     ├── BudgetReached
@@ -36,23 +36,23 @@ class UnknownRun(InvalidInput):
     """No run of that name is in the journal."""
 
 
-class RunHeld(InvalidInput):
+class RunLocked(InvalidInput):
     """Another process is writing to this run."""
 
 
-class StrategyRaised(InvalidInput):
+class StrategyError(InvalidInput):
     """A strategy that is not ours raised something, or ended without a text."""
 
 
-class JournalUnusable(AutoreasonError):
+class JournalError(AutoreasonError):
     """The journal cannot be read or written as it is."""
 
 
-class WritingFailed(JournalUnusable):
+class WritingFailed(JournalError):
     """Something could not be written to the journal, such as on a full disk; what came before is kept."""
 
 
-class RecordDiverged(AutoreasonError):
+class ReplayMismatch(AutoreasonError):
     """Running the record again led somewhere else than the record says."""
 
 

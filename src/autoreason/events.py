@@ -12,12 +12,12 @@ from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 1
+EVENTS_VERSION = 2
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]
-PassOutcome = Literal["decided", "unopposed", "taken", "inconclusive"]
-"""`taken` is a text that a rival strategy takes as it comes, without a vote."""
+PassOutcome = Literal["decided", "unopposed", "unjudged", "inconclusive"]
+"""`unjudged` is a text that another strategy takes as it comes, without a vote."""
 Status = Literal[
     "running",
     "converged",
@@ -115,7 +115,7 @@ class PromptsShortened(Event, frozen=True, kw_only=True):
     reason: str
 
 
-class GuidanceTaken(Event, frozen=True, kw_only=True):
+class GuidanceGiven(Event, frozen=True, kw_only=True):
     """A person's guidance reached the critic of this pass."""
 
     number: int
@@ -132,7 +132,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
-class CritiqueMade(Event, frozen=True, kw_only=True):
+class CritiqueWritten(Event, frozen=True, kw_only=True):
     """A critic answered."""
 
     number: int
@@ -232,7 +232,7 @@ class PassDecided(Event, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Reigning(Struct, frozen=True, kw_only=True):
+class Incumbent(Struct, frozen=True, kw_only=True):
     """A text that stood as incumbent."""
 
     name: str
@@ -245,7 +245,7 @@ class Reigning(Struct, frozen=True, kw_only=True):
 class PlayoffDecided(Event, frozen=True, kw_only=True):
     """The final panel over texts that reigned chose what is delivered."""
 
-    texts: tuple[Reigning, ...]
+    texts: tuple[Incumbent, ...]
     winner: str | None
     """None where too few ballots were valid: the last incumbent is delivered."""
     verdict: Verdict | None
@@ -308,14 +308,14 @@ class Delivered(Event, frozen=True, kw_only=True):
     evidence: Evidence
 
 
-class PartTold(Event, frozen=True, kw_only=True):
+class PartEvent(Event, frozen=True, kw_only=True):
     """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
 
     part: str
     event: AnyEvent
 
 
-class PanelHeld(Event, frozen=True, kw_only=True):
+class PanelDecided(Event, frozen=True, kw_only=True):
     """A panel over finished texts has voted."""
 
     stage: str
@@ -364,16 +364,16 @@ AnyEvent = (
     | DraftFailed
     | PromptsShortened
     | PassStarted
-    | GuidanceTaken
-    | CritiqueMade
+    | GuidanceGiven
+    | CritiqueWritten
     | CandidateReady
     | CandidateDropped
     | BallotCast
     | PassDecided
     | PlayoffDecided
     | Delivered
-    | PanelHeld
-    | PartTold
+    | PanelDecided
+    | PartEvent
     | ProgramExamined
     | Solved
 )

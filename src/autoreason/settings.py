@@ -19,7 +19,7 @@ Voting = Literal["borda", "majority", "copeland"]
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
 FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
-    "output_limit": 320,
+    "max_tokens": 320,
     "author_temperature": 0.3,
     "critic_temperature": 0.3,
 }
@@ -28,11 +28,11 @@ INSIDE = ("local", "echo")
 """Providers that run in this process."""
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
-USUAL_MOST_JUDGES = 6
-MOST_JUDGES = 99
-MOST_DRAFTS = 10
+DEFAULT_MAX_JUDGES = 6
+MAX_JUDGES = 99
+MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""
-MOST_PASSES = 1000
+MAX_PASSES = 1000
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     drafts: int = 1
     """Drafts that keep the contract before the passes begin; of several a panel chooses one."""
-    most_drafts: int = 1
+    max_drafts: int = 1
     """The most drafts written for that; 1 in records that do not say."""
     rivals: bool = False
     """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
@@ -87,14 +87,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The most passes held."""
     judges: int = 3
     """Judges a panel starts with."""
-    more_judges: int = 3
+    extra_judges: int = 3
     """Judges added while the vote is close; 0 adds none."""
-    most_judges: int = USUAL_MOST_JUDGES
-    close: int = 2
+    max_judges: int = DEFAULT_MAX_JUDGES
+    close_margin: int = 2
     """A vote is close when the best challenger is within this many points of A."""
-    spare_judges: bool = True
+    early_stop: bool = True
     """Do not ask a judge whose vote can no longer change the outcome."""
-    balanced: bool = True
+    balanced_orders: bool = True
     """Candidates stand in every position equally often; otherwise each judge's order is drawn at random."""
     style: Style = "reasoned"
     voting: Voting = "borda"
@@ -107,7 +107,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     playoff_texts: int = 5
     confirmation: int = 9
     """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
-    inconclusive: int = 2
+    max_inconclusive: int = 2
     """Inconclusive passes in a row that end the run as failed."""
     forgiven: int = 0
     """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
@@ -116,7 +116,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     redrafts: int = 0
     """Times a run that ended without a first draft was resumed."""
 
-    output_limit: int = 4096
+    max_tokens: int = 4096
     """Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much."""
     author_temperature: float | None = 0.8
     critic_temperature: float | None = 0.8
@@ -161,10 +161,10 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
 
     def _check_most(self, name: str) -> None:
-        fewest, most = getattr(self, name), getattr(self, f"most_{name}")
+        fewest, most = getattr(self, name), getattr(self, f"max_{name}")
         if most < fewest:
             raise InvalidInput(
-                f"`most_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
+                f"`max_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
             )
 
     def server_of(self, address: str) -> str | None:
@@ -224,29 +224,29 @@ def servers(
 
 
 _RANGES = (
-    ("drafts", 1, MOST_DRAFTS),
-    ("most_drafts", 1, MOST_DRAFTS),
-    ("k", 1, MOST_PASSES),
-    ("passes", 1, MOST_PASSES),
+    ("drafts", 1, MAX_DRAFTS),
+    ("max_drafts", 1, MAX_DRAFTS),
+    ("k", 1, MAX_PASSES),
+    ("passes", 1, MAX_PASSES),
     # One vote is not a panel: a quorum is at least two.
-    ("judges", 2, MOST_JUDGES),
-    ("more_judges", 0, MOST_JUDGES),
-    ("most_judges", 2, MOST_JUDGES),
-    ("close", 0, 1000),
-    ("playoff", 0, MOST_JUDGES),
+    ("judges", 2, MAX_JUDGES),
+    ("extra_judges", 0, MAX_JUDGES),
+    ("max_judges", 2, MAX_JUDGES),
+    ("close_margin", 0, 1000),
+    ("playoff", 0, MAX_JUDGES),
     ("playoff_texts", 2, 10),
-    ("confirmation", 0, MOST_JUDGES),
-    ("inconclusive", 1, MOST_PASSES),
-    ("output_limit", 16, 1_000_000),
+    ("confirmation", 0, MAX_JUDGES),
+    ("max_inconclusive", 1, MAX_PASSES),
+    ("max_tokens", 16, 1_000_000),
 )
 
-ROBUST: dict[str, Any] = {"most_drafts": MOST_DRAFTS, "rivals": True}
+ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True}
 """What new runs do beside the defaults, which are what older records were made with."""
 PAPER: dict[str, Any] = {
     "k": 2,
-    "more_judges": 0,
-    "spare_judges": False,
-    "balanced": False,
+    "extra_judges": 0,
+    "early_stop": False,
+    "balanced_orders": False,
     "quoted_critique": False,
     "playoff": 0,
     "confirmation": 0,
@@ -279,11 +279,11 @@ def make_settings(
     base = PAPER if protocol == "paper" else ROBUST
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
     for name, usual in (
-        ("judges", USUAL_MOST_JUDGES),
-        ("drafts", base.get("most_drafts", 1)),
+        ("judges", DEFAULT_MAX_JUDGES),
+        ("drafts", base.get("max_drafts", 1)),
     ):
-        if isinstance(chosen.get(name), int) and changes.get(f"most_{name}") is None:
-            chosen[f"most_{name}"] = max(chosen[name], usual)
+        if isinstance(chosen.get(name), int) and changes.get(f"max_{name}") is None:
+            chosen[f"max_{name}"] = max(chosen[name], usual)
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
     unknown = set(chosen) - set(Settings.__struct_fields__)

@@ -6,26 +6,26 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.events import (
     AnyEvent,
     BallotCast,
     CandidateDropped,
     CandidateReady,
-    CritiqueMade,
+    CritiqueWritten,
     Delivered,
     DraftFailed,
     DraftReady,
     DraftWritten,
-    GuidanceTaken,
-    PanelHeld,
-    PartTold,
+    GuidanceGiven,
+    Incumbent,
+    PanelDecided,
+    PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
     ProgramExamined,
     PromptsShortened,
-    Reigning,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -44,8 +44,8 @@ DRAFTS = "drafts"
 
 WithinAPass = (
     PassStarted
-    | GuidanceTaken
-    | CritiqueMade
+    | GuidanceGiven
+    | CritiqueWritten
     | CandidateReady
     | CandidateDropped
     | BallotCast
@@ -60,7 +60,7 @@ class Pass:
     number: int
     incumbent: str
     guidance: str = ""
-    critiques: list[CritiqueMade] = field(default_factory=list)
+    critiques: list[CritiqueWritten] = field(default_factory=list)
     candidates: dict[Slot, CandidateReady] = field(default_factory=dict)
     dropped: list[CandidateDropped] = field(default_factory=list)
     ballots: list[BallotCast] = field(default_factory=list)
@@ -72,12 +72,12 @@ class Pass:
 
 
 @dataclass
-class HeldPanel:
+class RecordedPanel:
     """A panel over finished texts, as far as it has come."""
 
     stage: str
     ballots: list[BallotCast] = field(default_factory=list)
-    held: PanelHeld | None = None
+    held: PanelDecided | None = None
 
 
 class Confirmation(NamedTuple):
@@ -110,7 +110,7 @@ class Story:
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
     delivered: Delivered | None = None
-    panels: dict[str, HeldPanel] = field(default_factory=dict)
+    panels: dict[str, RecordedPanel] = field(default_factory=dict)
     """Panels over finished texts, by stage."""
     parts: dict[str, Story] = field(default_factory=dict)
     """The stories of the parts of a comparison."""
@@ -118,16 +118,16 @@ class Story:
     """Programs under the public tests, in order."""
     solved: list[Solved] = field(default_factory=list)
     """Problems worked on, where many are; their parts are folded into this, so that a long set stays small."""
-    reigns: list[Reigning] = field(default_factory=list)
+    incumbents: list[Incumbent] = field(default_factory=list)
     """Every text that stood as incumbent, first draft first."""
 
     @property
-    def incumbent(self) -> Reigning | None:
+    def incumbent(self) -> Incumbent | None:
         """The text that stands now."""
-        return self.reigns[-1] if self.reigns else None
+        return self.incumbents[-1] if self.incumbents else None
 
     @property
-    def chosen(self) -> Reigning | None:
+    def chosen(self) -> Incumbent | None:
         """The text that the playoff chose; before that the one that stands now."""
         if self.playoff and self.playoff.winner:
             return next(each for each in self.playoff.texts if each.name == self.playoff.winner)
@@ -147,7 +147,7 @@ class Story:
         if not panel or not panel.held or not panel.held.verdict:
             return None
         firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
-        return Confirmation(len(firsts), sum(name != self.reigns[0].name for name in firsts))
+        return Confirmation(len(firsts), sum(name != self.incumbents[0].name for name in firsts))
 
     @property
     def streak(self) -> int:
@@ -160,7 +160,7 @@ class Story:
         """Winners pass by pass; `?` where a pass was inconclusive."""
         return tuple(p.decided.winner or "?" for p in self.passes if p.decided)
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Take one more event in."""
         match event:
             case RunStarted() | RunResumed() | RunPaused():
@@ -173,13 +173,13 @@ class Story:
                 self.playoff = event
             case Delivered():
                 self.delivered, self.status, self.reason = event, event.status, event.reason
-            case PartTold():
-                self.parts.setdefault(event.part, Story()).tell(event.event)
-            case BallotCast() | PanelHeld() if not event.stage.startswith("pass/"):
+            case PartEvent():
+                self.parts.setdefault(event.part, Story()).emit(event.event)
+            case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):
                 self._tell_panel(event)
             case ProgramExamined() | Solved():
                 self._tell_program(event)
-            case PanelHeld():
+            case PanelDecided():
                 raise _hole(f"{event.stage} is no panel of finished texts")
             case _:
                 self._tell_pass(event)
@@ -204,8 +204,8 @@ class Story:
             case DraftReady():
                 self.draft = event
                 keeps = not event.violations
-                self.reigns.append(
-                    Reigning(name="draft", since=0, text=event.text, keeps_contract=keeps)
+                self.incumbents.append(
+                    Incumbent(name="draft", since=0, text=event.text, keeps_contract=keeps)
                 )
 
     def _tell_program(self, event: ProgramExamined | Solved) -> None:
@@ -216,16 +216,16 @@ class Story:
             insort(self.solved, event, key=_place)
             self.parts.pop(event.part, None)
 
-    def _tell_panel(self, event: BallotCast | PanelHeld) -> None:
-        if isinstance(event, PanelHeld):
+    def _tell_panel(self, event: BallotCast | PanelDecided) -> None:
+        if isinstance(event, PanelDecided):
             self._panel(event.stage).held = event
         elif event.stage.startswith("playoff"):
             self.playoff_ballots.append(event)
         else:
             self._panel(event.stage).ballots.append(event)
 
-    def _panel(self, stage: str) -> HeldPanel:
-        return self.panels.setdefault(stage, HeldPanel(stage))
+    def _panel(self, stage: str) -> RecordedPanel:
+        return self.panels.setdefault(stage, RecordedPanel(stage))
 
     def _tell_pass(self, event: WithinAPass) -> None:
         if isinstance(event, PassStarted):
@@ -235,9 +235,9 @@ class Story:
             return
         now = self._pass_of(event)
         match event:
-            case GuidanceTaken():
+            case GuidanceGiven():
                 now.guidance = event.text
-            case CritiqueMade():
+            case CritiqueWritten():
                 now.critiques.append(event)
             case CandidateReady():
                 now.candidates[event.slot] = event
@@ -259,14 +259,14 @@ class Story:
     def _crown(self, held: Pass, winner: Slot) -> None:
         if winner not in held.candidates:
             raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
-        taken = held.decided is not None and held.decided.outcome == "taken"
-        won = Reigning(
+        taken = held.decided is not None and held.decided.outcome == "unjudged"
+        won = Incumbent(
             name=f"pass {held.number}" if taken else f"pass {held.number} {winner}",
             since=held.number,
             text=held.text(winner),
             keeps_contract=not held.candidates[winner].violations,
         )
-        self.reigns.append(won)
+        self.incumbents.append(won)
 
 
 def _place(solved: Solved) -> tuple[int, int, str]:
@@ -274,8 +274,8 @@ def _place(solved: Solved) -> tuple[int, int, str]:
     return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
 
 
-def _hole(missing: str) -> JournalUnusable:
-    return JournalUnusable(
+def _hole(missing: str) -> JournalError:
+    return JournalError(
         f"the record of this run has a hole: {missing}; restore the journal from a copy"
     )
 
@@ -284,5 +284,5 @@ def tell_all(events: list[AnyEvent]) -> Story:
     """The story of a whole record."""
     story = Story()
     for event in events:
-        story.tell(event)
+        story.emit(event)
     return story

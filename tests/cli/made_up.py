@@ -10,16 +10,16 @@ from autoreason.events import (
     BallotCast,
     CandidateDropped,
     CandidateReady,
-    CritiqueMade,
+    CritiqueWritten,
     Delivered,
     DraftReady,
     Evidence,
+    Incumbent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
     Preference,
     Problem,
-    Reigning,
     RunStarted,
     Slot,
     Survival,
@@ -68,9 +68,9 @@ def ballot(stage: str, seat: int, *ranked: str) -> BallotCast:
     )
 
 
-def critique(number: int) -> CritiqueMade:
+def critique(number: int) -> CritiqueWritten:
     """A critic's list."""
-    return CritiqueMade(
+    return CritiqueWritten(
         number=number,
         critic=0,
         problems=(
@@ -148,8 +148,8 @@ LOST = CandidateDropped(number=1, slot="AB", reason="contract", violations=BROKE
 def playoff() -> list[AnyEvent]:
     """The final panel."""
     texts = (
-        Reigning(name="draft", since=0, text=DRAFT, keeps_contract=True),
-        Reigning(
+        Incumbent(name="draft", since=0, text=DRAFT, keeps_contract=True),
+        Incumbent(
             name="pass 1 AB", since=1, text="A library near the river. (1)", keeps_contract=True
         ),
     )

@@ -98,13 +98,13 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
     keep(stored("echo/echo"))
-    done = inside("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4")
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
         "see `autoreason certify echo/echo --show`"
     )
     assert done.err.splitlines()[0] == line
-    assert inside("resume", "--max-calls", "500", "-q").err.splitlines() == [line]
+    assert inside("resume", "--call-limit", "500", "-q").err.splitlines() == [line]
     for name in ("one.md", "two.md"):
         (inside.folder / name).write_text(f"A text in {name}.\n")
     judged = inside("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
@@ -176,17 +176,17 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
 
 
 def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
-    done = inside(*ECHO, "-q", "--max-calls", "30")
+    done = inside(*ECHO, "-q", "--call-limit", "30")
     assert done.status == 3
     assert "autoreason resume" in done.err
     assert certificates(inside.folder) == []
-    more = inside("resume", "--max-calls", "500", "-q")
+    more = inside("resume", "--call-limit", "500", "-q")
     assert more.status == 0
     assert len(certificates(inside.folder)) == 1
 
 
 def test_another_judge_cannot_finish_what_one_began(inside: Inside) -> None:
-    inside(*ECHO, "-q", "--max-calls", "30")
+    inside(*ECHO, "-q", "--call-limit", "30")
     done = inside("resume", "-m", "local/smollm2")
     assert done.status == 2
     assert "this run certifies echo/echo" in done.err

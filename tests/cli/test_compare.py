@@ -90,10 +90,10 @@ def test_a_strategy_of_ones_own_is_compared_from_any_folder(
 ) -> None:
     inside.write("mine.py", OWN)
     names = ("--strategies", "improve,mine.py:Mine")
-    assert inside("compare", BRIEF, *SMALL, *names, "--max-calls", "3", "-q").status == 3
+    assert inside("compare", BRIEF, *SMALL, *names, "--call-limit", "3", "-q").status == 3
     (inside.folder / "elsewhere").mkdir()
     monkeypatch.chdir(inside.folder / "elsewhere")
-    resumed = inside("resume", "--max-calls", "100", "-q")
+    resumed = inside("resume", "--call-limit", "100", "-q")
     assert resumed.status == 0
     assert "mine.py:Mine" in resumed.out
 
@@ -134,12 +134,12 @@ def test_an_allowance_is_kept_by_all(inside: Inside) -> None:
 
 def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
     for calls in ("1", "4", "7"):
-        assert inside("compare", BRIEF, *SMALL, *TWO, "--max-calls", calls, "-q").status == 3
+        assert inside("compare", BRIEF, *SMALL, *TWO, "--call-limit", calls, "-q").status == 3
         shown = inside("show")
         assert shown.status == 0
         assert "autoreason resume" in shown.out
         assert inside("show", "--json").status == 0
-    resumed = inside("resume", "--max-calls", "100", "--json", "-q").json
+    resumed = inside("resume", "--call-limit", "100", "--json", "-q").json
     assert resumed["status"] == "done"
 
 

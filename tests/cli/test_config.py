@@ -27,7 +27,7 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
     assert dry["models"]["author"] == "echo/echo"
     assert dry["budget"]["calls"] == 3
     assert str(dry["budget"]["cost"]) in ("0.5", "0.50")
-    other = ("-m", "local/smollm2", "--max-calls", "9")
+    other = ("-m", "local/smollm2", "--call-limit", "9")
     dry = json.loads(shell("run", BRIEF, "--dry-run", "--json", *other).stdout)["settings"]
     assert (dry["models"]["author"], dry["budget"]["calls"]) == ("local/smollm2", 9)
     told = shell("models").stdout
@@ -36,9 +36,9 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
 
 
 def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "2").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2").returncode == 3
     configure(shell, 'model = "nosuch/model"\n[limits]\ncalls = 1\n')
-    assert shell("resume", "-q", "--max-calls", "99").returncode == 0
+    assert shell("resume", "-q", "--call-limit", "99").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def finished(shell: Shell) -> Shell:
 @pytest.fixture
 def paused(shell: Shell) -> Shell:
     """A shell with one run that reached its budget in its first pass."""
-    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "3").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3").returncode == 3
     return shell
 
 
@@ -128,22 +128,22 @@ def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
     done = paused("guide", "last", "-", stdin="mind the second paragraph\n")
     assert done.returncode == 0
     assert "kept" in done.stderr
-    assert paused("resume", "--max-calls", "500", "-q").returncode == 0
+    assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     assert "mind the second paragraph" in paused("show", "--json").stdout
 
 
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
     assert "will end it" in paused("accept", "last").stderr
-    done = paused("resume", "--max-calls", "500", "--json", "-q")
+    done = paused("resume", "--call-limit", "500", "--json", "-q")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
 
 def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> None:
     server.gate.set()
     last = ("--no-playoff", "--confirmation", "0")
-    shell("run", BRIEF, *FAST, *last, "-q", "--max-calls", "6")
+    shell("run", BRIEF, *FAST, *last, "-q", "--call-limit", "6")
     other = ("--judge-model", "test/slow", "--base-url", server.url)
-    done = shell("resume", "--max-calls", "500", *other, "-q")
+    done = shell("resume", "--call-limit", "500", *other, "-q")
     assert done.returncode == 0
     passes = json.loads(shell("show", "--json").stdout)["passes"]
     judges = {ballot["model"] for each in passes for ballot in each["ballots"]}
@@ -172,16 +172,16 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
 
 
 def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
-    assert paused("resume", "--max-calls", "500", "--output-limit", "999", "-q").returncode == 0
-    assert json.loads(paused("show", "--json").stdout)["settings"]["output_limit"] == 999
+    assert paused("resume", "--call-limit", "500", "--max-tokens", "999", "-q").returncode == 0
+    assert json.loads(paused("show", "--json").stdout)["settings"]["max_tokens"] == 999
 
 
 def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "500").returncode == 0
-    assert shell("fork", "last", "-q", "--max-tokens", "900000", "--judges", "12").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500").returncode == 0
+    assert shell("fork", "last", "-q", "--token-limit", "900000", "--judges", "12").returncode == 0
     settings = json.loads(shell("show", "--json").stdout)["settings"]
     assert (settings["budget"]["calls"], settings["budget"]["tokens"]) == (500, 900000)
-    assert (settings["judges"], settings["most_judges"]) == (12, 12)
+    assert (settings["judges"], settings["max_judges"]) == (12, 12)
     assert shell("fork", "last", "-q", "--protocol", "paper").returncode == 0
     assert json.loads(shell("show", "--json").stdout)["settings"]["budget"]["calls"] == 500
 
@@ -189,7 +189,7 @@ def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
 def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
     with Journal.open(str(paused.journal), create=False) as journal:
         journal.create_run("29991231-empty-run", "Nothing", "0")
-    assert paused("resume", "--max-calls", "500", "-q").returncode == 0
+    assert paused("resume", "--call-limit", "500", "-q").returncode == 0
 
 
 def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
@@ -233,7 +233,7 @@ def hours_later(shell: Shell) -> None:
 
 def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
-    resumed = paused("resume", "--max-calls", "500")
+    resumed = paused("resume", "--call-limit", "500")
     assert re.search(r"^ 10:\d\d  taken up again$", resumed.stderr, re.MULTILINE)
     assert re.search(r"Took +.*, 10 min \d\d s$", resumed.stderr, re.MULTILINE)
     assert re.search(r"Took +.*, 10 min \d\d s$", paused("show").stdout, re.MULTILINE)
@@ -241,7 +241,7 @@ def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
 
 def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     hours_later(paused)
-    assert paused("resume", "--max-calls", "500", "-q").returncode == 0
+    assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     hours_later(paused)
     told = paused("watch", "last", "--no-live").stderr
     assert re.search(r"^  0:00  run ", told, re.MULTILINE)

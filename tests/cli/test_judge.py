@@ -149,12 +149,12 @@ def test_names_that_look_like_markup_are_names(inside: Inside) -> None:
 def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
-    paused = inside("judge", "Write about tides", *texts, *PANEL, "--max-calls", "2", "-q")
+    paused = inside("judge", "Write about tides", *texts, *PANEL, "--call-limit", "2", "-q")
     assert paused.status == 3
     shown = inside("show")
     assert shown.status == 0
     assert "autoreason resume" in shown.out
-    resumed: Any = inside("resume", "--max-calls", "3", "--json", "-q").json
+    resumed: Any = inside("resume", "--call-limit", "3", "--json", "-q").json
     assert (resumed["status"], resumed["calls"]) == ("done", 3)
     assert inside("runs", "--json").json[0]["strategy"] == "judge"
     finished = inside("resume", resumed["run"])

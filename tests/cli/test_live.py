@@ -48,7 +48,7 @@ def in_pass_three() -> Live:
         made_up.critique(3),
         made_up.challengers(3)[0],
     ):
-        live.tell(event)
+        live.emit(event)
     return live
 
 
@@ -65,20 +65,20 @@ def test_roles_wait_work_and_finish() -> None:
 
 def test_a_first_draft_is_a_stage_of_its_own() -> None:
     live = Live(clock=Clock())
-    live.tell(made_up.STARTED)
+    live.emit(made_up.STARTED)
     assert (live.stage, live.steps()[0].state) == ("first draft", "waiting")
     live.hear(CallStarted("draft/try/0", "author", "m"))
     assert live.steps()[0].state == "working"
-    live.tell(made_up.DRAFTED)
+    live.emit(made_up.DRAFTED)
     assert live.stage == ""
 
 
 def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
     live = Live("amber-fox", clock=Clock())
     broken = Violation("max_words", "9 words, at most 4 allowed")
-    live.tell(made_up.STARTED)
-    live.tell(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
-    live.tell(DraftWritten(number=2, text="Text.", words=1))
+    live.emit(made_up.STARTED)
+    live.emit(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
+    live.emit(DraftWritten(number=2, text="Text.", words=1))
     live.hear(CallStarted("drafts/3/try/0", "author", "m"))
     assert live.stage == "drafts"
     assert [(step.name, step.state) for step in live.steps()] == [
@@ -93,7 +93,7 @@ def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
 def test_a_dropped_candidate_failed() -> None:
     live = Live(clock=Clock())
     for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9), made_up.LOST):
-        live.tell(event)
+        live.emit(event)
     synthesizer = live.steps()[2]
     assert synthesizer.state == "failed"
     assert "612 words" in synthesizer.said
@@ -104,7 +104,7 @@ def test_ballots_land_seat_by_seat() -> None:
     for seat in range(3):
         live.hear(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
     live.hear(ended("pass/3/judge/1/try/0"))
-    live.tell(made_up.ballot("pass/3", 0, "B", "A", "AB"))
+    live.emit(made_up.ballot("pass/3", 0, "B", "A", "AB"))
     assert [(seat.state, seat.said) for seat in live.seats()] == [
         ("done", "B > A > AB"),
         ("done", "voted"),
@@ -115,11 +115,11 @@ def test_ballots_land_seat_by_seat() -> None:
 def test_the_playoff_has_seats_too() -> None:
     live = Live(clock=Clock())
     for event in made_up.whole_run()[:-2]:
-        live.tell(event)
+        live.emit(event)
     assert live.stage == "playoff"
     assert len(live.seats()) == 7
     for event in made_up.whole_run()[-2:]:
-        live.tell(event)
+        live.emit(event)
     assert live.stage == ""
 
 
@@ -170,7 +170,7 @@ def test_the_view_says_what_would_end_the_run() -> None:
     live = in_pass_three()
     assert live.needs() == "A needs 1 more survival, pass 3 of 15"
     fresh = Live(clock=Clock())
-    fresh.tell(made_up.STARTED)
+    fresh.emit(made_up.STARTED)
     assert fresh.needs() == "A needs 2 survivals in a row, at most 15 passes"
 
 

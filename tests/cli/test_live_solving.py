@@ -48,10 +48,10 @@ def begun(problems: int = 4, strategies: tuple[str, ...] = STRATEGIES, **own: An
 def at_work(clock: Clock) -> Live:
     """Three of eight parts are done, and three things are under way."""
     live = Live("amber-fox", clock=clock)
-    live.tell(begun())
+    live.emit(begun())
     clock.now += 30
     for event in (solved("p1", "single", private=WRONG), solved("p1"), solved("p2", "single")):
-        live.tell(event)
+        live.emit(event)
     live.hear(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
     live.hear(TextArrived("2/tournament/1/draft/try/0", "import sys"))
     live.hear(CallStarted("3/single/1/draft/examined", "examiner", "examiner"))
@@ -72,9 +72,9 @@ def test_a_set_shows_how_far_it_is_and_how_long_it_may_take() -> None:
 
 def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
     live = Live("amber-fox", clock=Clock())
-    live.tell(begun(2, ("single", "critique_revise", "tournament")))
+    live.emit(begun(2, ("single", "critique_revise", "tournament")))
     for event in (solved("p1", "single"), solved("p2", "single"), solved("p1")):
-        live.tell(event)
+        live.emit(event)
     found = [(step.name, step.state, step.said[:6]) for step in live.steps()]
     assert found == [
         ("single", "done", "2 of 2"),
@@ -87,7 +87,7 @@ def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
 def crowded() -> Live:
     """Thirty problems at once."""
     live = Live("amber-fox", clock=Clock())
-    live.tell(begun(30, ("single",), repeats=2))
+    live.emit(begun(30, ("single",), repeats=2))
     for number in range(30, 0, -1):
         live.hear(CallStarted(f"{number}/single/1/draft/try/0", "author", "m"))
     return live
@@ -131,10 +131,10 @@ def test_running_tests_is_no_call_that_is_paid_for() -> None:
 def test_a_log_has_a_line_a_problem() -> None:
     out = StringIO()
     plain = Plain(Live("amber-fox", clock=Clock()), out)
-    plain.tell(begun())
-    plain.tell(solved("p1", "single"))
+    plain.emit(begun())
+    plain.emit(solved("p1", "single"))
     lost = solved("p1", program=None, public=None, private=None, reason="nobody can say why")
-    plain.tell(lost)
+    plain.emit(lost)
     lines = [line[8:] for line in out.getvalue().splitlines()]
     assert lines == [
         "run amber-fox: Solve them · scripted/scripted · seed 7",
@@ -152,10 +152,10 @@ class Watcher:
         self.plain = Plain(Live("amber-fox"), self.out)
         self.drawn: list[str] = []
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.live.tell(event)
-        self.plain.tell(event)
+        self.live.emit(event)
+        self.plain.emit(event)
         self._draw()
 
     def hear(self, signal: Signal) -> None:
@@ -199,7 +199,7 @@ async def test_every_moment_of_a_set_can_be_drawn(
         Writing(),
         task=start.task,
         settings=chosen,
-        on_event=watcher.tell,
+        on_event=watcher.emit,
         on_signal=watcher.hear,
         examiner=MadeUpExaminer(),
     )

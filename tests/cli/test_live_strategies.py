@@ -47,9 +47,9 @@ class Watcher:
         self.drawn: list[str] = []
         self.lines: list[str] = []
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.live.tell(event)
+        self.live.emit(event)
         self.lines.append(step(event, self.live.story))
         self._draw()
 
@@ -96,7 +96,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
         Breaking(SCRIPT, luck=1),
         task=task,
         settings=chosen,
-        on_event=watcher.tell,
+        on_event=watcher.emit,
         on_signal=watcher.hear,
     )
     assert result.status in ("done", "capped", "converged")
@@ -112,7 +112,7 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     paused = await hold(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
     watcher = Watcher()
     result = await go_on(
-        journal, paused.run, Breaking(SCRIPT), on_event=watcher.tell, on_signal=watcher.hear
+        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
     )
     assert watcher.live.story.delivered == result.story.delivered
 
@@ -124,7 +124,7 @@ async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
     assert paused.status == "panel_failed"
     watcher = Watcher()
     await go_on(
-        journal, paused.run, Breaking(SCRIPT), on_event=watcher.tell, on_signal=watcher.hear
+        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
     )
     assert any("playoff" in drawn for drawn in watcher.drawn)
     assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])

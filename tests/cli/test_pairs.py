@@ -61,7 +61,7 @@ def _lines(shell: Shell, *arguments: str) -> list[str]:
 
 
 def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--max-calls", "2").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2").returncode == 3
     done = shell("pairs", "-o", "pairs.jsonl")
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")

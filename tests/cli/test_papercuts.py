@@ -62,7 +62,7 @@ def test_a_strategy_of_ones_own_has_one_name_in_a_comparison(inside: Inside) -> 
 
 
 def test_a_spent_budget_is_said_once(inside: Inside) -> None:
-    spent = inside("run", BRIEF, *FAST, "-q", "--max-calls", "1")
+    spent = inside("run", BRIEF, *FAST, "-q", "--call-limit", "1")
     assert spent.status == 3
     assert spent.err.count("resume") == 1
     assert "raise the limit" not in spent.err

@@ -18,7 +18,7 @@ def test_a_whole_run_is_a_line_a_step() -> None:
     view = Plain(Live("amber-fox", clock=Clock()), out)
     events = made_up.whole_run()
     for event in events:
-        view.tell(event)
+        view.emit(event)
     lines = out.getvalue().splitlines()
     assert len(lines) == len(events)
     assert lines[0].endswith(
@@ -35,10 +35,10 @@ def test_a_whole_run_is_a_line_a_step() -> None:
 def test_what_was_told_before_a_resume_is_not_told_again() -> None:
     out = StringIO()
     view = Plain(Live(clock=Clock()), out, skip=2)
-    view.tell(made_up.STARTED)
-    view.tell(made_up.DRAFTED)
+    view.emit(made_up.STARTED)
+    view.emit(made_up.DRAFTED)
     for event in made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)):
-        view.tell(event)
+        view.emit(event)
     lines = out.getvalue().splitlines()
     assert "seed 4711" in lines[0]
     assert "critique" in lines[1]

@@ -111,7 +111,7 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
 
 
 def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--max-calls", "3")
+    shell("run", BRIEF, *FAST, "-q", "--call-limit", "3")
     assert "has delivered no text yet" in refused(shell, "new", "study", "--run", "last")
 
 

@@ -90,14 +90,14 @@ def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
 
 
 def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "--max-calls", "4")
+    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "4")
     assert done.returncode == 3
     assert done.stdout.startswith("# ")
     assert "autoreason resume" in done.stderr
     again = quick_shell("resume", "-q")
     assert again.returncode == 3
-    assert "with a higher --max-cost, --max-tokens or --max-calls" in again.stderr
-    more = quick_shell("resume", "--max-calls", "500", "-q")
+    assert "with a higher --cost-limit, --token-limit or --call-limit" in again.stderr
+    more = quick_shell("resume", "--call-limit", "500", "-q")
     assert more.returncode == 0
 
 
@@ -139,7 +139,7 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
 
 
 def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "-q", "--max-calls", "4")
+    done = quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "4")
     assert done.stderr.count("\n") == 1
     assert "autoreason resume" in done.stderr
     assert "--text" in done.stderr
@@ -158,7 +158,7 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: 
 
 def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: Shell) -> None:
     plan = (
-        "--max-calls",
+        "--call-limit",
         "50",
         "--voting",
         "majority",
@@ -202,7 +202,7 @@ def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
 
 
 def test_effort_reaches_the_model(quick_shell: Shell, server: Server) -> None:
-    address = ("-m", "test/slow", "--base-url", server.url, "--output-limit", "100")
+    address = ("-m", "test/slow", "--base-url", server.url, "--max-tokens", "100")
     server.gate.set()
     done = quick_shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
     assert done.returncode == 0
@@ -249,7 +249,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "k": ("run", BRIEF, *FAST, "-k", "0"),
     "judges": ("run", BRIEF, *FAST, "--judges", "1"),
     "passes": ("run", BRIEF, "-m", "echo/echo", "--passes", "0"),
-    "budget": ("run", BRIEF, *FAST, "--max-cost", "-1"),
+    "budget": ("run", BRIEF, *FAST, "--cost-limit", "-1"),
     "tie order": ("run", BRIEF, *FAST, "--tie-order", "B>A>AB"),
     "playoff": ("run", BRIEF, *FAST, "--playoff", "3", "--no-playoff"),
     "verbose": ("run", BRIEF, *FAST, "--verbose"),
@@ -325,9 +325,9 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert quick_shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
     forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
     assert forked.returncode == 6
-    spent = ("--max-calls", "1", "--must-include", "unicorn")
+    spent = ("--call-limit", "1", "--must-include", "unicorn")
     assert quick_shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
-    assert quick_shell("resume", *strict, "--max-calls", "99").returncode == 6
+    assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
 
 
 def test_a_contract_nobody_can_keep_is_said_with_its_mend(quick_shell: Shell) -> None:

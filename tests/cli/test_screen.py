@@ -60,12 +60,12 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
 
 def test_a_long_run_stays_within_the_height() -> None:
     live = Live("amber-fox", clock=Clock())
-    live.tell(made_up.STARTED)
-    live.tell(made_up.DRAFTED)
+    live.emit(made_up.STARTED)
+    live.emit(made_up.DRAFTED)
     for number in range(1, 41):
         for event in made_up.a_pass(number, "AB", 0, made_up.verdict(6, 8, 4)):
-            live.tell(event)
-    live.tell(PassStarted(number=41, words=9))
+            live.emit(event)
+    live.emit(PassStarted(number=41, words=9))
     lines = seen(live, terminal(80, 24))
     assert len(lines) < 24
     assert any("earlier passes" in line for line in lines)
@@ -78,7 +78,7 @@ def test_before_the_first_event_there_is_something_to_see() -> None:
 
 def test_titles_are_text_and_not_markup() -> None:
     live = Live("[bold]", clock=Clock())
-    live.tell(made_up.STARTED)
+    live.emit(made_up.STARTED)
     assert "[bold]" in seen(live, terminal())[0]
 
 

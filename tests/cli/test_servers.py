@@ -184,14 +184,14 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 def paused(shell: Shell, server: Server, *more: str) -> None:
     """A run that waits to be resumed."""
     address = ("-m", "test/slow", "--base-url", server.url, *more)
-    done = shell("run", BRIEF, *address, "--passes", "1", "-q", "--max-calls", "2", **KEYS)
+    done = shell("run", BRIEF, *address, "--passes", "1", "-q", "--call-limit", "2", **KEYS)
     assert done.returncode == 3
 
 
 def test_a_run_goes_on_at_the_server_it_was_begun_at(shell: Shell, open_server: Server) -> None:
     paused(shell, open_server)
     before = open_server.asked
-    assert shell("resume", "--max-calls", "99", "-q", **KEYS).returncode == 0
+    assert shell("resume", "--call-limit", "99", "-q", **KEYS).returncode == 0
     assert open_server.asked > before
 
 
@@ -207,11 +207,11 @@ def test_a_record_that_does_not_say_whose_server_it_is_can_be_resumed(
         (left,) = base.execute("SELECT count(*) FROM events WHERE payload LIKE '%{\"test\"%'")
     assert left == (0,)
     base.close()
-    assert shell("resume", "--max-calls", "99", "-q", **KEYS).returncode == 0
+    assert shell("resume", "--call-limit", "99", "-q", **KEYS).returncode == 0
     assert open_server.keys == {"sk-test"}
 
 
-@pytest.mark.parametrize("how", [("resume", "--max-calls", "9"), ("fork", "@1", "--pass", "0")])
+@pytest.mark.parametrize("how", [("resume", "--call-limit", "9"), ("fork", "@1", "--pass", "0")])
 def test_a_server_is_not_handed_on_to_another_provider(
     shell: Shell, open_server: Server, second: Server, how: tuple[str, ...]
 ) -> None:

@@ -105,7 +105,7 @@ def test_the_doctor_says_how_programs_are_held_and_why_not_better(
     assert (finding.about, finding.level) == ("sandbox", level)
     assert finding.said.startswith(found.level)
     assert words in finding.said
-    assert ("WSL" in finding.mend) == (found.level == "none")
+    assert ("WSL" in finding.fix) == (found.level == "none")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,7 +127,7 @@ def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(small, "find_spec", lambda _: None)
-    assert small.weights_state().mend == "pip install xllamacpp"
+    assert small.weights_state().fix == "pip install xllamacpp"
 
 
 def test_local_models_are_listed_with_what_they_need_and_are_good_for(

@@ -175,7 +175,7 @@ def test_nobody_is_sent_to_a_fork_that_refuses_programs(
 def test_a_run_that_writes_programs_takes_no_word_of_a_person(
     inside: Inside, command: tuple[str, ...]
 ) -> None:
-    inside("solve", some(inside, 2), *MODEL, "--max-calls", "1", "-q")
+    inside("solve", some(inside, 2), *MODEL, "--call-limit", "1", "-q")
     run = inside.runs()[0]
     said = inside(*(each.format(run=run) for each in command)).sentence
     assert f"run {run} writes programs: " in said

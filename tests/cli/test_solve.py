@@ -196,7 +196,7 @@ def test_a_run_that_paused_says_how_its_program_reaches_the_file(
     inside: Inside, writes: Script
 ) -> None:
     writes(lambda request: program(1, request.key))
-    asked = ("solve", some(inside, 1), *MODEL, "--max-calls", "2", "-o", "s.py")
+    asked = ("solve", some(inside, 1), *MODEL, "--call-limit", "2", "-o", "s.py")
     told = inside(*asked)
     assert told.status == 3
     (run,) = inside.runs()
@@ -303,7 +303,7 @@ def test_the_report_is_a_folder_of_files(inside: Inside) -> None:
 
 def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Inside) -> None:
     single = ("--strategy", "single")
-    asked = ("solve", some(inside, 4), *MODEL, *single, "--max-calls", "2", "--report", "out")
+    asked = ("solve", some(inside, 4), *MODEL, *single, "--call-limit", "2", "--report", "out")
     paused = inside(*asked)
     assert paused.status == 3
     assert "2 parts: the run has not come so far" in paused.out
@@ -311,7 +311,7 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
     assert "autoreason show" in paused.err
     assert not (inside.folder / "out").exists()
     assert "the run has not come so far" in inside("show").out
-    resumed = inside("resume", "--max-calls", "9")
+    resumed = inside("resume", "--call-limit", "9")
     assert resumed.status == 0
     assert "single           4  100 % (40 to 100)" in resumed.out
     assert "has not come" not in resumed.out

@@ -49,9 +49,9 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
     assert found["settings"]["strategy"] == strategy
     calls = found["spent"]["calls"]
     if calls > 1:
-        paused = inside(*asked, "--max-calls", str(calls - 1))
+        paused = inside(*asked, "--call-limit", str(calls - 1))
         assert paused.status == 3
-        resumed = inside("resume", "--max-calls", str(calls), "-q")
+        resumed = inside("resume", "--call-limit", str(calls), "-q")
         assert (resumed.status, resumed.out) == (0, whole.out)
     assert inside("replay", "last").status == 0
 

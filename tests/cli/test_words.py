@@ -15,7 +15,7 @@ from autoreason.cli import ending, words
 from autoreason.contract import Contract
 from autoreason.events import (
     CandidateDropped,
-    CritiqueMade,
+    CritiqueWritten,
     DraftReady,
     PassDecided,
     PlayoffDecided,
@@ -134,7 +134,7 @@ def test_a_pass_over_programs_is_told_in_words_for_programs() -> None:
         "A goes on (A and B pass equally many public tests, and too few calls are left for judges); "
         "survival 1 of 2 in a row"
     )
-    taken = replace(equal, outcome="taken", winner="B", streak=0, reason="")
+    taken = replace(equal, outcome="unjudged", winner="B", streak=0, reason="")
     assert words.program_decided(taken, 2) == "taken as it comes"
 
 
@@ -142,11 +142,11 @@ def test_critiques_are_counted_by_severity() -> None:
     assert words.critique(made_up.critique(1)) == (
         "2 problems: 1 critical, 1 minor (1 left out: the quote is not in the text)"
     )
-    empty = CritiqueMade(number=1, critic=0)
+    empty = CritiqueWritten(number=1, critic=0)
     assert words.critique(empty) == "found nothing to criticise"
-    unreadable = CritiqueMade(number=1, critic=0, readable=False)
+    unreadable = CritiqueWritten(number=1, critic=0, readable=False)
     assert "could read" in words.critique(unreadable)
-    prose = CritiqueMade(number=1, critic=0, prose="too long by far")
+    prose = CritiqueWritten(number=1, critic=0, prose="too long by far")
     assert words.critique(prose) == "a critique of 4 words"
 
 

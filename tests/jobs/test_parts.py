@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.errors import ProviderFailed, Stopped
-from autoreason.events import AnyEvent, DraftFailed, PartTold
-from autoreason.jobs.context import Tell
+from autoreason.events import AnyEvent, DraftFailed, PartEvent
+from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import in_windows, side_by_side
 from autoreason.jobs.tasks import use_in_order
 
@@ -22,14 +22,14 @@ from autoreason.jobs.tasks import use_in_order
 def event(part: int, step: int) -> AnyEvent:
     """Something a part tells."""
     made = DraftFailed(attempt=step, reason="empty", detail="")
-    return PartTold(part=str(part), event=made)
+    return PartEvent(part=str(part), event=made)
 
 
-async def work(part: int, steps: int, luck: random.Random, tell: Tell) -> int:
+async def work(part: int, steps: int, luck: random.Random, emit: Emit) -> int:
     """Tells so many events, each after a while."""
     for step in range(steps):
         await asyncio.sleep(luck.random() / 5000)
-        tell(event(part, step))
+        emit(event(part, step))
     return part
 
 
@@ -48,9 +48,9 @@ async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], 
 async def test_parts_within_parts_keep_their_order_too(seed: int) -> None:
     luck = random.Random(seed)
 
-    async def nested(part: int, tell: Tell) -> list[int]:
+    async def nested(part: int, emit: Emit) -> list[int]:
         return await side_by_side(
-            tell, [partial(work, 10 * part + inner, 2, luck) for inner in range(3)]
+            emit, [partial(work, 10 * part + inner, 2, luck) for inner in range(3)]
         )
 
     told: list[AnyEvent] = []
@@ -119,22 +119,22 @@ async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silenc
 async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -> None:
     told: list[AnyEvent] = []
 
-    def tell(now: AnyEvent) -> None:
+    def emit(now: AnyEvent) -> None:
         if now == event(1, 1):
             raise Stopped("the record cannot be written")
         told.append(now)
 
-    async def last_words(tell: Tell) -> int:
-        tell(event(1, 0))
-        tell(event(1, 1))
+    async def last_words(emit: Emit) -> int:
+        emit(event(1, 0))
+        emit(event(1, 1))
         try:
             await asyncio.sleep(60)
         finally:
-            tell(event(1, 2))
+            emit(event(1, 2))
         return 1
 
     with pytest.raises(Stopped):
-        await side_by_side(tell, [partial(work, 0, 2, random.Random(1)), partial(last_words)])
+        await side_by_side(emit, [partial(work, 0, 2, random.Random(1)), partial(last_words)])
     gc.collect()
     await asyncio.sleep(0.01)
     assert told == [event(0, 0), event(0, 1), event(1, 0)]
@@ -170,7 +170,7 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
     await in_windows(works, width, width + further)
     assert begun == list(range(len(steps)))
     for part, count in enumerate(steps):
-        own = [each for each in told if isinstance(each, PartTold) and each.part == str(part)]
+        own = [each for each in told if isinstance(each, PartEvent) and each.part == str(part)]
         assert own == [event(part, s) for s in range(count)]
 
 

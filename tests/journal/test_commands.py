@@ -10,7 +10,7 @@ import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 from tests.patience import PATIENCE
 
-from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
+from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.journal import Journal
 
 RUN = "20261115-amber-fox"
@@ -96,7 +96,7 @@ async def test_guidance_that_could_not_be_recorded_is_not_lost(journal: Journal)
     request = a_request(guidance(1), role="person")
     await journal.record_reply(RUN, request, a_reply("Said before."))
     journal.command(RUN, "guide", "Shorter.")
-    with pytest.raises(RecordDiverged):
+    with pytest.raises(ReplayMismatch):
         await journal.record_guidance(RUN, request)
     assert [one.text for one in journal.pending_commands(RUN)] == ["Shorter."]
 

@@ -14,8 +14,8 @@ import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 from tests.patience import PATIENCE
 
-from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable
-from autoreason.events import GuidanceTaken
+from autoreason.errors import AutoreasonError, InvalidInput, JournalError
+from autoreason.events import GuidanceGiven
 from autoreason.journal import Journal, sql
 
 RUN = "20261115-amber-fox"
@@ -27,7 +27,7 @@ def a_journal(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
         journal.create_run(RUN, "A letter", "0.1.0")
         for number in range(100):
-            journal.append(RUN, GuidanceTaken(number=number, text=f"{number:02}" * 1000))
+            journal.append(RUN, GuidanceGiven(number=number, text=f"{number:02}" * 1000))
 
 
 def a_text(path: Path) -> None:
@@ -103,7 +103,7 @@ def test_what_is_no_journal_is_named_and_left_alone(
     path = tmp_path / "journal.db"
     make(path)
     before = path.read_bytes()
-    with pytest.raises(JournalUnusable, match=re.escape(f"{path} {said}")) as caught:
+    with pytest.raises(JournalError, match=re.escape(f"{path} {said}")) as caught:
         Journal.open(str(path), create=create)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
@@ -116,7 +116,7 @@ def test_what_another_program_left_half_done_is_left_so(tmp_path: Path) -> None:
     other.execute("CREATE TABLE mine (text)")
     beside = path.with_name("journal.db-wal")
     before = path.read_bytes(), beside.read_bytes()
-    with pytest.raises(JournalUnusable):
+    with pytest.raises(JournalError):
         Journal.open(str(path), create=True)
     assert (path.read_bytes(), beside.read_bytes()) == before
     other.close()
@@ -133,7 +133,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(InvalidInput, match=f"{tmp_path}/file is not a folder"):
         Journal.open(str(tmp_path / "file" / "journal.db"), create=True)
-    with pytest.raises(JournalUnusable, match=r"cannot make .*journal.db: Not a directory"):
+    with pytest.raises(JournalError, match=r"cannot make .*journal.db: Not a directory"):
         Journal.open(str(tmp_path / "file" / "folder" / "journal.db"), create=True)
     with Journal.open(str(tmp_path / "file" / "journal.db"), create=False) as journal:
         assert journal.runs() == []
@@ -152,7 +152,7 @@ def test_a_lost_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> N
     path.unlink()
     beside = path.with_name("journal.db-wal")
     before = beside.read_bytes()
-    with pytest.raises(JournalUnusable, match=r"journal.db is gone, but journal.db-wal beside it"):
+    with pytest.raises(JournalError, match=r"journal.db is gone, but journal.db-wal beside it"):
         Journal.open(str(path), create=True)
     assert beside.read_bytes() == before
     assert not path.exists()
@@ -167,7 +167,7 @@ def test_damage_met_while_reading_is_one_sentence(path: Path) -> None:
     with Journal.open(str(path), create=False) as journal:
         assert [run.id for run in journal.runs()] == [RUN]
         with pytest.raises(
-            JournalUnusable, match=f"the record of {RUN} in {path} is damaged"
+            JournalError, match=f"the record of {RUN} in {path} is damaged"
         ) as caught:
             journal.events(RUN)
     assert "\n" not in str(caught.value)
@@ -179,7 +179,7 @@ def test_a_file_cut_short_is_one_sentence(path: Path) -> None:
     data = path.read_bytes()[: 8 * 4096]
     path.write_bytes(data)
     with (
-        pytest.raises(JournalUnusable, match=re.escape(f"{path} is damaged (")),
+        pytest.raises(JournalError, match=re.escape(f"{path} is damaged (")),
         Journal.open(str(path), create=False) as journal,
     ):
         journal.events(RUN)
@@ -202,7 +202,7 @@ def test_damage_met_while_writing_reaches_the_waiter(path: Path) -> None:
     path.write_bytes(data)
     with (
         Journal.open(str(path), create=True) as journal,
-        pytest.raises(JournalUnusable, match=re.escape(f"{path} is damaged (")),
+        pytest.raises(JournalError, match=re.escape(f"{path} is damaged (")),
     ):
         asyncio.run(journal.record_reply(RUN, a_request(), a_reply()))
     assert path.read_bytes() == data
@@ -232,14 +232,12 @@ def test_a_place_that_cannot_be_written_is_one_sentence(as_a_plain_user: Path) -
     before = path.read_bytes()
     path.chmod(0o400)
     folder.chmod(0o500)
-    with pytest.raises(
-        JournalUnusable, match=f"{path} is read-only .*; allow writing to it and its"
-    ):
+    with pytest.raises(JournalError, match=f"{path} is read-only .*; allow writing to it and its"):
         Journal.open(str(path), create=True)
-    with pytest.raises(JournalUnusable, match=r"cannot make .*; allow writing there"):
+    with pytest.raises(JournalError, match=r"cannot make .*; allow writing there"):
         Journal.open(str(folder / "new" / "journal.db"), create=True)
     path.chmod(0o000)
-    with pytest.raises(JournalUnusable, match=f"cannot read {path}; allow it"):
+    with pytest.raises(JournalError, match=f"cannot read {path}; allow it"):
         Journal.open(str(path), create=False)
     path.chmod(0o400)
     assert path.read_bytes() == before

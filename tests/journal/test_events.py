@@ -16,17 +16,18 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from autoreason.contract import Contract
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.events import (
     EVENTS_VERSION,
     AnyEvent,
-    GuidanceTaken,
-    PartTold,
+    GuidanceGiven,
+    PartEvent,
     PassStarted,
     RunPaused,
 )
 from autoreason.journal import Journal
-from autoreason.journal.codec import STEPS, event_row, read_event
+from autoreason.journal.codec import event_row, read_event
+from autoreason.journal.migrations import STEPS
 from autoreason.settings import Budget, Models, make_settings
 
 RUN = "20261115-amber-fox"
@@ -61,10 +62,10 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return settings
         case inspect.StructType(cls=cls) if cls is Contract:
             return contracts
-        case inspect.StructType(cls=cls) if cls is PartTold:
+        case inspect.StructType(cls=cls) if cls is PartEvent:
             # Any event can be told of a part; one kind stands for all, or there would be no end to it.
             within = values(inspect.type_info(PassStarted))
-            return st.builds(PartTold, part=st.text(), event=within)
+            return st.builds(PartEvent, part=st.text(), event=within)
         case inspect.StructType():
             fields = {field.name: values(field.type) for field in kind.fields}
             return st.builds(kind.cls, **fields)
@@ -120,10 +121,10 @@ async def test_two_who_write_to_one_run_are_found_out(path: Path) -> None:
     other.append(RUN, PassStarted(number=2, words=5))
     await other.flush()
     journal.append(RUN, PassStarted(number=3, words=5))
-    with pytest.raises(JournalUnusable, match=f"event 2 of {RUN} was written by another process"):
+    with pytest.raises(JournalError, match=f"event 2 of {RUN} was written by another process"):
         await journal.flush()
     other.close()
-    with pytest.raises(JournalUnusable, match="event 2"):
+    with pytest.raises(JournalError, match="event 2"):
         journal.close()
 
 
@@ -136,32 +137,32 @@ def test_there_is_a_step_from_every_older_version() -> None:
 
 def rename_a_field(fields: dict[str, Any]) -> dict[str, Any]:
     """Version 1 called the text `words_of_advice`."""
-    if fields["type"] == "GuidanceTaken":
+    if fields["type"] == "GuidanceGiven":
         fields["text"] = fields.pop("words_of_advice")
     return fields
 
 
 def rename_an_event(fields: dict[str, Any]) -> dict[str, Any]:
     """Version 2 called it `Advised`."""
-    return {**fields, "type": fields["type"].replace("Advised", "GuidanceTaken")}
+    return {**fields, "type": fields["type"].replace("Advised", "GuidanceGiven")}
 
 
 @pytest.mark.parametrize(
     ("version", "fields"),
     [
-        (1, {"type": "GuidanceTaken", "number": 3, "words_of_advice": "Shorter."}),
+        (1, {"type": "GuidanceGiven", "number": 3, "words_of_advice": "Shorter."}),
         (2, {"type": "Advised", "number": 3, "text": "Shorter."}),
-        (3, {"type": "GuidanceTaken", "number": 3, "text": "Shorter."}),
+        (3, {"type": "GuidanceGiven", "number": 3, "text": "Shorter."}),
     ],
 )
 def test_an_older_event_is_led_step_by_step_to_today(version: int, fields: dict[str, Any]) -> None:
     payload = msgspec.json.encode(fields).decode()
     event = read_event(payload, version, steps=(rename_a_field, rename_an_event))
-    assert event == GuidanceTaken(number=3, text="Shorter.")
+    assert event == GuidanceGiven(number=3, text="Shorter.")
 
 
 def test_a_newer_event_asks_for_an_upgrade() -> None:
-    with pytest.raises(JournalUnusable, match=r"version 9, this one knows 1\); upgrade autoreason"):
+    with pytest.raises(JournalError, match=r"version 9, this one knows 2\); upgrade autoreason"):
         read_event("{}", 9)
 
 
@@ -172,7 +173,7 @@ def test_an_event_that_cannot_be_read_is_damage(journal: Journal, payload: str) 
     connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
     connection.commit()
     connection.close()
-    with pytest.raises(JournalUnusable, match=re.escape(f"in {journal.path} is damaged (")):
+    with pytest.raises(JournalError, match=re.escape(f"in {journal.path} is damaged (")):
         journal.events(RUN)
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
-from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.events import DraftReady
 from autoreason.journal import Journal
 from autoreason.journal.locks import Holder, held, hold, holder
@@ -44,7 +44,7 @@ def test_a_run_is_held_once_and_the_holder_is_named(journal: Journal, locks: Pat
         assert who.command
         assert journal.find(RUN).live
         assert journal.runs()[0].live
-        with pytest.raises(RunHeld, match=f"{RUN} is held by process {os.getpid()} of .* since"):
+        with pytest.raises(RunLocked, match=f"{RUN} is held by process {os.getpid()} of .* since"):
             journal.hold(RUN).__enter__()
         with journal.hold("another-run"):
             assert held(locks) == {RUN, "another-run"}
@@ -68,7 +68,7 @@ def test_a_killed_holder_lets_go(journal: Journal, locks: Path) -> None:
     who = journal.holder(RUN)
     assert who is not None
     assert who.pid == process.pid
-    with pytest.raises(RunHeld, match=f"process {process.pid} "):
+    with pytest.raises(RunLocked, match=f"process {process.pid} "):
         journal.hold(RUN).__enter__()
     process.kill()
     process.wait()
@@ -97,7 +97,7 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
     code = """
     import os, time
     from pathlib import Path
-    from autoreason.errors import RunHeld
+    from autoreason.errors import RunLocked
     journal, inside, times = Journal.open(sys.argv[1], create=False), Path(sys.argv[2]), 0
     until = time.monotonic() + 0.5
     while times < 4 or time.monotonic() < until:
@@ -106,7 +106,7 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
                 inside.touch(exist_ok=False)
                 times += 1
                 inside.unlink()
-        except RunHeld:
+        except RunLocked:
             pass
     print(times)
     """
@@ -143,7 +143,7 @@ def test_a_lock_that_says_nothing_is_still_a_lock(journal: Journal, locks: Path)
     with journal.hold(RUN):
         (locks / f"{RUN}.lock").write_text("{")
         assert journal.holder(RUN) == Holder()
-        with pytest.raises(RunHeld, match="is held by another process; wait for it"):
+        with pytest.raises(RunLocked, match="is held by another process; wait for it"):
             journal.hold(RUN).__enter__()
 
 
@@ -168,6 +168,6 @@ def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(JournalUnusable, match=r"cannot lock .*No space left"), hold(locks, RUN):
+    with pytest.raises(JournalError, match=r"cannot lock .*No space left"), hold(locks, RUN):
         pytest.fail("held without its name written down")
     assert list(locks.iterdir()) == []

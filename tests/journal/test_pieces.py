@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.journal.samples import a_reply, a_request
 
-from autoreason.errors import JournalUnusable
-from autoreason.events import GuidanceTaken
+from autoreason.errors import JournalError
+from autoreason.events import GuidanceGiven
 from autoreason.exchange import Message, Request, Schema
 from autoreason.journal import Journal, sql
 from autoreason.journal.pieces import Shelf, fill_rows, long_texts, pack
@@ -90,12 +90,12 @@ def test_a_candidate_is_stored_once_whoever_says_it(journal: Journal) -> None:
     for label in ("SW", "QM", "BL"):
         shown = f"Here is a text.\n\n<<<TEXT {label} f6af>>>\n{text}\n<<<END TEXT {label} f6af>>>\n\nRank."
         asyncio.run(journal.record_reply(RUN, a_request(label, text=shown), a_reply(text=text)))
-    journal.append(RUN, GuidanceTaken(number=1, text=text))
+    journal.append(RUN, GuidanceGiven(number=1, text=text))
     asyncio.run(journal.flush())
     assert bytes_of(journal) < 2 * len(text)
     assert {call.reply.text for call in journal.calls(RUN)} == {text}
     (told,) = [each.event for each in journal.events(RUN)]
-    assert told == GuidanceTaken(number=1, text=text)
+    assert told == GuidanceGiven(number=1, text=text)
 
 
 def test_the_schemas_of_ballots_differ_in_their_labels_alone(journal: Journal) -> None:
@@ -122,5 +122,5 @@ def test_a_piece_that_is_lost_is_damage(journal: Journal) -> None:
     asyncio.run(journal.record_reply(RUN, a_request(text="Rank these. " * 20), a_reply()))
     with closing(sqlite3.connect(journal.path)) as connection, connection:
         connection.execute("DELETE FROM pieces")
-    with pytest.raises(JournalUnusable, match=r"is damaged \(piece 1 of a text is missing\)"):
+    with pytest.raises(JournalError, match=r"is damaged \(piece 1 of a text is missing\)"):
         journal.replies(RUN)

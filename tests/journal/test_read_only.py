@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.journal import Journal
 
 RUN = "20261115-amber-fox"
@@ -96,14 +96,14 @@ def test_writing_says_that_it_is_read_only(folder: Path, freeze: Frozen) -> None
     a_journal(path, killed=False)
     freeze()
     said = f"{path} is read-only .*; allow writing to it and its folder, or name another"
-    with pytest.raises(JournalUnusable, match=said):
+    with pytest.raises(JournalError, match=said):
         Journal.open(str(path), create=True)
     with Journal.open(str(path), create=False) as journal:
-        with pytest.raises(JournalUnusable, match=said):
+        with pytest.raises(JournalError, match=said):
             asyncio.run(journal.record_reply(RUN, a_request("other"), a_reply()))
-        with pytest.raises(JournalUnusable, match=said):
+        with pytest.raises(JournalError, match=said):
             journal.command(RUN, "stop")
-        with pytest.raises(JournalUnusable, match=said):
+        with pytest.raises(JournalError, match=said):
             journal.hold(RUN)
 
 
@@ -121,8 +121,6 @@ def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> N
     path.chmod(0o644)
     with Journal.open(str(path), create=True) as writer:
         writer.create_run("other", "Another", "0.1.0")
-        with pytest.raises(
-            JournalUnusable, match="was written by another process while it was read"
-        ):
+        with pytest.raises(JournalError, match="was written by another process while it was read"):
             journal.runs()
     journal.close()

@@ -10,7 +10,7 @@ import pytest
 from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.journal import Journal, file
 from autoreason.journal.file import migrate
 
@@ -63,7 +63,7 @@ def test_a_step_that_fails_leaves_everything_as_it_was(older: sqlite3.Connection
 
 def test_a_newer_schema_asks_for_an_upgrade(older: sqlite3.Connection) -> None:
     older.execute("PRAGMA user_version = 4")
-    with pytest.raises(JournalUnusable, match=r"schema 4, this one knows 3\); upgrade autoreason"):
+    with pytest.raises(JournalError, match=r"schema 4, this one knows 3\); upgrade autoreason"):
         migrate(older, Path("older.db"), MIGRATIONS)
 
 

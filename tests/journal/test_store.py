@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import a_reply, a_request
 
-from autoreason.errors import InvalidInput, RecordDiverged, UnknownRun
+from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
 from autoreason.exchange import Outcome, Reply, Spent
 from autoreason.journal import Journal, sql
@@ -214,7 +214,7 @@ async def test_answers_are_read_without_their_requests_and_with_the_words_of_one
 
 async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
     await journal.record_reply(RUN, a_request(), a_reply("first"))
-    with pytest.raises(RecordDiverged, match="has a reply to pass/1/judge/0/try/0 already"):
+    with pytest.raises(ReplayMismatch, match="has a reply to pass/1/judge/0/try/0 already"):
         await journal.record_reply(RUN, a_request(), a_reply("second"))
     assert journal.replies(RUN)[a_request().key].reply.text == "first"
     assert journal.spent(RUN).calls == 1

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import a_reply, a_request
 
-from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
-from autoreason.events import GuidanceTaken
+from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.events import GuidanceGiven
 from autoreason.journal import Journal, pieces, upkeep
 
 RUN = "20261115-amber-fox"
@@ -30,7 +30,7 @@ def written(path: Path, *runs: str) -> None:
     with Journal.open(str(path), create=True) as journal:
         for run in runs:
             journal.create_run(run, "A letter", "0.1.0")
-            journal.append(run, GuidanceTaken(number=1, text=LONG))
+            journal.append(run, GuidanceGiven(number=1, text=LONG))
             asyncio.run(journal.record_reply(run, a_request(text=run * 300), a_reply()))
 
 
@@ -94,7 +94,7 @@ def test_wherever_bytes_are_flipped_it_is_one_sentence_without_the_record(path: 
                     with suppress(InvalidInput):
                         journal.find(run)
                 journal.runs()
-        except JournalUnusable as error:
+        except JournalError as error:
             said.append(str(error))
         for sentence in said:
             assert "\n" not in sentence
@@ -164,10 +164,10 @@ def test_a_live_run_is_neither_deleted_nor_compacted(path: Path) -> None:
     with Journal.open(str(path), create=False) as live, live.hold("one"):
         with (
             Journal.open(str(path), create=False) as journal,
-            pytest.raises(RunHeld, match="one is held"),
+            pytest.raises(RunLocked, match="one is held"),
         ):
             journal.delete_run("one")
-        with pytest.raises(RunHeld, match="one is live; wait for it"):
+        with pytest.raises(RunLocked, match="one is live; wait for it"):
             upkeep.compact(path, quietly)
         assert live.row("one").live
 

@@ -12,7 +12,7 @@ import pytest
 from tests.journal.samples import a_process, a_reply, a_request
 from tests.patience import PATIENCE
 
-from autoreason.errors import JournalUnusable, UnknownRun, WritingFailed
+from autoreason.errors import JournalError, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
 from autoreason.journal.file import open_for_writing
@@ -133,9 +133,9 @@ async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
     journal.create_run(RUN, "A letter", "0.1.0")
     journal.close()
     journal.close()
-    with pytest.raises(JournalUnusable, match="was closed"):
+    with pytest.raises(JournalError, match="was closed"):
         await journal.record_reply(RUN, a_request(), a_reply())
-    with pytest.raises(JournalUnusable, match="was closed"):
+    with pytest.raises(JournalError, match="was closed"):
         journal.runs()
 
 
@@ -191,7 +191,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
     process = a_process(
         """
         import asyncio, resource
-        from autoreason.errors import JournalUnusable
+        from autoreason.errors import JournalError
         journal = Journal.open(sys.argv[1], create=True)
         journal.create_run("r", "A letter", "0.1.0")
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -200,7 +200,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
                 request = a_request(str(number), text="x" * 9999)
                 try:
                     await journal.record_reply("r", request, a_reply())
-                except JournalUnusable as error:
+                except JournalError as error:
                     print(number, error)
                     return
         asyncio.run(main())
@@ -240,7 +240,7 @@ async def test_a_file_locked_for_too_long_is_one_sentence(
     with Journal.open(str(journal.path), create=True) as impatient:
         other = sqlite3.connect(journal.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(JournalUnusable, match="is locked by another program; close that"):
+        with pytest.raises(JournalError, match="is locked by another program; close that"):
             await impatient.record_reply(RUN, a_request(), a_reply())
         other.close()
 

@@ -13,7 +13,13 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Spent, Usage
-from autoreason.models.budget import Purse, Reservation, Upper, require_prices, upper_bound
+from autoreason.models.budget import (
+    BudgetTracker,
+    CostBound,
+    Reservation,
+    require_prices,
+    upper_bound,
+)
 from autoreason.settings import Budget
 
 
@@ -30,8 +36,8 @@ def reply(tokens: int | None = 10, cost: str | None = "0.01", cache_read: int = 
     return Reply(outcome=Outcome.OK, text="x", model="acme/large", usage=usage, cost=price)
 
 
-def upper(tokens: int = 10, cost: str = "0.01") -> Upper:
-    return Upper(1, tokens, Decimal(cost))
+def upper(tokens: int = 10, cost: str = "0.01") -> CostBound:
+    return CostBound(1, tokens, Decimal(cost))
 
 
 # Spending
@@ -51,13 +57,13 @@ def test_one_unknown_price_makes_the_whole_cost_unknown() -> None:
 
 
 async def test_what_a_reply_does_not_say_counts_with_its_upper_bound() -> None:
-    purse = Purse(Budget(tokens=600, cost=Decimal("0.10")))
-    purse.carry(reply(None, None), upper(500, "0.07"))
-    assert (purse.spent.unmetered, purse.spent.cost) == (1, None)
+    budget_tracker = BudgetTracker(Budget(tokens=600, cost=Decimal("0.10")))
+    budget_tracker.carry(reply(None, None), upper(500, "0.07"))
+    assert (budget_tracker.spent.unmetered, budget_tracker.spent.cost) == (1, None)
     with pytest.raises(BudgetReached, match="500 of 600 tokens"):
-        await purse.reserve(upper(101))
+        await budget_tracker.reserve(upper(101))
     with pytest.raises(BudgetReached, match=r"\$0.07 of \$0.10 "):
-        await purse.reserve(upper(1, "0.04"))
+        await budget_tracker.reserve(upper(1, "0.04"))
 
 
 # The upper bound of one call
@@ -76,7 +82,7 @@ def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> 
 
 def test_a_call_can_take_its_text_and_all_it_may_write() -> None:
     bound = upper_bound(request("a" * 3001), Price(Decimal(3), Decimal(15)))
-    assert bound == Upper(1, 1001 + 8 + 1000, Decimal("0.018027"))
+    assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
 
 
 def test_bytes_count_not_letters() -> None:
@@ -108,128 +114,128 @@ def test_a_limit_in_money_needs_every_price() -> None:
 
 async def test_a_call_without_a_price_cannot_be_held_to_a_limit_in_money() -> None:
     with pytest.raises(InvalidInput, match="price"):
-        await Purse(Budget(cost=Decimal(1))).reserve(Upper(1, 10, None))
-    await Purse(Budget(calls=1)).reserve(Upper(1, 10, None))
+        await BudgetTracker(Budget(cost=Decimal(1))).reserve(CostBound(1, 10, None))
+    await BudgetTracker(Budget(calls=1)).reserve(CostBound(1, 10, None))
 
 
 # Reserving
 
 
 async def test_a_call_that_could_cost_too_much_is_refused_with_the_numbers() -> None:
-    purse = Purse(Budget(cost=Decimal(5)))
-    purse.carry(reply(cost="4.97"), upper())
+    budget_tracker = BudgetTracker(Budget(cost=Decimal(5)))
+    budget_tracker.carry(reply(cost="4.97"), upper())
     with pytest.raises(BudgetReached) as why:
-        await purse.reserve(upper(cost="0.08"))
+        await budget_tracker.reserve(upper(cost="0.08"))
     assert str(why.value) == ("$4.97 of $5.00 are spent and the next call could cost $0.08")
 
 
 async def test_a_call_that_could_take_too_many_tokens_is_refused_with_the_numbers() -> None:
-    purse = Purse(Budget(tokens=100_000))
-    purse.carry(reply(98_000), upper())
+    budget_tracker = BudgetTracker(Budget(tokens=100_000))
+    budget_tracker.carry(reply(98_000), upper())
     with pytest.raises(BudgetReached, match=r"98,000 of 100,000 tokens .* 4,500$"):
-        await purse.reserve(upper(4500))
+        await budget_tracker.reserve(upper(4500))
 
 
 async def test_one_call_too_many_is_refused() -> None:
-    purse = Purse(Budget(calls=50))
+    budget_tracker = BudgetTracker(Budget(calls=50))
     for _ in range(49):
-        purse.carry(reply(), upper())
-    purse.settle(await purse.reserve(upper()), reply())
+        budget_tracker.carry(reply(), upper())
+    budget_tracker.settle(await budget_tracker.reserve(upper()), reply())
     with pytest.raises(BudgetReached, match="the limit of 50 calls is reached"):
-        await purse.reserve(upper())
+        await budget_tracker.reserve(upper())
 
 
 async def test_what_was_spent_before_a_resume_counts() -> None:
-    purse = Purse(Budget(calls=10))
+    budget_tracker = BudgetTracker(Budget(calls=10))
     for _ in range(10):
-        purse.carry(reply(), upper())
+        budget_tracker.carry(reply(), upper())
     with pytest.raises(BudgetReached):
-        await purse.reserve(upper())
+        await budget_tracker.reserve(upper())
 
 
 async def test_without_limits_nothing_is_refused_and_all_is_counted() -> None:
-    purse = Purse(Budget())
-    purse.settle(await purse.reserve(Upper(1, 10**12, None)), reply(7, None))
-    assert purse.spent == Spent(calls=1, input=7, unpriced=1)
+    budget_tracker = BudgetTracker(Budget())
+    budget_tracker.settle(await budget_tracker.reserve(CostBound(1, 10**12, None)), reply(7, None))
+    assert budget_tracker.spent == Spent(calls=1, input=7, unpriced=1)
 
 
 async def test_a_limit_may_be_spent_to_the_last_cent() -> None:
-    purse = Purse(Budget(cost=Decimal("0.03")))
+    budget_tracker = BudgetTracker(Budget(cost=Decimal("0.03")))
     for _ in range(3):
-        purse.settle(await purse.reserve(upper(cost="0.01")), reply(cost="0.01"))
-    assert purse.spent.cost == Decimal("0.03")
+        budget_tracker.settle(await budget_tracker.reserve(upper(cost="0.01")), reply(cost="0.01"))
+    assert budget_tracker.spent.cost == Decimal("0.03")
 
 
 async def test_a_call_waits_where_another_may_leave_enough() -> None:
-    purse = Purse(Budget(tokens=100))
-    first = await purse.reserve(upper(80))
-    second = asyncio.ensure_future(purse.reserve(upper(80)))
+    budget_tracker = BudgetTracker(Budget(tokens=100))
+    first = await budget_tracker.reserve(upper(80))
+    second = asyncio.ensure_future(budget_tracker.reserve(upper(80)))
     await asyncio.sleep(0)
     assert not second.done()
-    purse.settle(first, reply(20))
-    purse.settle(await second, reply(30))
-    assert purse.spent.tokens == 50
+    budget_tracker.settle(first, reply(20))
+    budget_tracker.settle(await second, reply(30))
+    assert budget_tracker.spent.tokens == 50
 
 
 async def test_a_call_that_waited_in_vain_is_refused() -> None:
-    purse = Purse(Budget(tokens=100))
-    first = await purse.reserve(upper(80))
-    second = asyncio.ensure_future(purse.reserve(upper(80)))
+    budget_tracker = BudgetTracker(Budget(tokens=100))
+    first = await budget_tracker.reserve(upper(80))
+    second = asyncio.ensure_future(budget_tracker.reserve(upper(80)))
     await asyncio.sleep(0)
-    purse.settle(first, reply(21))
+    budget_tracker.settle(first, reply(21))
     with pytest.raises(BudgetReached):
         await second
 
 
 async def test_a_call_that_gave_no_reply_costs_nothing() -> None:
-    purse = Purse(Budget(calls=1))
-    purse.release(await purse.reserve(upper()))
-    purse.settle(await purse.reserve(upper()), reply())
-    assert purse.spent.calls == 1
+    budget_tracker = BudgetTracker(Budget(calls=1))
+    budget_tracker.release(await budget_tracker.reserve(upper()))
+    budget_tracker.settle(await budget_tracker.reserve(upper()), reply())
+    assert budget_tracker.spent.calls == 1
 
 
 async def test_small_calls_do_not_overtake_a_large_one_for_ever() -> None:
-    purse = Purse(Budget(tokens=100))
-    first = await purse.reserve(upper(50))
-    large = asyncio.ensure_future(purse.reserve(upper(90)))
+    budget_tracker = BudgetTracker(Budget(tokens=100))
+    first = await budget_tracker.reserve(upper(50))
+    large = asyncio.ensure_future(budget_tracker.reserve(upper(90)))
     await asyncio.sleep(0)
-    small = asyncio.ensure_future(purse.reserve(upper(10)))
+    small = asyncio.ensure_future(budget_tracker.reserve(upper(10)))
     await asyncio.sleep(0)
     assert not small.done()
-    purse.settle(first, reply(0))
+    budget_tracker.settle(first, reply(0))
     await large
     await small
 
 
 async def test_a_waiting_call_that_is_cancelled_holds_nobody_up() -> None:
-    purse = Purse(Budget(tokens=100))
-    await purse.reserve(upper(50))
-    large = asyncio.ensure_future(purse.reserve(upper(90)))
+    budget_tracker = BudgetTracker(Budget(tokens=100))
+    await budget_tracker.reserve(upper(50))
+    large = asyncio.ensure_future(budget_tracker.reserve(upper(90)))
     await asyncio.sleep(0)
-    small = asyncio.ensure_future(purse.reserve(upper(10)))
+    small = asyncio.ensure_future(budget_tracker.reserve(upper(10)))
     await asyncio.sleep(0)
     large.cancel()
     await asyncio.wait_for(small, PATIENCE)
 
 
 async def test_a_call_cancelled_as_it_is_granted_gives_everything_back() -> None:
-    purse = Purse(Budget(tokens=100))
-    first = await purse.reserve(upper(100))
-    second = asyncio.ensure_future(purse.reserve(upper(100)))
-    third = asyncio.ensure_future(purse.reserve(upper(100)))
+    budget_tracker = BudgetTracker(Budget(tokens=100))
+    first = await budget_tracker.reserve(upper(100))
+    second = asyncio.ensure_future(budget_tracker.reserve(upper(100)))
+    third = asyncio.ensure_future(budget_tracker.reserve(upper(100)))
     await asyncio.sleep(0)
-    purse.release(first)
+    budget_tracker.release(first)
     second.cancel()
     await asyncio.wait_for(third, PATIENCE)
     assert second.cancelled()
 
 
 async def test_a_call_cancelled_as_it_is_refused_is_simply_gone() -> None:
-    purse = Purse(Budget(calls=1))
-    first = await purse.reserve(upper())
-    second = asyncio.ensure_future(purse.reserve(upper()))
+    budget_tracker = BudgetTracker(Budget(calls=1))
+    first = await budget_tracker.reserve(upper())
+    second = asyncio.ensure_future(budget_tracker.reserve(upper()))
     await asyncio.sleep(0)
-    purse.settle(first, reply())
+    budget_tracker.settle(first, reply())
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
@@ -241,7 +247,7 @@ async def test_a_call_cancelled_as_it_is_refused_is_simply_gone() -> None:
 class Plan(NamedTuple):
     """One call: the most it can take, the share of it that it takes, and how it ends."""
 
-    upper: Upper
+    upper: CostBound
     share: float
     end: str
     steps: tuple[int, int]
@@ -253,12 +259,12 @@ class Till:
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.purse = Purse(budget)
+        self.budget_tracker = BudgetTracker(budget)
 
     @property
-    def left(self) -> Upper:
-        budget, spent = self.budget, self.purse.taken
-        return Upper(
+    def left(self) -> CostBound:
+        budget, spent = self.budget, self.budget_tracker.taken
+        return CostBound(
             0 if budget.calls is None else budget.calls - spent.calls,
             0 if budget.tokens is None else budget.tokens - spent.tokens,
             Decimal(0) if budget.cost is None else budget.cost - (spent.cost or 0),
@@ -267,7 +273,7 @@ class Till:
     async def call(self, plan: Plan) -> None:
         before, after = plan.steps
         await others_go_first(before)
-        waiting = asyncio.ensure_future(self.purse.reserve(plan.upper))
+        waiting = asyncio.ensure_future(self.budget_tracker.reserve(plan.upper))
         if plan.end == "is cancelled":
             await others_go_first(after)
             waiting.cancel()
@@ -285,11 +291,11 @@ class Till:
                 taken = reply(
                     int(plan.upper.tokens * plan.share), str(round(cost * Decimal(plan.share), 4))
                 )
-                self.purse.settle(reservation, taken)
+                self.budget_tracker.settle(reservation, taken)
             case "hides its usage":
-                self.purse.settle(reservation, reply(None, None))
+                self.budget_tracker.settle(reservation, reply(None, None))
             case _:
-                self.purse.release(reservation)
+                self.budget_tracker.release(reservation)
 
 
 async def others_go_first(steps: int) -> None:
@@ -309,7 +315,7 @@ budgets = st.builds(
 )
 plans = st.builds(
     Plan,
-    st.builds(Upper, st.just(1), st.integers(0, 60), dollars(1)),
+    st.builds(CostBound, st.just(1), st.integers(0, 60), dollars(1)),
     st.floats(0, 1),
     st.sampled_from(["settles", "hides its usage", "gives no reply", "is cancelled"]),
     st.tuples(st.integers(0, 6), st.integers(0, 6)),
@@ -327,4 +333,4 @@ async def test_no_interleaving_overshoots_a_limit_or_leaves_anybody_waiting(
     for task in done:
         task.result()
     # Nothing stays set aside: all that is left can be had in one piece.
-    await asyncio.wait_for(till.purse.reserve(till.left), PATIENCE)
+    await asyncio.wait_for(till.budget_tracker.reserve(till.left), PATIENCE)

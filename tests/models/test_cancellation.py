@@ -8,7 +8,7 @@ import pytest
 
 from autoreason.errors import Stopped
 from autoreason.exchange import Outcome, Reply
-from autoreason.models.cancellation import Interruptible, resting
+from autoreason.models.cancellation import InterruptibleModel, idle_section
 
 REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
 
@@ -17,13 +17,13 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
     rested, answered = asyncio.Event(), asyncio.Event()
 
     async def ask() -> Reply:
-        with resting():
+        with idle_section():
             await rested.wait()
         await answered.wait()
         return REPLY
 
     for ended in (True, False):
-        call = Interruptible()
+        call = InterruptibleModel()
         asking = asyncio.create_task(call.reply(ask()))
         await asyncio.sleep(0)
         if not ended:
@@ -43,14 +43,14 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
 
 async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
     async def rest() -> Reply:
-        with resting():
+        with idle_section():
             await asyncio.sleep(60)
         return REPLY
 
     async def ask() -> Reply:
         return await asyncio.create_task(rest())
 
-    call = Interruptible()
+    call = InterruptibleModel()
     asking = asyncio.create_task(call.reply(ask()))
     for _ in range(3):
         await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
 
 async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
     async def rest() -> Reply:
-        with resting():
+        with idle_section():
             await asyncio.sleep(60)
         return REPLY
 
@@ -73,9 +73,9 @@ async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
         with pytest.raises(Stopped):
             await first.reply(rest())
         async with asyncio.timeout(60):
-            return await Interruptible().reply(answer())
+            return await InterruptibleModel().reply(answer())
 
-    first = Interruptible()
+    first = InterruptibleModel()
     asking = asyncio.create_task(ask_twice())
     await asyncio.sleep(0)
     first.end_rest()
@@ -94,7 +94,7 @@ async def test_whoever_leaves_takes_the_call_along() -> None:
             left = True
         return REPLY
 
-    asking = asyncio.create_task(Interruptible().reply(ask()))
+    asking = asyncio.create_task(InterruptibleModel().reply(ask()))
     await asyncio.sleep(0)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -104,11 +104,11 @@ async def test_whoever_leaves_takes_the_call_along() -> None:
 
 async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
     async def ask() -> Reply:
-        with resting():
+        with idle_section():
             await asyncio.sleep(60)
         return REPLY
 
-    call = Interruptible()
+    call = InterruptibleModel()
     asking = asyncio.create_task(call.reply(ask()))
     await asyncio.sleep(0)
     call.end_rest()
@@ -118,5 +118,5 @@ async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
 
 
 async def test_without_such_a_call_resting_is_only_waiting() -> None:
-    with resting():
+    with idle_section():
         await asyncio.sleep(0)

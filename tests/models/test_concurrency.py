@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Message, Request
-from autoreason.models.concurrency import Gate, Limited
+from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
 from autoreason.models.testing import ScriptedModel
 
 REQUEST = Request(
@@ -60,7 +60,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def pass_through(gate: Gate, seconds: float) -> None:
+async def pass_through(gate: ConcurrencyLimiter, seconds: float) -> None:
     await gate.enter()
     try:
         await asyncio.sleep(seconds)
@@ -83,7 +83,7 @@ calls = st.lists(
 def test_never_too_many_inside_and_everybody_finishes(
     start: int, plan: list[tuple[float, float, float | None, str]]
 ) -> None:
-    gate = Gate(start, most=8)
+    gate = ConcurrencyLimiter(start, most=8)
     entered: list[int] = []
 
     async def call(comes: float, takes: float, ends: str) -> None:
@@ -120,7 +120,7 @@ def test_never_too_many_inside_and_everybody_finishes(
 
 @given(st.integers(1, 5), st.integers(1, 30))
 def test_a_steady_gate_never_lets_in_more_than_its_limit(limit: int, count: int) -> None:
-    gate = Gate(limit)
+    gate = ConcurrencyLimiter(limit)
     most = 0
 
     async def call() -> None:
@@ -140,7 +140,7 @@ def test_a_steady_gate_never_lets_in_more_than_its_limit(limit: int, count: int)
 
 
 def test_first_come_first_served() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimiter(1)
     order = []
 
     async def call(number: int) -> None:
@@ -159,10 +159,10 @@ def test_first_come_first_served() -> None:
 @pytest.mark.parametrize("balked", [False, True])
 def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
     async def work() -> list[int]:
-        gate = Gate(8 if balked else 4)
+        gate = ConcurrencyLimiter(8 if balked else 4)
         if balked:
             gate.narrow()
-        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
         seen = []
         for _ in range(3):
             await asyncio.gather(*(limited.ask(REQUEST) for _ in range(gate.limit + 10)))
@@ -177,8 +177,8 @@ def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
 
 def test_it_stays_as_it_is_while_there_is_room() -> None:
     async def work() -> int:
-        gate = Gate(4)
-        limited = Limited(ScriptedModel(lambda _: "fine"), gate)
+        gate = ConcurrencyLimiter(4)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine"), gate)
         for _ in range(100):
             await limited.ask(REQUEST)
         return gate.limit
@@ -188,8 +188,8 @@ def test_it_stays_as_it_is_while_there_is_room() -> None:
 
 def test_it_never_grows_beyond_its_most() -> None:
     async def work() -> int:
-        gate = Gate(4, most=6)
-        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        gate = ConcurrencyLimiter(4, most=6)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(500)))
         return gate.limit
 
@@ -199,8 +199,8 @@ def test_it_never_grows_beyond_its_most() -> None:
 @pytest.mark.parametrize("failure", [Failure.RATE_LIMIT, Failure.OVERLOADED])
 def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
     async def work() -> list[int]:
-        gate = Gate(32)
-        limited = Limited(ScriptedModel(lambda _: CallFailed(failure, "slow down")), gate)
+        gate = ConcurrencyLimiter(32)
+        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "slow down")), gate)
         seen = []
         for _ in range(7):
             await asyncio.gather(*(limited.ask(REQUEST) for _ in range(32)), return_exceptions=True)
@@ -214,8 +214,8 @@ def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
 @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BAD_REQUEST, Failure.CONNECTION])
 def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
     async def work() -> tuple[int, int]:
-        gate = Gate(32)
-        limited = Limited(ScriptedModel(lambda _: CallFailed(failure, "no")), gate)
+        gate = ConcurrencyLimiter(32)
+        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "no")), gate)
         with pytest.raises(CallFailed):
             await limited.ask(REQUEST)
         return gate.limit, gate.inside
@@ -225,12 +225,12 @@ def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
 
 def test_it_recovers_by_itself() -> None:
     async def work() -> int:
-        gate = Gate(32)
+        gate = ConcurrencyLimiter(32)
         for _ in range(10):
             gate.narrow()
             await asyncio.sleep(1)
         assert gate.limit == 1
-        limited = Limited(ScriptedModel(lambda _: "fine", latency=1), gate)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
         return gate.limit
 
@@ -240,7 +240,7 @@ def test_it_recovers_by_itself() -> None:
 @pytest.mark.parametrize("told", [(20,), (20, 10), (10, 20)])
 def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
     async def work() -> None:
-        gate = Gate(4)
+        gate = ConcurrencyLimiter(4)
         for seconds in told:
             gate.narrow(retry_after=seconds)
         tasks = [asyncio.ensure_future(pass_through(gate, 0)) for _ in range(10)]
@@ -255,7 +255,7 @@ def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
 
 def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
     async def work() -> None:
-        gate = Gate(4)
+        gate = ConcurrencyLimiter(4)
         gate.narrow(retry_after=3600)
         await pass_through(gate, 0)
         assert now() == 0
@@ -265,7 +265,7 @@ def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
 
 def test_a_newcomer_gets_in_when_all_before_it_gave_up() -> None:
     async def work() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimiter(1)
         await gate.enter()
         waiting = [asyncio.ensure_future(gate.enter()) for _ in range(3)]
         await asyncio.sleep(0)
@@ -281,7 +281,7 @@ def test_a_newcomer_gets_in_when_all_before_it_gave_up() -> None:
 
 def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
     async def work() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimiter(1)
         await gate.enter()
         waiting = asyncio.ensure_future(gate.enter())
         await asyncio.sleep(0)
@@ -297,7 +297,7 @@ def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
 
 def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_next() -> None:
     async def work() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimiter(1)
         await gate.enter()
         first = asyncio.ensure_future(gate.enter())
         second = asyncio.ensure_future(gate.enter())
@@ -313,8 +313,8 @@ def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_ne
 
 def test_a_call_keeps_no_place_after_its_end() -> None:
     async def work() -> None:
-        gate = Gate(2)
-        limited = Limited(ScriptedModel(lambda _: "fine", latency=10), gate)
+        gate = ConcurrencyLimiter(2)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=10), gate)
         tasks = [asyncio.ensure_future(limited.ask(REQUEST)) for _ in range(5)]
         await asyncio.sleep(1)
         assert gate.inside == 2

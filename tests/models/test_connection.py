@@ -134,7 +134,7 @@ async def test_https_to_a_server_without_it_says_so(
     ],
 )
 async def test_what_a_proxy_says_is_not_told_of_the_provider(
-    monkeypatch: pytest.MonkeyPatch, status: int, failure: Failure, mend: str
+    monkeypatch: pytest.MonkeyPatch, status: int, failure: Failure, fix: str
 ) -> None:
     monkeypatch.delenv("no_proxy", raising=False)
     async with server(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % status) as at:
@@ -142,7 +142,7 @@ async def test_what_a_proxy_says_is_not_told_of_the_provider(
         found = await failed("https://far.example/v1/models")
     told = f"the proxy at {at} answered {status} and did not connect to acme at far.example"
     assert str(found).startswith(told)
-    assert mend in str(found)
+    assert fix in str(found)
     assert "hunter2" not in str(found)
     assert (found.failure, found.status) == (failure, None)
 
@@ -179,11 +179,11 @@ async def test_a_proxy_that_is_away_is_not_told_as_the_provider_being_away(
     ],
 )
 def test_a_redirect_says_where_it_points_and_what_to_do(
-    location: str, shown: str, mend: str
+    location: str, shown: str, fix: str
 ) -> None:
     found = redirected(Route("acme", "http://h.example/v1/models"), 301, location)
     assert str(found).startswith(f"acme answered 301 and points to {shown}; ")
-    assert mend in str(found)
+    assert fix in str(found)
     assert "\n" not in str(found)
 
 

@@ -9,7 +9,7 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Request
-from autoreason.models.guard import Guard, Guarded
+from autoreason.models.guard import CircuitBreaker, GuardedModel
 from autoreason.models.testing import ScriptedModel
 
 REQUEST = Request(
@@ -36,28 +36,28 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def guard(clock: Clock) -> Guard:
-    return Guard("acme", most=8, span=20, rest=60, clock=clock)
+def guard(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker("acme", most=8, span=20, rest=60, clock=clock)
 
 
-def fail(guard: Guard, failure: Failure = Failure.CONNECTION, times: int = 1) -> None:
+def fail(guard: CircuitBreaker, failure: Failure = Failure.CONNECTION, times: int = 1) -> None:
     for _ in range(times):
         with pytest.raises(CallFailed), guard.passage():
             raise CallFailed(failure, "no route to host.")
 
 
-def succeed(guard: Guard) -> None:
+def succeed(guard: CircuitBreaker) -> None:
     with guard.passage():
         pass
 
 
-def open_up(guard: Guard, clock: Clock) -> None:
+def open_up(guard: CircuitBreaker, clock: Clock) -> None:
     fail(guard, times=7)
     clock.now += 20
     fail(guard)
 
 
-def test_eight_failures_in_a_row_open_it(guard: Guard, clock: Clock) -> None:
+def test_eight_failures_in_a_row_open_it(guard: CircuitBreaker, clock: Clock) -> None:
     fail(guard, times=7)
     clock.now += 20
     guard.check()
@@ -68,7 +68,7 @@ def test_eight_failures_in_a_row_open_it(guard: Guard, clock: Clock) -> None:
         guard.check()
 
 
-def test_a_success_in_between_starts_the_count_anew(guard: Guard, clock: Clock) -> None:
+def test_a_success_in_between_starts_the_count_anew(guard: CircuitBreaker, clock: Clock) -> None:
     fail(guard, times=7)
     clock.now += 20
     succeed(guard)
@@ -77,7 +77,9 @@ def test_a_success_in_between_starts_the_count_anew(guard: Guard, clock: Clock) 
     assert not guard.is_open
 
 
-def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(guard: Guard, clock: Clock) -> None:
+def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     fail(guard, times=32)
     clock.now += 19
     fail(guard, times=32)
@@ -87,7 +89,7 @@ def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(guard: Guard, clo
     assert guard.is_open
 
 
-def test_a_long_silence_before_a_blow_does_not_count(guard: Guard, clock: Clock) -> None:
+def test_a_long_silence_before_a_blow_does_not_count(guard: CircuitBreaker, clock: Clock) -> None:
     succeed(guard)
     clock.now += 600
     fail(guard, times=32)
@@ -98,7 +100,7 @@ def test_a_long_silence_before_a_blow_does_not_count(guard: Guard, clock: Clock)
     "failure", [Failure.RATE_LIMIT, Failure.BAD_KEY, Failure.BAD_REQUEST, Failure.NO_CREDIT]
 )
 def test_a_provider_that_answers_no_is_not_down(
-    guard: Guard, clock: Clock, failure: Failure
+    guard: CircuitBreaker, clock: Clock, failure: Failure
 ) -> None:
     fail(guard, failure, times=100)
     clock.now += 20
@@ -106,17 +108,19 @@ def test_a_provider_that_answers_no_is_not_down(
     assert not guard.is_open
 
 
-async def test_no_call_is_sent_while_it_is_open(guard: Guard, clock: Clock) -> None:
+async def test_no_call_is_sent_while_it_is_open(guard: CircuitBreaker, clock: Clock) -> None:
     open_up(guard, clock)
     model = ScriptedModel(["never heard"], address="acme/large")
-    guarded = Guarded(model, guard)
+    guarded = GuardedModel(model, guard)
     with pytest.raises(ProviderFailed):
         await guarded.ask(REQUEST)
     assert model.requests == []
     assert guarded.address == "acme/large"
 
 
-async def test_calls_in_back_off_are_woken_when_it_opens(guard: Guard, clock: Clock) -> None:
+async def test_calls_in_back_off_are_woken_when_it_opens(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     async def for_ever(_seconds: float) -> None:
         await asyncio.Event().wait()
 
@@ -127,7 +131,7 @@ async def test_calls_in_back_off_are_woken_when_it_opens(guard: Guard, clock: Cl
     assert [type(end) for end in ended] == [ProviderFailed] * 5
 
 
-async def test_back_off_ends_by_itself_while_it_is_closed(guard: Guard) -> None:
+async def test_back_off_ends_by_itself_while_it_is_closed(guard: CircuitBreaker) -> None:
     waits = []
 
     async def note(seconds: float) -> None:
@@ -137,7 +141,7 @@ async def test_back_off_ends_by_itself_while_it_is_closed(guard: Guard) -> None:
     assert waits == [30]
 
 
-async def test_a_broken_sleep_is_not_hidden(guard: Guard) -> None:
+async def test_a_broken_sleep_is_not_hidden(guard: CircuitBreaker) -> None:
     async def broken(_seconds: float) -> None:
         raise ZeroDivisionError
 
@@ -145,7 +149,9 @@ async def test_a_broken_sleep_is_not_hidden(guard: Guard) -> None:
         await guard.wait(1, broken)
 
 
-def test_after_a_rest_one_call_probes_while_the_others_stay_out(guard: Guard, clock: Clock) -> None:
+def test_after_a_rest_one_call_probes_while_the_others_stay_out(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     open_up(guard, clock)
     clock.now += 59
     assert guard.is_open
@@ -156,7 +162,7 @@ def test_after_a_rest_one_call_probes_while_the_others_stay_out(guard: Guard, cl
     assert not guard.is_open
 
 
-def test_a_probe_that_fails_means_another_rest(guard: Guard, clock: Clock) -> None:
+def test_a_probe_that_fails_means_another_rest(guard: CircuitBreaker, clock: Clock) -> None:
     open_up(guard, clock)
     clock.now += 60
     fail(guard)
@@ -166,7 +172,9 @@ def test_a_probe_that_fails_means_another_rest(guard: Guard, clock: Clock) -> No
     assert not guard.is_open
 
 
-def test_a_probe_that_is_cancelled_leaves_its_place_to_another(guard: Guard, clock: Clock) -> None:
+def test_a_probe_that_is_cancelled_leaves_its_place_to_another(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     open_up(guard, clock)
     clock.now += 60
     with pytest.raises(asyncio.CancelledError), guard.passage():
@@ -175,14 +183,18 @@ def test_a_probe_that_is_cancelled_leaves_its_place_to_another(guard: Guard, clo
     assert not guard.is_open
 
 
-def test_a_call_sent_before_it_opened_closes_it_by_succeeding(guard: Guard, clock: Clock) -> None:
+def test_a_call_sent_before_it_opened_closes_it_by_succeeding(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     with guard.passage():
         open_up(guard, clock)
         assert guard.is_open
     assert not guard.is_open
 
 
-def test_calls_sent_before_it_opened_do_not_lengthen_the_rest(guard: Guard, clock: Clock) -> None:
+def test_calls_sent_before_it_opened_do_not_lengthen_the_rest(
+    guard: CircuitBreaker, clock: Clock
+) -> None:
     def time_out_late() -> None:
         with guard.passage():
             open_up(guard, clock)

@@ -14,9 +14,9 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
-from autoreason.models.concurrency import Gate
-from autoreason.models.guard import Guard
-from autoreason.models.retry import Patience
+from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.guard import CircuitBreaker
+from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
 from autoreason.models.testing import Answer, ScriptedModel
 
@@ -70,7 +70,11 @@ class Together:
 
 
 async def test_a_stacked_model_is_a_model() -> None:
-    model = stack(ScriptedModel(["hello"], address="acme/large"), gate=Gate(), guard=Guard("acme"))
+    model = stack(
+        ScriptedModel(["hello"], address="acme/large"),
+        gate=ConcurrencyLimiter(),
+        guard=CircuitBreaker("acme"),
+    )
     assert model.address == "acme/large"
     assert (await model.ask(REQUEST)).text == "hello"
     await model.close()
@@ -80,13 +84,15 @@ async def test_signals_come_through_all_layers() -> None:
     refused = CallFailed(Failure.RATE_LIMIT, "slow down")
     heard: list[Signal] = []
     inner = ScriptedModel([refused, "well then"], address="acme/large")
-    model = stack(inner, gate=Gate(), guard=Guard("acme"), sleep=Clock().sleep)
+    model = stack(
+        inner, gate=ConcurrencyLimiter(), guard=CircuitBreaker("acme"), sleep=Clock().sleep
+    )
     await model.ask(REQUEST, heard.append)
     assert [type(signal).__name__ for signal in heard] == ["CallRetried"] + ["TextArrived"] * 2
 
 
 async def test_a_call_in_back_off_holds_no_place() -> None:
-    gate = Gate(1)
+    gate = ConcurrencyLimiter(1)
     held = []
 
     async def look(_seconds: float) -> None:
@@ -94,7 +100,7 @@ async def test_a_call_in_back_off_holds_no_place() -> None:
 
     lost = CallFailed(Failure.CONNECTION, "lost")
     inner = ScriptedModel([lost, "fine"], address="acme/large")
-    model = stack(inner, gate=gate, guard=Guard("acme"), sleep=look)
+    model = stack(inner, gate=gate, guard=CircuitBreaker("acme"), sleep=look)
     await model.ask(REQUEST)
     assert held == [0]
 
@@ -113,10 +119,12 @@ async def test_rate_limits_alone_never_look_like_an_outage() -> None:
         under_way += 1
         return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
 
-    guard = Guard("acme", clock=clock)
+    guard = CircuitBreaker("acme", clock=clock)
     inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
-    patience = Patience(busy_tries=1000)
-    model = stack(inner, gate=Gate(window=0), guard=guard, patience=patience, sleep=clock.sleep)
+    patience = RetryPolicy(busy_tries=1000)
+    model = stack(
+        inner, gate=ConcurrencyLimiter(window=0), guard=guard, patience=patience, sleep=clock.sleep
+    )
     replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
     assert {reply.text for reply in replies} == {"fine"}
     assert not guard.is_open
@@ -132,8 +140,8 @@ async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> Non
         return CallFailed(Failure.CONNECTION, "no route to host")
 
     inner = ScriptedModel(down, address="acme/large")
-    guard = Guard("acme", clock=clock)
-    model = stack(inner, gate=Gate(32), guard=guard, rng=Random(3), sleep=clock.sleep)
+    guard = CircuitBreaker("acme", clock=clock)
+    model = stack(inner, gate=ConcurrencyLimiter(32), guard=guard, rng=Random(3), sleep=clock.sleep)
     heard: list[Signal] = []
     ends = await asyncio.gather(
         *(model.ask(REQUEST, heard.append) for _ in range(600)), return_exceptions=True
@@ -146,7 +154,7 @@ async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> Non
         await model.ask(REQUEST)
     clock.now += 60
     inner_again = ScriptedModel(["back"], address="acme/large")
-    model = stack(inner_again, gate=Gate(32), guard=guard)
+    model = stack(inner_again, gate=ConcurrencyLimiter(32), guard=guard)
     assert (await model.ask(REQUEST)).text == "back"
 
 
@@ -162,8 +170,8 @@ async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_toget
 
     model = stack(
         ScriptedModel(back_later, address="acme/large"),
-        gate=Gate(20),
-        guard=Guard("acme", clock=clock),
+        gate=ConcurrencyLimiter(20),
+        guard=CircuitBreaker("acme", clock=clock),
         rng=Random(seed),
         sleep=clock.sleep,
     )
@@ -174,7 +182,7 @@ async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_toget
 
 async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent() -> None:
     clock = Clock()
-    guard = Guard("acme", most=2, span=0, clock=clock)
+    guard = CircuitBreaker("acme", most=2, span=0, clock=clock)
     release = asyncio.Event()
 
     async def wait_for_release(_seconds: float) -> None:
@@ -182,7 +190,7 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
 
     lost = CallFailed(Failure.TIMEOUT, "no answer")
     inner = ScriptedModel(lambda _: lost, address="acme/large", latency=1, sleep=wait_for_release)
-    model = stack(inner, gate=Gate(2), guard=guard, sleep=clock.sleep)
+    model = stack(inner, gate=ConcurrencyLimiter(2), guard=guard, sleep=clock.sleep)
     tasks = [asyncio.ensure_future(model.ask(REQUEST)) for _ in range(10)]
     await asyncio.sleep(0)
     release.set()
@@ -192,13 +200,13 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
 
 
 async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
-    guard = Guard("acme", most=1, span=0, clock=Clock())
+    guard = CircuitBreaker("acme", most=1, span=0, clock=Clock())
 
     async def for_ever(_seconds: float) -> None:
         await asyncio.Event().wait()
 
     hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
-    gate = Gate(1)
+    gate = ConcurrencyLimiter(1)
     model = stack(hanging, gate=gate, guard=guard)
     stuck = asyncio.ensure_future(model.ask(REQUEST))
     await asyncio.sleep(0)

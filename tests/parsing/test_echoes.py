@@ -55,12 +55,12 @@ def test_it_is_found_wherever_it_stands_and_is_a_part_of_the_text(before: str, a
 
 
 async def test_a_revision_that_repeats_the_request_is_not_judged_nor_a_repair_taken() -> None:
-    played = await play({"reviser": REAL[1]}, passes=1, most_drafts=1)
+    played = await play({"reviser": REAL[1]}, passes=1, max_drafts=1)
     dropped = [each for each in played.of(CandidateDropped) if each.slot == "B"]
     assert [each.reason for each in dropped] == ["contract"]
     assert "is of the request and no part of the text" in dropped[0].detail
     short = {"draft/try/0": "Too short.", "draft/repair": REAL[1]}
-    played = await play(short, contract=Contract(min_words=5), passes=1, most_drafts=1)
+    played = await play(short, contract=Contract(min_words=5), passes=1, max_drafts=1)
     (ready,) = played.of(DraftReady)
     assert ready.text == "Too short."
 
@@ -68,6 +68,6 @@ async def test_a_revision_that_repeats_the_request_is_not_judged_nor_a_repair_ta
 async def test_another_draft_is_written_in_place_of_one_that_gives_itself_away() -> None:
     asked = "I understand that the text needs work. Please provide the original text."
     script = {"draft/try/0": asked, "draft/rewrite": asked, "drafts/2/try/0": "A text of its own."}
-    played = await play(script, passes=1, most_drafts=3)
+    played = await play(script, passes=1, max_drafts=3)
     (ready,) = played.of(DraftReady)
     assert (ready.text, ready.number, ready.of) == ("A text of its own.", 2, 2)

@@ -25,7 +25,7 @@ from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.programs.examination import answer
 from autoreason.programs.policy import Policy, read_turn
 from autoreason.programs.registry import find_program_strategy
@@ -183,9 +183,9 @@ async def work(
     )
     task = Task(brief=problem.statement, assignments=(problem,))
     prompts = built_in(code=True)
-    venue = Venue(task, settings, prompts, ask, worked.events.append, allowance)
+    context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:
-        worked.delivered = await find_program_strategy(strategy)(venue).run()
+        worked.delivered = await find_program_strategy(strategy)(context).run()
     except Interruption as interruption:
         worked.interruption = interruption
     return worked

@@ -11,7 +11,7 @@ from autoreason.events import (
     BallotCast,
     CandidateDropped,
     CandidateReady,
-    CritiqueMade,
+    CritiqueWritten,
     DraftReady,
     PassDecided,
     ProgramExamined,
@@ -187,7 +187,7 @@ async def test_the_critic_sees_what_the_tests_said_and_made_up_quotes_are_droppe
     worked = await work("tournament", answers)
     asked = next(each for each in worked.requests if each.role == "critic")
     assert "1 of 3 tests passed." in asked.messages[-1].text
-    (made,) = worked.of(CritiqueMade)
+    (made,) = worked.of(CritiqueWritten)
     assert ([each.quote for each in made.problems], made.dropped) == (["passes = 1"], 1)
     revised = next(each for each in worked.requests if each.role == "reviser")
     assert "passes = 1”: x" in revised.messages[-1].text

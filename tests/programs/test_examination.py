@@ -10,7 +10,7 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
 from autoreason.assignment import CodeVerdict, Observation, Observed, Probe
 from autoreason.exchange import Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.programs.examination import NotExamined, answer, observe
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
@@ -40,8 +40,8 @@ async def look(
 
     settings = make_settings(Models.everywhere("scripted/x"), 7)
     task = Task(brief=PROBLEM.statement, assignments=(PROBLEM,))
-    venue = Venue(task, settings, built_in(code=True), ask, lambda _: None)
-    return await observe(venue, "draft/observed", text, inputs), asked
+    context = JobContext(task, settings, built_in(code=True), ask, lambda _: None)
+    return await observe(context, "draft/observed", text, inputs), asked
 
 
 async def test_the_examiner_is_asked_under_a_key_and_answers_once_an_input() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, fenced, program, work
 
-from autoreason.events import CandidateDropped, CritiqueMade, PassDecided, ProgramExamined
+from autoreason.events import CandidateDropped, CritiqueWritten, PassDecided, ProgramExamined
 
 
 def one_after_another(*passes: int) -> Any:
@@ -56,7 +56,7 @@ async def test_critique_revise_hands_in_the_last_program_better_or_not() -> None
     assert worked.roles() == ["author"] + ["reviser"] * 5
     assert worked.delivered
     assert worked.delivered.text == program(0, "4")
-    assert [each.outcome for each in worked.of(PassDecided)] == ["taken"] * 5
+    assert [each.outcome for each in worked.of(PassDecided)] == ["unjudged"] * 5
 
 
 async def test_critique_revise_shows_the_results_of_the_latest_program() -> None:
@@ -87,7 +87,7 @@ async def test_analyse_revise_analyses_once_and_keeps_the_best() -> None:
     assert worked.delivered.text == program(2, "1")
     assert [each.winner for each in worked.of(PassDecided)] == ["A", "B", "A", "A"]
     assert {each.reason for each in worked.of(CandidateDropped)} == {"tests"}
-    (made,) = worked.of(CritiqueMade)
+    (made,) = worked.of(CritiqueWritten)
     assert "Failure: It adds 1." in made.prose
     asked = [each.messages[-1].text for each in worked.requests if each.role == "reviser"]
     assert all("Failure: It adds 1." in text for text in asked)
@@ -104,7 +104,7 @@ async def test_analyse_revise_takes_an_analysis_in_any_form() -> None:
         "reviser": fenced(program(3)),
     }
     worked = await work("analyse_revise", answers)
-    (made,) = worked.of(CritiqueMade)
+    (made,) = worked.of(CritiqueWritten)
     assert made.prose == "It simply adds 1 too many."
     assert worked.delivered
     assert worked.delivered.text == program(3)

@@ -12,7 +12,7 @@ from tests.programs.stage import PROBLEM, Worked, fenced, program, work
 from tests.programs.test_contest import prefers
 
 from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
-from autoreason.events import DraftFailed, PanelHeld, ProgramExamined
+from autoreason.events import DraftFailed, PanelDecided, ProgramExamined
 from autoreason.programs.behaviour import Choice, Group
 from autoreason.programs.policy import Turn
 from autoreason.programs.search import Final
@@ -243,7 +243,7 @@ async def test_judges_decide_between_groups_of_the_same_size_who_see_no_comments
     assert asked
     assert not any("my best" in text for text in asked)
     assert worked.roles() == ["author"] * 5 + ["judge"] * (len(worked.roles()) - 5)
-    (panel,) = worked.of(PanelHeld)
+    (panel,) = worked.of(PanelDecided)
     assert panel.verdict
     assert worked.delivered
     assert worked.delivered.text == long
@@ -253,7 +253,7 @@ async def test_judges_decide_between_groups_of_the_same_size_who_see_no_comments
 async def test_the_earlier_of_equals_is_handed_in_where_judges_say_nothing() -> None:
     script = {**scarce(behaving("one"), behaving("two")), "judge": "I cannot decide."}
     worked = await work("search", script, calls=8)
-    assert worked.of(PanelHeld)[0].verdict is None
+    assert worked.of(PanelDecided)[0].verdict is None
     assert worked.delivered
     assert worked.delivered.text == behaving("one")
 

@@ -10,7 +10,7 @@ from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import go_on, hold, open_journal
 from tests.run.solve_runs import SCRIPT, task, terms
 
-from autoreason.errors import InvalidInput, StrategyRaised
+from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.programs.registry import find_program_strategy
@@ -51,14 +51,14 @@ async def hold_own(journal: Journal, model: ScriptedModel, name: str) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["await self.revise(1, best)", 'self.end_pass(1, "taken", "B")'],
+    ["await self.revise(1, best)", 'self.end_pass(1, "unjudged", "B")'],
 )
 async def test_a_pass_that_was_not_begun_is_said_before_anything_is_asked_in_it(
     journal: Journal, tmp_path: Path, call: str
 ) -> None:
     first = ScriptedModel(SCRIPT)
     name = plug_in(tmp_path, f"        {call}\n        return self.hand_in(best)")
-    with pytest.raises(StrategyRaised) as raised:
+    with pytest.raises(StrategyError) as raised:
         await hold_own(journal, first, name)
     assert "works in pass 1, which has not begun; call self.begin_pass(1) first" in str(
         raised.value
@@ -77,7 +77,7 @@ async def test_a_pass_that_was_not_begun_is_said_before_anything_is_asked_in_it(
 async def test_a_run_that_hands_nothing_in_is_told_how_to(
     journal: Journal, tmp_path: Path, lines: str
 ) -> None:
-    with pytest.raises(StrategyRaised, match=r"end its run with `return self\.hand_in\(\.\.\.\)`"):
+    with pytest.raises(StrategyError, match=r"end its run with `return self\.hand_in\(\.\.\.\)`"):
         await hold_own(journal, ScriptedModel(SCRIPT), plug_in(tmp_path, lines))
 
 

@@ -8,8 +8,8 @@ from autoreason.events import (
     AnyEvent,
     BallotCast,
     DraftReady,
-    PanelHeld,
-    PartTold,
+    PanelDecided,
+    PartEvent,
     RunStarted,
     Verdict,
 )
@@ -29,16 +29,16 @@ def comparison() -> list[AnyEvent]:
         ("tournament", DraftReady(text="Written by a model.", words=4, given=False)),
         ("single", DraftReady(text="Alone.", words=1, given=False)),
         *(("panel", _vote("panel", seat, "tournament", "single")) for seat in range(3)),
-        ("panel", PanelHeld(stage="panel", verdict=_verdict("tournament"))),
+        ("panel", PanelDecided(stage="panel", verdict=_verdict("tournament"))),
     ]
     return [
         RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
         *(_vote("panel/1", seat, "short", "long") for seat in range(2)),
         _vote("panel/1", 2, "long", "short"),
-        PanelHeld(stage="panel/1", verdict=_verdict("short")),
+        PanelDecided(stage="panel/1", verdict=_verdict("short")),
         _vote("panel/2", 0, "short", "long"),
-        PanelHeld(stage="panel/2", verdict=None),
-        *(PartTold(part=f"repeat/1/{part}", event=event) for part, event in parts),
+        PanelDecided(stage="panel/2", verdict=None),
+        *(PartEvent(part=f"repeat/1/{part}", event=event) for part, event in parts),
     ]
 
 
@@ -51,7 +51,7 @@ def duel() -> list[AnyEvent]:
         RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
         *(_vote("pair/1", seat, "short", "long") for seat in range(5)),
         _vote("pair/1", 5, "long", "short"),
-        PanelHeld(stage="pair/1", verdict=_verdict("short")),
+        PanelDecided(stage="pair/1", verdict=_verdict("short")),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.run.runs import go_on, hold
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.events import LIFECYCLE, AnyEvent, PartTold, Solved
+from autoreason.events import LIFECYCLE, AnyEvent, PartEvent, Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
@@ -52,7 +52,7 @@ class Breaking:
 def told(journal: Journal, run: str) -> list[AnyEvent]:
     """A strategy's own story of a run; parts that have nothing to do with each other one after another."""
     events = [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
-    return sorted(events, key=lambda e: e.part if isinstance(e, PartTold | Solved) else "~")
+    return sorted(events, key=lambda e: e.part if isinstance(e, PartEvent | Solved) else "~")
 
 
 async def left_after_every_call(

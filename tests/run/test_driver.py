@@ -13,12 +13,12 @@ from tests.run.leaving import Breaking
 from tests.run.runs import Looping, go_on, hold, limited, scripted
 from tests.tournament.stage import USUAL, cut_off, vote
 
-from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunHeld
+from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
 from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
     Delivered,
-    GuidanceTaken,
+    GuidanceGiven,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -35,8 +35,8 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
-from autoreason.models.concurrency import Gate
-from autoreason.models.guard import Guard
+from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.guard import CircuitBreaker
 from autoreason.models.stack import stack
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import PromptSet
@@ -204,7 +204,7 @@ async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Jo
         if r.role == "critic" and "Mention Lisbon." in r.messages[-1].text
     ]
     assert told_to == ["pass/2/critic/0/try/0"]
-    taken = [e for e in told(journal, paused.run) if isinstance(e, GuidanceTaken)]
+    taken = [e for e in told(journal, paused.run) if isinstance(e, GuidanceGiven)]
     assert [(t.number, t.text) for t in taken] == [(2, "Mention Lisbon.")]
 
 
@@ -228,7 +228,7 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
 
 async def test_a_live_run_cannot_be_resumed_by_another(journal: Journal) -> None:
     paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
-    with journal.hold(paused.run), pytest.raises(RunHeld, match="held by process"):
+    with journal.hold(paused.run), pytest.raises(RunLocked, match="held by process"):
         await go_on(journal, paused.run, scripted())
 
 
@@ -302,7 +302,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
 ) -> None:
     switch = Switch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = stack(down, gate=Gate(), guard=Guard("scripted"))
+    patient = stack(down, gate=ConcurrencyLimiter(), guard=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
@@ -323,7 +323,7 @@ async def test_a_stop_ends_such_a_wait_though_nobody_listens(journal: Journal, p
         return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
 
     down = scripted({"judge": balk})
-    patient = stack(down, gate=Gate(places), guard=Guard("scripted"))
+    patient = stack(down, gate=ConcurrencyLimiter(places), guard=CircuitBreaker("scripted"))
     started = time.monotonic()
     result = await hold(journal, patient, switch=switch)
     assert result.status == "stopped"
@@ -337,7 +337,11 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
         switch.stop()
         return "Too late to stop this one."
 
-    slow = stack(scripted({"author": stop}, latency=1.2), gate=Gate(), guard=Guard("scripted"))
+    slow = stack(
+        scripted({"author": stop}, latency=1.2),
+        gate=ConcurrencyLimiter(),
+        guard=CircuitBreaker("scripted"),
+    )
     result = await hold(journal, slow, switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
 

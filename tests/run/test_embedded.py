@@ -6,7 +6,7 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, CritiqueMade
+from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
@@ -25,8 +25,8 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
         "local/smollm2",
         passes=1,
         judges=2,
-        more_judges=0,
-        output_limit=96,
+        extra_judges=0,
+        max_tokens=96,
         playoff=0,
         confirmation=0,
     )
@@ -38,6 +38,6 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     assert result.tokens
     assert result.cost == 0
     told = [item.event for item in journal.events(result.run)]
-    assert any(isinstance(event, CritiqueMade) for event in told)
+    assert any(isinstance(event, CritiqueWritten) for event in told)
     assert all(event.ranking for event in told if isinstance(event, BallotCast))
     assert (await replay(result.run, journal=journal)).same

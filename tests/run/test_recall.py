@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from tests.programs.solved import solved
 from tests.run.runs import TASK
 
-from autoreason.errors import RecordDiverged
-from autoreason.events import AnyEvent, PartTold, Reigning
+from autoreason.errors import ReplayMismatch
+from autoreason.events import AnyEvent, Incumbent, PartEvent
 from autoreason.run.recall import Teller
 from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
 
-TEXT = Reigning(name="draft", since=0, text="print(1)", keeps_contract=True)
+TEXT = Incumbent(name="draft", since=0, text="print(1)", keeps_contract=True)
 DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT)
 
 
@@ -28,23 +28,23 @@ def again(recorded: AnyEvent, now: AnyEvent) -> int:
     return teller.repeated
 
 
-ENDED = PartTold(part="1/search/1", event=DELIVERED)
+ENDED = PartEvent(part="1/search/1", event=DELIVERED)
 
 
 @pytest.mark.parametrize("event", [ENDED, solved("p1")])
 def test_how_a_problem_was_left_may_be_said_in_other_words_but_not_be_another(event: Any) -> None:
     def told(**changes: Any) -> AnyEvent:
-        if isinstance(event, PartTold):
+        if isinstance(event, PartEvent):
             return replace(event, event=replace(event.event, **changes))
         changed: AnyEvent = replace(event, **changes)
         return changed
 
     assert again(told(), told()) == 1
     assert again(told(), told(reason="every test is passed")) == 1
-    with pytest.raises(RecordDiverged):
+    with pytest.raises(ReplayMismatch):
         again(told(), told(status="capped"))
 
 
 def test_a_run_itself_ends_in_the_same_words() -> None:
-    with pytest.raises(RecordDiverged):
+    with pytest.raises(ReplayMismatch):
         again(DELIVERED, replace(DELIVERED, reason="it drew another number"))

@@ -14,8 +14,8 @@ from tests.run.runs import hold, lend
 from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
-from autoreason.errors import InvalidInput, StrategyRaised
-from autoreason.events import PartTold, ProgramExamined, Solved
+from autoreason.errors import InvalidInput, StrategyError
+from autoreason.events import PartEvent, ProgramExamined, Solved
 from autoreason.exchange import CallStarted, Signal, is_model
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
@@ -230,7 +230,7 @@ async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal:
     examined = [
         event.event
         for event in told(journal, result.run)
-        if isinstance(event, PartTold) and isinstance(event.event, ProgramExamined)
+        if isinstance(event, PartEvent) and isinstance(event.event, ProgramExamined)
     ]
     assert {event.examined.which for event in examined} == {"public"}
 
@@ -240,7 +240,7 @@ async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) 
 
     def watch(event: object) -> None:
         nonlocal most
-        if isinstance(event, PartTold):
+        if isinstance(event, PartEvent):
             open_parts.add(event.part)
         if isinstance(event, Solved):
             open_parts.discard(event.part)
@@ -365,7 +365,7 @@ async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: 
         "        while True:\n"
         "            await self.author()\n"
     )
-    with pytest.raises(StrategyRaised, match="asks for more than its 2 calls"):
+    with pytest.raises(StrategyError, match="asks for more than its 2 calls"):
         await hold(
             journal,
             ScriptedModel(SCRIPT),

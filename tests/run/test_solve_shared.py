@@ -287,7 +287,7 @@ async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: P
     except InvalidInput as error:
         pytest.skip(f"programs cannot be run here: {error}")
     terms = solving_terms(client.digest, "tournament", calls=1)
-    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, output_limit=48)
+    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, max_tokens=48)
     pool = ModelPool()
     result = await start(
         solving_task(client.assignments), chosen, journal=journal, pool=pool, examiner=client

@@ -15,7 +15,7 @@ from autoreason.contract import Contract
 from autoreason.events import Delivered
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Models, make_settings
@@ -56,10 +56,10 @@ async def held(
     chosen = make_settings(
         Models.everywhere("scripted/x"), luck, strategy=strategy, confirmation=0, passes=4, **more
     )
-    venue = Venue(
+    context = JobContext(
         Task(brief="Write.", contract=CONTRACT), chosen, built_in(), ask, lambda _: None, allowance
     )
-    return await kind_of(chosen)(venue).run(), int(allowance.spent)
+    return await kind_of(chosen)(context).run(), int(allowance.spent)
 
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0])
@@ -87,7 +87,7 @@ async def test_with_one_draft_it_would_keep_fewer() -> None:
     kept = {1: 0, 10: 0}
     for luck in range(40):
         for most in kept:
-            delivered, _ = await held("autoreason", luck, 0.3, 0.02, most_drafts=most)
+            delivered, _ = await held("autoreason", luck, 0.3, 0.02, max_drafts=most)
             kept[most] += not delivered.violations
     assert kept[10] > kept[1] + 10
 

@@ -63,7 +63,7 @@ async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
 async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_budget(
     journal: Journal,
 ) -> None:
-    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "more_judges": 0, "spare_judges": False}
+    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
     a_pass, after = 6, most["playoff"] + most["confirmation"]
     for calls in range(1, 40):
         limited = settings(**most, budget=Budget(calls=calls))
@@ -84,7 +84,7 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
 async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lower_one(
     journal: Journal,
 ) -> None:
-    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "more_judges": 0, "spare_judges": False}
+    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
     limited = settings(**most, budget=Budget(calls=18))
 
     def dead(request: Request) -> str:
@@ -108,7 +108,7 @@ async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
 ) -> None:
     for limit in (24, 31, 47) if unit == "calls" else (20_000, 30_000, 45_000):
         budget = Budget(calls=limit) if unit == "calls" else Budget(tokens=limit)
-        chosen = settings("echo/echo", seed=seed, k=3, budget=budget, output_limit=600)
+        chosen = settings("echo/echo", seed=seed, k=3, budget=budget, max_tokens=600)
         ended = await hold(journal, settings=chosen)
         assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
 

@@ -9,7 +9,7 @@ from tests.tournament.stage import Answer, Played, critique, cut_off, document, 
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceTaken
+from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceGiven
 from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.registry import RIVALS, find_strategy
@@ -117,7 +117,7 @@ async def test_a_text_mended_in_time_is_taken(strategy: str) -> None:
 @pytest.mark.parametrize("strategy", ["autoreason", *TAKING])
 async def test_a_first_text_in_breach_yields_to_any_that_keeps_the_contract(strategy: str) -> None:
     script: dict[str, Answer] = {"draft/try/0": document(LONG), "draft/repair": document(LONG)}
-    played = await short(strategy, script, contract=TEN, most_drafts=1)
+    played = await short(strategy, script, contract=TEN, max_drafts=1)
     assert played.of(DraftReady)[0].violations
     assert played.delivered is not None
     assert not played.delivered.violations
@@ -169,7 +169,7 @@ async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
         return Reply(outcome=Outcome.OK, text=said, model="person")
 
     played = await short(strategy, {"person": person})
-    assert played.of(GuidanceTaken) == [GuidanceTaken(number=2, text="Name the hook.")]
+    assert played.of(GuidanceGiven) == [GuidanceGiven(number=2, text="Name the hook.")]
     told = [
         request.key
         for request in played.requests

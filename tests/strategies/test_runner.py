@@ -9,7 +9,7 @@ from tests.run.leaving import Breaking, left_after_every_call
 from tests.run.runs import TASK, go_on, hold, lend, settings
 from tests.strategies.test_leaving import SCRIPT
 
-from autoreason.errors import InvalidInput, StrategyRaised
+from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.run import check, estimate
@@ -111,7 +111,7 @@ async def test_what_fails_later_keeps_what_was_paid_for_and_goes_on_once_mended(
 ) -> None:
     name = plug_in(tmp_path, LATE)
     first = Breaking(SCRIPT)
-    with pytest.raises(StrategyRaised) as raised:
+    with pytest.raises(StrategyError) as raised:
         await hold(journal, first, settings=settings(strategy=name))
     run = journal.runs()[0]
     assert str(raised.value).endswith(
@@ -120,7 +120,7 @@ async def test_what_fails_later_keeps_what_was_paid_for_and_goes_on_once_mended(
     )
     assert (run.status, run.spent.calls) == ("stopped", 1)
 
-    with pytest.raises(StrategyRaised, match="no such shelf"):
+    with pytest.raises(StrategyError, match="no such shelf"):
         await go_on(journal, run.id, first)
     assert len(first.asked) == 1
 
@@ -142,7 +142,7 @@ async def test_a_text_that_was_never_told_is_not_delivered(
         return deliver(self.story, "done", "in secret", self.incumbent)
 """,
     )
-    with pytest.raises(StrategyRaised, match=r"self\.deliver"):
+    with pytest.raises(StrategyError, match=r"self\.deliver"):
         await hold(journal, Breaking(SCRIPT), settings=settings(strategy=name))
 
 

@@ -9,7 +9,7 @@ from tests.tournament.stage import Answer, Played, document, play
 
 from autoreason.contract import Contract
 from autoreason.errors import PanelFailed
-from autoreason.events import CritiqueMade, PassDecided
+from autoreason.events import CritiqueWritten, PassDecided
 from autoreason.exchange import Outcome, Reply, Request
 
 
@@ -75,7 +75,7 @@ async def test_author_and_critic_are_one_model_in_one_voice() -> None:
 
 async def test_what_the_author_thinks_is_told_and_shown_to_the_refiner() -> None:
     played = await refined("Name the hook.", passes=1)
-    assert [made.prose for made in played.of(CritiqueMade)] == ["Name the hook."]
+    assert [made.prose for made in played.of(CritiqueWritten)] == ["Name the hook."]
     assert "Name the hook." in played.asked("reviser")[0].messages[-1].text
 
 

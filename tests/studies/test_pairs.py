@@ -25,8 +25,8 @@ from autoreason.task import Task
 FOR_TWO_PASSES = {
     "passes": 2,
     "k": 2,
-    "more_judges": 0,
-    "spare_judges": False,
+    "extra_judges": 0,
+    "early_stop": False,
     "playoff": 0,
     "confirmation": 0,
 }

@@ -12,7 +12,7 @@ from autoreason.contract import Contract
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Models, make_settings
@@ -117,9 +117,9 @@ async def play(
     task = Task(
         brief=brief, draft=draft, facts=facts, contract=contract or Contract(), entries=entries
     )
-    venue = Venue(task, settings, built_in(), ask, played.events.append)
+    context = JobContext(task, settings, built_in(), ask, played.events.append)
     try:
-        played.delivered = await kind_of(settings)(venue).run()
+        played.delivered = await kind_of(settings)(context).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -11,7 +11,7 @@ from tests.tournament.stage import Answer, Played, document, play, shown_texts, 
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelHeld
+from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelDecided
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.run.estimate import estimate
 from autoreason.settings import Budget, Models, make_settings
@@ -83,7 +83,7 @@ async def test_where_none_keeps_it_the_run_begins_with_what_breaks_the_least() -
         )
 
     contract = Contract(max_words=4, must_not_include=("Very",))
-    played = await drafted(write, contract=contract, most_drafts=3)
+    played = await drafted(write, contract=contract, max_drafts=3)
     (ready,) = played.of(DraftReady)
     assert (ready.number, ready.of, len(ready.violations)) == (2, 3, 1)
 
@@ -100,7 +100,7 @@ async def test_of_several_drafts_that_keep_it_blind_judges_choose_one() -> None:
     played = await drafted(
         keeping_from(2), contract=SHORT, drafts=3, script={"judge": vote("number 3")}
     )
-    (held,) = [each for each in played.of(PanelHeld) if each.stage == "drafts"]
+    (held,) = [each for each in played.of(PanelDecided) if each.stage == "drafts"]
     assert held.verdict is not None
     assert held.verdict.winner == "draft 3"
     judges = [each for each in played.asked("judge") if each.key.startswith("drafts/judge/")]
@@ -151,20 +151,20 @@ async def test_an_estimate_knows_of_more_drafts_and_of_a_given_one() -> None:
         return estimate(task, settings)
 
     task = Task(brief="Write.", contract=SHORT)
-    one, ten = await high(task, most_drafts=1), await high(task, most_drafts=10)
+    one, ten = await high(task, max_drafts=1), await high(task, max_drafts=10)
     assert ten.calls.high - one.calls.high == 9 * 4
     assert ten.calls.likely == one.calls.likely
     several = await high(task, drafts=3)
     assert several.calls.likely - one.calls.likely == 2 + 3
     given_one = Task(brief="Write.", draft="Text.", contract=SHORT)
-    assert (await high(given_one, drafts=3)).calls == (await high(given_one, most_drafts=1)).calls
+    assert (await high(given_one, drafts=3)).calls == (await high(given_one, max_drafts=1)).calls
 
 
 def test_at_most_as_many_drafts_as_a_judge_can_rank() -> None:
     with pytest.raises(InvalidInput, match="drafts"):
         make_settings(Models.everywhere("scripted/x"), 1, drafts=11)
-    with pytest.raises(InvalidInput, match="most_drafts"):
-        make_settings(Models.everywhere("scripted/x"), 1, drafts=3, most_drafts=2)
+    with pytest.raises(InvalidInput, match="max_drafts"):
+        make_settings(Models.everywhere("scripted/x"), 1, drafts=3, max_drafts=2)
 
 
 @given(kept=st.lists(st.booleans(), min_size=10, max_size=10), wanted=st.integers(1, 4))

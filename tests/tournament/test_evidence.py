@@ -103,13 +103,13 @@ def test_chances_of_impossible_panels_are_refused(
 
 # ---- panels that stop early or grow ----------------------------------------------------------------
 
-GROWING = Size(3, more=3, most=6, close=2, spare=True)
+GROWING = Size(3, extra=3, maximum=6, close_margin=2, early_stop=True)
 SIZES = [
     GROWING,
-    Size(3, spare=True),
-    Size(5, spare=True),
-    Size(3, more=2, most=7, close=1),
-    Size(2, more=2, most=4, close=2, spare=True),
+    Size(3, early_stop=True),
+    Size(5, early_stop=True),
+    Size(3, extra=2, maximum=7, close_margin=1),
+    Size(2, extra=2, maximum=4, close_margin=2, early_stop=True),
 ]
 
 
@@ -151,12 +151,14 @@ def test_a_panel_that_stops_where_the_vote_is_clear_is_not_one_of_as_many_judges
 
 def test_sparing_judges_changes_no_winner_and_so_no_survival() -> None:
     for judges in (3, 5, 7):
-        assert isclose(chance_of_survival(Size(judges, spare=True)), chance_of_survival(judges))
+        assert isclose(
+            chance_of_survival(Size(judges, early_stop=True)), chance_of_survival(judges)
+        )
 
 
 def test_panels_too_large_to_follow_are_drawn() -> None:
-    assert abs(chance_of_survival(Size(20, spare=True)) - chance_of_survival(20)) < 0.1
-    assert 0 < chance_of_margin(Size(20, spare=True), 60) < 0.01
+    assert abs(chance_of_survival(Size(20, early_stop=True)) - chance_of_survival(20)) < 0.1
+    assert 0 < chance_of_margin(Size(20, early_stop=True), 60) < 0.01
 
 
 # ---- streaks ---------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from autoreason.errors import PanelFailed, ProviderFailed
 from autoreason.events import (
     CandidateDropped,
     CandidateReady,
-    CritiqueMade,
+    CritiqueWritten,
     DraftFailed,
     DraftReady,
-    GuidanceTaken,
+    GuidanceGiven,
     PassDecided,
     PlayoffDecided,
 )
@@ -101,7 +101,7 @@ async def test_two_critics_who_find_nothing_let_a_survive_without_a_judge() -> N
 
 async def test_a_second_opinion_can_still_find_a_problem() -> None:
     played = await play({"critic": critique(), "pass/1/critic/1/try/0": critique("No verb.")})
-    first = [made for made in played.of(CritiqueMade) if made.number == 1]
+    first = [made for made in played.of(CritiqueWritten) if made.number == 1]
     assert [len(made.problems) for made in first] == [0, 1]
     assert played.of(PassDecided)[0].outcome == "decided"
 
@@ -112,7 +112,7 @@ async def test_a_quote_that_is_not_in_the_text_drops_the_problem_and_is_counted(
         ' {"severity": "minor", "kind": "quote", "quote": "First  text", "problem": "dull"}]}'
     )
     played = await play({"critic": invented})
-    made = played.of(CritiqueMade)[0]
+    made = played.of(CritiqueWritten)[0]
     assert [p.quote for p in made.problems] == ["First  text"]
     assert made.dropped == 1
     assert played.delivered is not None
@@ -298,7 +298,7 @@ async def test_guidance_reaches_the_critic_of_its_pass_only() -> None:
     played = await play({"pass/2/guidance": said})
     told = [r.key for r in played.asked("critic") if "Mention Lisbon." in r.messages[-1].text]
     assert told == ["pass/2/critic/0/try/0"]
-    assert [g.number for g in played.of(GuidanceTaken)] == [2]
+    assert [g.number for g in played.of(GuidanceGiven)] == [2]
 
 
 async def test_an_injection_inside_a_candidate_changes_neither_ballot_nor_boundary() -> None:
@@ -334,7 +334,7 @@ async def test_a_close_vote_brings_more_judges_and_a_settled_one_no_more() -> No
         order = ("Second", "First", "Third") if seat in (0, 3) else ("First", "Second", "Third")
         return vote(*order)(request)  # type: ignore[arg-type]
 
-    played = await play({"judge": split}, k=1, most_judges=9)
+    played = await play({"judge": split}, k=1, max_judges=9)
     seats = [r.key for r in played.asked("judge")]
     # 8 against 7 after three is close; after six, 16 against 14 is too; two more settle it.
     assert len(seats) == 8
@@ -427,7 +427,7 @@ async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
             request
         )
 
-    tied = await play({"judge": judge}, judges=2, more_judges=0, k=2)
+    tied = await play({"judge": judge}, judges=2, extra_judges=0, k=2)
     assert tied.delivered is not None
     assert tied.delivered.reason == "A survived 2 passes in a row, 2 of them on a tie"
     alone = await play({"critic": '{"problems": []}'}, k=2)
@@ -442,7 +442,7 @@ async def test_without_a_second_reign_there_is_no_playoff() -> None:
 async def test_the_paper_protocol_asks_three_judges_takes_prose_and_holds_no_playoff() -> None:
     judge = vote("made in 1", "First")
     played = await play({"critic": "It is dull.", "judge": judge}, protocol="paper")
-    assert played.of(CritiqueMade)[0].prose == "It is dull."
+    assert played.of(CritiqueWritten)[0].prose == "It is dull."
     assert len([r for r in played.asked("judge") if r.key.startswith("pass/1/")]) == 3
     assert not played.of(PlayoffDecided)
 
@@ -470,7 +470,7 @@ async def test_a_seat_is_still_filled_where_only_the_quorum_needs_it() -> None:
         for fresh in ("", "/fresh/1")
         for t in (0, 1)
     }
-    played = await play(dead, judges=5, more_judges=0, k=1)
+    played = await play(dead, judges=5, extra_judges=0, k=1)
     decided = played.of(PassDecided)[0]
     assert decided.outcome == "decided"
     assert decided.verdict is not None
@@ -501,7 +501,7 @@ async def test_a_broken_contract_is_a_finding_and_no_critic_is_needed_for_it() -
         contract=Contract(max_words=6, must_not_include=("far",)),
         k=1,
     )
-    made = played.of(CritiqueMade)[0]
+    made = played.of(CritiqueWritten)[0]
     assert made.by_code
     assert [p.problem for p in made.problems] == [
         "7 words, at most 6 allowed; cut 1 or more",
@@ -542,7 +542,7 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
 
 async def test_a_text_that_breaks_fewer_limits_goes_on_without_a_judge() -> None:
     contract = Contract(max_words=1, must_not_include=("First", "Third"))
-    played = await play({}, contract=contract, passes=1, most_drafts=1)
+    played = await play({}, contract=contract, passes=1, max_drafts=1)
     decided = played.of(PassDecided)[0]
     assert (decided.outcome, decided.winner) == ("unopposed", "B")
     assert {(each.slot, each.reason) for each in played.of(CandidateDropped)} == {
@@ -560,7 +560,7 @@ async def test_a_request_to_put_a_text_right_that_makes_it_worse_is_not_heeded()
         },
         contract=Contract(max_words=2),
         passes=1,
-        most_drafts=1,
+        max_drafts=1,
     )
     assert played.of(DraftReady)[0].text == "Two many words."
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
-from autoreason.events import CritiqueMade
+from autoreason.events import CritiqueWritten
 from autoreason.exchange import Outcome, Reply
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
 from autoreason.prompts import PromptSet, load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 from autoreason.tournament.criticism import criticise
-from autoreason.tournament.judging import take_seat
+from autoreason.tournament.judging import cast_ballot
 
 __all__ = ["provider"]
 
@@ -50,7 +50,7 @@ def told() -> list[Any]:
 
 
 @pytest.fixture
-async def venue(provider: FakeProvider, told: list[Any]) -> AsyncIterator[Venue]:
+async def context(provider: FakeProvider, told: list[Any]) -> AsyncIterator[JobContext]:
     """One whose only model never heard of the schema."""
     provider.minded = unbound
     model = WireModel("vllm/small", PROVIDERS["vllm"], base=provider.openai)
@@ -59,25 +59,25 @@ async def venue(provider: FakeProvider, told: list[Any]) -> AsyncIterator[Venue]
         return await model.ask(request)
 
     settings = make_settings(Models.everywhere("vllm/small"), 7)
-    yield Venue(Task(brief="Write about tides."), settings, load(None), ask, told.append)
+    yield JobContext(Task(brief="Write about tides."), settings, load(None), ask, told.append)
     await model.close()
 
 
 async def test_a_judge_gives_its_ballot_once_it_is_told_the_form(
-    venue: Venue, provider: FakeProvider
+    context: JobContext, provider: FakeProvider
 ) -> None:
     texts = {"A": TEXT, "B": TEXT + " Mostly.", "AB": "Tides come and go."}
-    ballot = await take_seat(venue, "pass/1", 0, ("B", "A", "AB"), texts)
+    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A", "AB"), texts)
     assert (ballot.ranking, ballot.asked) == (("B", "A", "AB"), 2)
     assert len(provider.requests) == 2
 
 
 async def test_a_judge_who_can_be_held_to_no_schema_is_asked_for_reasons_first(
-    venue: Venue, provider: FakeProvider
+    context: JobContext, provider: FakeProvider
 ) -> None:
     provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
     provider.minded = lambda _: Answer(text="RANKING: ? > ?")
-    ballot = await take_seat(venue, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, most=2)
+    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, most=2)
     assert ballot.ranking is None
     _, first, second = (body["messages"][-1]["content"] for body in provider.bodies)
     names = ", ".join(sorted(ballot.labels))
@@ -90,9 +90,9 @@ async def test_a_judge_who_can_be_held_to_no_schema_is_asked_for_reasons_first(
 
 
 async def test_what_a_judge_copies_beside_a_label_is_no_boundary(
-    venue: Venue, provider: FakeProvider
+    context: JobContext, provider: FakeProvider
 ) -> None:
-    ballot = await take_seat(venue, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."})
+    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."})
     shown = provider.bodies[0]["messages"][-1]["content"]
     for label in ballot.labels:
         assert [line for line in shown.splitlines() if label in line] == [f"## {label}"]
@@ -102,31 +102,31 @@ async def test_what_a_judge_copies_beside_a_label_is_no_boundary(
 
 
 async def test_a_critic_gives_its_problems_once_it_is_told_the_form(
-    venue: Venue, provider: FakeProvider, told: list[Any]
+    context: JobContext, provider: FakeProvider, told: list[Any]
 ) -> None:
-    findings = await criticise(venue, 1, TEXT, "")
+    findings = await criticise(context, 1, TEXT, "")
     assert findings.outcome == "problems"
     (made,) = told
-    assert isinstance(made, CritiqueMade)
+    assert isinstance(made, CritiqueWritten)
     assert [each.quote for each in made.problems] == ["twice a day"]
     assert len(provider.requests) == 2
 
 
 async def test_a_form_is_said_once_where_no_schema_can_be_sent(
-    venue: Venue, provider: FakeProvider
+    context: JobContext, provider: FakeProvider
 ) -> None:
     provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
     provider.minded = None
-    await criticise(venue, 1, TEXT, "")
+    await criticise(context, 1, TEXT, "")
     said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
     assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
 
 
-async def test_the_prompts_of_an_older_run_still_say_what_they_said(venue: Venue) -> None:
+async def test_the_prompts_of_an_older_run_still_say_what_they_said(context: JobContext) -> None:
     older = PromptSet(
         load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
     )
-    request = venue.request("critic", "key", "vllm/small", "Criticise.", temperature=None)
+    request = context.request("critic", "key", "vllm/small", "Criticise.", temperature=None)
     reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
-    again = replace(venue, prompts=older).once_more(request, "again", reply, "critique_again")
+    again = replace(context, prompts=older).once_more(request, "again", reply, "critique_again")
     assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]

@@ -14,7 +14,7 @@ from autoreason.events import (
     PromptsShortened,
 )
 from autoreason.exchange import Outcome, Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
@@ -42,7 +42,7 @@ async def told(
     settings = make_settings(models or Models.everywhere("scripted/x"), 1, passes=2, playoff=0)
     task = Task(brief="Write.", contract=Contract(max_words=50))
     chosen = prompts or built_in().with_small()
-    await Tournament(Venue(task, settings, chosen, ask, events.append)).run()
+    await Tournament(JobContext(task, settings, chosen, ask, events.append)).run()
     return events, requests
 
 

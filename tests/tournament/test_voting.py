@@ -36,11 +36,11 @@ class Size(TypedDict):
 
     start: int
     step: int
-    close: int
+    close_margin: int
     limit: int
 
 
-USUAL: Size = {"start": 3, "step": 3, "close": 2, "limit": 9}
+USUAL: Size = {"start": 3, "step": 3, "close_margin": 2, "limit": 9}
 
 
 def panels(names: Sequence[str] = A_B_AB, most: int = 9) -> st.SearchStrategy[Votes]:
@@ -143,7 +143,7 @@ def test_the_first_wave_of_a_panel_that_may_grow_is_all_of_it() -> None:
 
 
 def test_the_third_of_three_judges_is_asked_only_if_the_first_two_leave_it_open() -> None:
-    three: Size = {"start": 3, "step": 0, "close": 2, "limit": 3}
+    three: Size = {"start": 3, "step": 0, "close_margin": 2, "limit": 3}
     assert next_wave([], A_B_AB, "borda", **three) == 2
     assert next_wave([("B", "A", "AB"), ("B", "AB", "A")], A_B_AB, "borda", **three) == 0
     assert next_wave([("B", "A", "AB"), ("AB", "A", "B")], A_B_AB, "borda", **three) == 1
@@ -170,9 +170,12 @@ def test_a_level_vote_grows_by_three_because_two_judges_could_not_settle_it() ->
 
 
 def test_a_panel_that_spares_nobody_asks_whole_batches() -> None:
-    assert next_wave(CLOSE, A_B_AB, "borda", **USUAL, spare=False) == 3
-    assert next_wave([], A_B_AB, "borda", start=3, step=0, close=2, limit=3, spare=False) == 3
-    assert next_wave([("A", "B", "AB")] * 3, A_B_AB, "borda", **USUAL, spare=False) == 0
+    assert next_wave(CLOSE, A_B_AB, "borda", **USUAL, early_stop=False) == 3
+    assert (
+        next_wave([], A_B_AB, "borda", start=3, step=0, close_margin=2, limit=3, early_stop=False)
+        == 3
+    )
+    assert next_wave([("A", "B", "AB")] * 3, A_B_AB, "borda", **USUAL, early_stop=False) == 0
 
 
 def test_a_lost_seat_uses_up_a_place() -> None:
@@ -203,7 +206,7 @@ class Protocol:
     """The same protocol by brute force: every vote that could still be cast."""
 
     def __init__(self, rule: str, start: int, step: int, close: int, limit: int) -> None:
-        self.size: Size = {"start": start, "step": step, "close": close, "limit": limit}
+        self.size: Size = {"start": start, "step": step, "close_margin": close, "limit": limit}
         self.rule, self.close = rule, close
         self.ends = [start, *range(start + step, limit, step or 1), limit] if step else [start]
 
@@ -270,13 +273,13 @@ Answers = list[tuple[str, ...] | None]
 """What judges would answer if asked; None for an answer without a ranking."""
 
 
-def held(names: str, answers: Answers, rule: str, *, spare: bool, size: Size) -> Votes:
+def held(names: str, answers: Answers, rule: str, *, early_stop: bool, size: Size) -> Votes:
     """The votes of a panel of these judges."""
     asked = 0
     while True:
         votes = tuple(answer for answer in answers[:asked] if answer)
         lost = asked - len(votes)
-        wave = next_wave(votes, names, rule, **size, seats_lost=lost, spare=spare)
+        wave = next_wave(votes, names, rule, **size, seats_lost=lost, early_stop=early_stop)
         if not wave:
             return votes
         asked += wave
@@ -290,7 +293,7 @@ def answered(names: str) -> st.SearchStrategy[tuple[str, Answers]]:
 @st.composite
 def sizes(draw: st.DrawFn) -> Size:
     start, step, close, more = (draw(st.integers(low, 4)) for low in (1, 0, 0, 0))
-    return {"start": start, "step": step, "close": close, "limit": start + more}
+    return {"start": start, "step": step, "close_margin": close, "limit": start + more}
 
 
 @given(st.sampled_from(["AB", "ABC", "ABCD", "ABCDE"]).flatmap(answered), rules, sizes())
@@ -299,8 +302,8 @@ def test_sparing_judges_never_changes_the_winner(
     judges: tuple[str, Answers], rule: str, size: Size
 ) -> None:
     names, answers = judges
-    whole = held(names, answers, rule, spare=False, size=size)
-    spared = held(names, answers, rule, spare=True, size=size)
+    whole = held(names, answers, rule, early_stop=False, size=size)
+    spared = held(names, answers, rule, early_stop=True, size=size)
     assert spared == whole[: len(spared)]
     if spared:
         assert RULES[rule](spared, names).winner == RULES[rule](whole, names).winner

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from autoreason.exchange import Outcome, Reply, Request, is_model
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, make_settings
 from autoreason.studies.audit.own_runs import audited
 from autoreason.studies.audit.record import AuditedRun
@@ -53,6 +53,6 @@ def random_run(seed: int, **changes: Any) -> AuditedRun:
     """One run as the audit reads it."""
     settings = make_settings(Models.everywhere("random/judge"), seed, **changes)
     cast = RandomCast(random.Random(f"cast {seed}"))
-    tournament = Tournament(Venue(TASK, settings, PROMPTS, cast.ask, lambda _: None))
+    tournament = Tournament(JobContext(TASK, settings, PROMPTS, cast.ask, lambda _: None))
     asyncio.run(tournament.run())
     return audited(f"run {seed}", tournament.story, TASK, settings, {})

@@ -26,8 +26,8 @@ from autoreason.studies.audit.record import SLOTS, AuditedRun, Vote
 SINGLE, LARGE = 200, 40
 PROTOCOLS: tuple[dict[str, Any], ...] = (
     {},
-    {"balanced": False},
-    {"spare_judges": False},
+    {"balanced_orders": False},
+    {"early_stop": False},
     {"judges": 5, "voting": "majority"},
 )
 pytestmark = pytest.mark.timeout(600)

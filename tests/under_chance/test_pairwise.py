@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.under_chance.luck import ballot, misses, most_often, names
 
-from autoreason.events import BallotCast, PanelHeld
-from autoreason.story import HeldPanel, Story
+from autoreason.events import BallotCast, PanelDecided
+from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.pairwise import _orders, duel, votes
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.results import panel_report
@@ -32,8 +32,8 @@ def drawn_report(rng: np.random.Generator, judges: int, texts: int, bias: float)
             turned = rng.random() >= bias and rng.random() < 0.5
             cast.append(ballot(seat, order, reversed(order) if turned else order))
         stage = f"pair/{at}"
-        ended = PanelHeld(stage=stage, verdict=duel(votes(cast)))
-        held[stage] = HeldPanel(stage=stage, ballots=cast, held=ended)
+        ended = PanelDecided(stage=stage, verdict=duel(votes(cast)))
+        held[stage] = RecordedPanel(stage=stage, ballots=cast, held=ended)
     entries = tuple(
         Entry(name=name, text="word " * (10 + at)) for at, name in enumerate(names(texts))
     )

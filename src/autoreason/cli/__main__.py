@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from autoreason.cli.group import cli
-from autoreason.errors import AutoreasonError, InvalidInput, JournalUnusable, WritingFailed
+from autoreason.errors import AutoreasonError, InvalidInput, JournalError, WritingFailed
 
 NOT_WRITTEN = 7
 INTERRUPTED = 130
@@ -69,7 +69,7 @@ def run_cli(arguments: list[str]) -> int:
         return _say("interrupted", INTERRUPTED)
     except WritingFailed as error:
         return _say(str(error), NOT_WRITTEN)
-    except (InvalidInput, JournalUnusable) as error:
+    except (InvalidInput, JournalError) as error:
         return _say(str(error), 2)
     except AutoreasonError as error:
         return _say(str(error), 1)

@@ -11,7 +11,7 @@ import click
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
 from autoreason.cli.several import all_option, runs_argument, runs_named
-from autoreason.errors import InvalidInput, JournalUnusable, UnknownRun
+from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedR
             note(f"reading run {number:,} of {len(readings):,}")
             try:
                 yield from readings.read(run)
-            except JournalUnusable:
+            except JournalError:
                 click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
             except NotAudited as left_out:
                 click.echo(f"autoreason: {run} is left out: it {left_out.why}", err=True)
@@ -147,8 +147,8 @@ def _print_finding(finding: Finding, console: Console, width: int) -> None:
 
     indent = _LEVEL + _NAME
     said = [(finding.said, "dim" if finding.level == "unknown" else "")]
-    if finding.mend:
-        said += [(f"normal: {finding.normal}", "dim"), (f"do: {finding.mend}", "dim")]
+    if finding.fix:
+        said += [(f"normal: {finding.normal}", "dim"), (f"do: {finding.fix}", "dim")]
     head = Text.assemble(
         (f"{finding.level:<{_LEVEL}}", _STYLES[finding.level]), f"{finding.name:<{_NAME}}"
     )

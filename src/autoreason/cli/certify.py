@@ -46,7 +46,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
     *options.SERVERS,
     options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
     options.effort_option,
-    options.output_limit_option,
+    options.max_tokens_option,
     options.option(
         "--seed", type=int, metavar="N", help="Labels and boundaries come from it. [default: drawn]"
     ),
@@ -68,7 +68,7 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
 
     \b
       autoreason certify {local}
-      autoreason certify {cheap} --max-cost 1
+      autoreason certify {cheap} --cost-limit 1
       autoreason certify {cheap} --show
     """
     from autoreason.cli import certificates
@@ -108,7 +108,7 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
         style=values["style"],
         judge_temperature=values["judge_temperature"],
         judge_effort=values["effort"],
-        output_limit=values["output_limit"],
+        max_tokens=values["max_tokens"],
         base_url=values["base_url"],
         allow_http=values["allow_http"],
         budget=chosen.budget_in(values),

@@ -98,7 +98,7 @@ def check(
     table = _Table(found, len(tests), quiet=as_json)
     with table:
         tried = asyncio.run(
-            try_program(found, program, tests, every=every, unsafe=unsafe, tell=table.tell)
+            try_program(found, program, tests, every=every, unsafe=unsafe, emit=table.emit)
         )
     if as_json:
         print_json(_as_object(tried, found))
@@ -174,7 +174,7 @@ class _Table:
     def _at(self, number: int) -> str:
         return f"test {number:,} of {self._total:,}"
 
-    def tell(self, trial: Trial) -> None:
+    def emit(self, trial: Trial) -> None:
         """Print a row, and the headings before the first."""
         from rich.text import Text
 

@@ -61,7 +61,7 @@ def compare(brief: str, **values: Any) -> int:
     \b
       autoreason compare brief.md -m {local} --dry-run
       autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
-      autoreason compare brief.md --match cost -m {cheap} --max-cost 5
+      autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
     from autoreason.cli import chosen
     from autoreason.cli.run import begin

@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     about: str
     level: Level
     said: str
-    mend: str = ""
+    fix: str = ""
 
 
 @click.command(cls=options.Taught)
@@ -68,9 +68,9 @@ def _print(findings: list[Finding]) -> None:
     from autoreason.cli.words import wrapped
 
     console = stdout_console()
-    for about, level, said, mend in findings:
+    for about, level, said, fix in findings:
         head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
-        sentence = f"{said}; {mend}" if mend else said
+        sentence = f"{said}; {fix}" if fix else said
         room = max(_LEAST_ROOM, console.width - len(head))
         # A file has no columns to keep to.
         lines = wrapped(sentence, room) if console.is_terminal else [sentence]
@@ -89,8 +89,8 @@ def _python() -> Iterator[Finding]:
 def _dependencies() -> Iterator[Finding]:
     found, missing = _installed(_NEEDED)
     if missing:
-        mend = f"pip install {' '.join(missing)}"
-        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", mend)
+        fix = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
     else:
         yield Finding("dependencies", "ok", ", ".join(found))
 
@@ -130,8 +130,8 @@ def sandbox_finding(found: Found) -> Finding:
     said = f"{found.level}: {_sandboxes(found)}"
     if found.reasons:
         said += f"; no better because {' and '.join(found.reasons)}"
-    mend = "use Linux; on Windows, WSL" if found.level == "none" else ""
-    return Finding("sandbox", level, said, mend)
+    fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
+    return Finding("sandbox", level, said, fix)
 
 
 _HOLD_WELL = ("bubblewrap", "landlock")
@@ -227,7 +227,7 @@ def _local() -> Iterator[Finding]:
     from autoreason.cli.small import weights_state
 
     state = weights_state()
-    yield Finding("local model", "ok" if state.ready else "warn", state.said, state.mend)
+    yield Finding("local model", "ok" if state.ready else "warn", state.said, state.fix)
 
 
 def _terminal() -> Iterator[Finding]:

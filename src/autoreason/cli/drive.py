@@ -51,7 +51,7 @@ class View(Protocol):
 
     def open(self) -> None: ...
     def close(self) -> None: ...
-    def tell(self, event: AnyEvent) -> None: ...
+    def emit(self, event: AnyEvent) -> None: ...
     @property
     def hear(self) -> OnSignal | None:
         """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
@@ -76,9 +76,9 @@ class Silent:
     def close(self) -> None:
         """Nothing to take down."""
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Count along."""
-        self.live.tell(event)
+        self.live.emit(event)
 
     def note(self, line: str) -> None:
         """Keep it to oneself."""
@@ -91,7 +91,7 @@ class Silent:
 
 
 @dataclass(frozen=True)
-class Manner:
+class OutputOptions:
     """How a run is shown and where its text goes."""
 
     output: Path | None = None
@@ -105,7 +105,7 @@ class Manner:
     """A text that breaks its contract is a failure."""
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Manner:
+    def of(cls, values: dict[str, Any]) -> OutputOptions:
         """As the options say."""
         return cls(
             values.get("output"),
@@ -118,7 +118,7 @@ class Manner:
         )
 
 
-def choose_view(live: Live, manner: Manner, console: Console | None, known: int = 0) -> View:
+def choose_view(live: Live, manner: OutputOptions, console: Console | None, known: int = 0) -> View:
     """The live view on a terminal that can redraw, else a line per step."""
     if manner.quiet:
         return Silent(live)
@@ -166,7 +166,7 @@ async def begun(
             journal=record,
             prompts=prompts,
             pool=pool,
-            on_event=view.tell,
+            on_event=view.emit,
             on_signal=view.hear,
             switch=switch,
             forked_from=forked_from,
@@ -178,7 +178,9 @@ async def begun(
 Begin = Callable[[View, Switch], Awaitable[Result]]
 
 
-def hold(begin: Begin, manner: Manner, run: str = "", known: int = 0, worked: float = 0.0) -> int:
+def hold(
+    begin: Begin, manner: OutputOptions, run: str = "", known: int = 0, worked: float = 0.0
+) -> int:
     """Drive a run from here to its end, and return the exit status."""
     console = None if manner.quiet else _console()
     view = choose_view(Live(run, worked=worked), manner, console, known)

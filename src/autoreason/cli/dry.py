@@ -32,12 +32,12 @@ _BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = (
     "drafts",
-    "most_drafts",
+    "max_drafts",
     "k",
     "passes",
     "judges",
-    "more_judges",
-    "most_judges",
+    "extra_judges",
+    "max_judges",
     "playoff",
     "confirmation",
     "seed",
@@ -201,16 +201,16 @@ def _drafts(task: Task, settings: Settings) -> str:
         said = "one"
     else:
         said = f"{settings.drafts}, one of them chosen by {words.count(settings.judges, 'judge')}"
-    if task.contract.empty or settings.most_drafts == settings.drafts:
+    if task.contract.empty or settings.max_drafts == settings.drafts:
         return said
-    return f"{said}; {settings.most_drafts} at most while too few keep the contract"
+    return f"{said}; {settings.max_drafts} at most while too few keep the contract"
 
 
 def _panel(settings: Settings) -> str:
     said = words.count(settings.judges, "judge")
-    if settings.more_judges and settings.most_judges > settings.judges:
+    if settings.extra_judges and settings.max_judges > settings.judges:
         said += (
-            f", {settings.more_judges} more while the vote is close, {settings.most_judges} at most"
+            f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
         )
     ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
     last = (f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends)

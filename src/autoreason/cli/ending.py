@@ -264,7 +264,7 @@ def next_steps(result: Result) -> list[tuple[str, str]]:
     return steps
 
 
-_HIGHER = " with a higher --max-cost, --max-tokens or --max-calls"
+_HIGHER = " with a higher --cost-limit, --token-limit or --call-limit"
 
 
 def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:

@@ -125,5 +125,5 @@ def cli() -> None:
     \b
       autoreason run "Write a toast for my sister's wedding"
       autoreason run brief.md -m {model} > text.md
-      cat brief.md | autoreason run - --max-cost 0.50 | pandoc -o text.docx
+      cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
     """

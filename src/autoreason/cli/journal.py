@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options, words
 from autoreason.cli.journals import opened
-from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.errors import InvalidInput, JournalError
 
 if TYPE_CHECKING:
     from autoreason.journal.upkeep import Damage
@@ -66,7 +66,7 @@ def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
         damages = upkeep.check(book, progress)
         try:
             return book.path, book.count(), damages
-        except JournalUnusable:
+        except JournalError:
             return book.path, 0, damages
 
 

@@ -118,11 +118,11 @@ class Live:
         self.stopping = False
         """Whether nothing new is begun, because somebody asked for that."""
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Take in something that happened."""
         if isinstance(event, PassStarted | PassDecided):
             self.answered.clear()
-        self.story.tell(event)
+        self.story.emit(event)
 
     def hear(self, signal: Signal) -> None:
         """Take in a sign of life. Called for every chunk of every reply, so it only counts."""

@@ -141,8 +141,8 @@ def _effort(name: str, who: str) -> tuple[tuple[str, ...], dict[str, Any]]:
 effort_option = _effort(
     "--effort", f"How much models reason: {', '.join(LEVELS)}. [default: the model's own]"
 )
-output_limit_option = option(
-    "--output-limit",
+max_tokens_option = option(
+    "--max-tokens",
     type=int,
     metavar="TOKENS",
     help="Most tokens of one reply, reasoning aside; one that is cut off is asked for once more with "
@@ -260,13 +260,13 @@ contract_options = group(
 limit_options = group(
     "Limits over the whole run, resumes included",
     option(
-        "--max-cost",
+        "--cost-limit",
         type=Money(),
         metavar="USD",
         help="Most dollars; needs models with known prices.",
     ),
-    option("--max-tokens", type=int, metavar="N", help="Most tokens, read and written."),
-    option("--max-calls", type=int, metavar="N", help="Most calls to models."),
+    option("--token-limit", type=int, metavar="N", help="Most tokens, read and written."),
+    option("--call-limit", type=int, metavar="N", help="Most calls to models."),
 )
 strategy_options = group(
     "Strategy",
@@ -295,7 +295,7 @@ draft_options = group(
         "One of your own (--draft) stands alone. [default: 1]",
     ),
     option(
-        "--most-drafts",
+        "--max-drafts",
         type=int,
         metavar="N",
         help="The most drafts written for that. [default: 10; paper: 1]",
@@ -330,16 +330,16 @@ panel_options = group(
     ),
     option("--judges", type=int, metavar="N", help="Judges a panel starts with. [default: 3]"),
     option(
-        "--more-judges",
+        "--extra-judges",
         type=int,
         metavar="N",
         help="Judges added while the vote is close; 0 for none. [default: 3]",
     ),
     option(
-        "--most-judges", type=int, metavar="N", help="The largest a panel may grow. [default: 6]"
+        "--max-judges", type=int, metavar="N", help="The largest a panel may grow. [default: 6]"
     ),
     option(
-        "--close",
+        "--close-margin",
         type=int,
         metavar="POINTS",
         help="How near the best challenger must be to A. [default: 2]",
@@ -362,7 +362,7 @@ panel_options = group(
 )
 model_options = group(
     "How models are asked",
-    output_limit_option,
+    max_tokens_option,
     effort_option,
     _effort("--author-effort", "For everybody who writes."),
     _effort("--critic-effort", "For critics."),
@@ -430,7 +430,7 @@ judges_options = group(
     *SERVERS,
     option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
     effort_option,
-    output_limit_option,
+    max_tokens_option,
     option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
     option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
     option(
@@ -474,7 +474,7 @@ run_options = _together(models_options, strategy_options, *_shape[1:], journal_o
 writing_options = _together(*_shape, journal_option, table_options)
 """Everything that shapes the runs of a comparison."""
 ASKED = (
-    *("output_limit", "author_temperature", "critic_temperature", "judge_temperature"),
+    *("max_tokens", "author_temperature", "critic_temperature", "judge_temperature"),
     *("base_url", "allow_http"),
 )
 """How models are asked, by the names that settings have for it."""

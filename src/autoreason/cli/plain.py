@@ -16,14 +16,14 @@ from autoreason.events import (
     BallotCast,
     CandidateDropped,
     CandidateReady,
-    CritiqueMade,
+    CritiqueWritten,
     Delivered,
     DraftFailed,
     DraftReady,
     DraftWritten,
-    GuidanceTaken,
-    PanelHeld,
-    PartTold,
+    GuidanceGiven,
+    PanelDecided,
+    PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
@@ -63,9 +63,9 @@ class Plain:
     def close(self) -> None:
         """Nothing to take down."""
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Print one step."""
-        self.live.tell(event)
+        self.live.emit(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
@@ -78,11 +78,11 @@ class Plain:
     def _tell_of_problems(self, event: AnyEvent) -> None:
         """Of one problem everything; of a set a line a problem, for there may be thousands."""
         match event:
-            case PartTold() if self.live.tally.one:
+            case PartEvent() if self.live.tally.one:
                 part = self.live.story.parts.get(event.part, self.live.story)
                 if said := program_step(event.event, part):
                     self.say(said)
-            case PartTold() | Delivered():
+            case PartEvent() | Delivered():
                 pass
             case Solved() if not self.live.tally.one:
                 of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
@@ -146,10 +146,10 @@ def step(event: AnyEvent, story: Story) -> str:
         case Delivered():
             how = words.ENDINGS[event.status].lower()
             return f"{how}: {event.reason}; delivered is {event.origin}"
-        case BallotCast() | PanelHeld():
+        case BallotCast() | PanelDecided():
             said = words.ballot(event) if isinstance(event, BallotCast) else words.panel(event)
             return f"{event.stage.replace('/', ' ')}: {said}"
-        case PartTold():
+        case PartEvent():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
         case ProgramExamined():
@@ -203,8 +203,8 @@ def _of_the_draft(event: DraftWritten | DraftReady | DraftFailed) -> str:
 
 def _within_a_pass(
     event: PassStarted
-    | GuidanceTaken
-    | CritiqueMade
+    | GuidanceGiven
+    | CritiqueWritten
     | CandidateReady
     | CandidateDropped
     | PassDecided,
@@ -213,9 +213,9 @@ def _within_a_pass(
     match event:
         case PassStarted():
             return f"begins; A has {words.count(event.words, 'word')}"
-        case GuidanceTaken():
+        case GuidanceGiven():
             return f"guidance for the critic: {event.text}"
-        case CritiqueMade():
+        case CritiqueWritten():
             return f"{'contract' if event.by_code else 'critique'}: {words.critique(event)}"
         case CandidateReady():
             return f"{_WRITES[event.slot]} {event.slot}: {words.candidate(event)}"

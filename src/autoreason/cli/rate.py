@@ -202,9 +202,9 @@ def report(
 
         print_json(found)
     else:
-        from autoreason.cli.rated import tell
+        from autoreason.cli.rated import emit
 
-        tell(found)
+        emit(found)
 
 
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:

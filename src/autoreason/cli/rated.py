@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autoreason.studies.raters.results import Person, Report, Standing, TaskResult
 
 
-def tell(report: Report) -> None:
+def emit(report: Report) -> None:
     """The whole report."""
     console = stdout_console()
     ending.print_rows(_opening(report), console)

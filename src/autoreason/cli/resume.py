@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.run import Result, Switch
     from autoreason.settings import Settings
 
-_PLAIN = ("passes", "output_limit")
+_PLAIN = ("passes", "max_tokens")
 
 
 @click.command(cls=options.Inheriting)
@@ -30,7 +30,7 @@ _PLAIN = ("passes", "output_limit")
 )
 @options.group(
     "How models are asked",
-    options.output_limit_option,
+    options.max_tokens_option,
 )
 @options.journal_option
 @options.view_options
@@ -43,10 +43,10 @@ def resume(run: str | None, **values: Any) -> int:
 
     \b
       autoreason resume
-      autoreason resume amber-fox --max-cost 5
+      autoreason resume amber-fox --cost-limit 5
     """
     from autoreason.cli.certificates import warn_of_failed_judges
-    from autoreason.cli.drive import Manner, closing, hold
+    from autoreason.cli.drive import OutputOptions, closing, hold
     from autoreason.cli.ending import check_output
     from autoreason.events import LIFECYCLE
     from autoreason.models.pool import ModelPool
@@ -76,13 +76,13 @@ def resume(run: str | None, **values: Any) -> int:
                     journal=journal,
                     changes=_difference(before, settings),
                     pool=pool,
-                    on_event=view.tell,
+                    on_event=view.emit,
                     on_signal=view.hear,
                     switch=switch,
                 )
 
         took = worked(row.id, journal=journal).seconds
-        return hold(go, Manner.of(values), row.id, known, took)
+        return hold(go, OutputOptions.of(values), row.id, known, took)
 
 
 def _waits(row: RunRow) -> bool:

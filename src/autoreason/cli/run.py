@@ -24,7 +24,7 @@ Examples:
   autoreason run brief.md -m {model} -o text.md
   autoreason run brief.md -m {local} --draft mine.md
   autoreason run brief.md -m {other} --judge-model {other} \\
-      --judge-model {model} --max-cost 2
+      --judge-model {model} --cost-limit 2
   autoreason run brief.md --dry-run
 
 \b
@@ -95,7 +95,7 @@ def begin(
 ) -> int:
     """Check everything, then open the journal and drive the run."""
     from autoreason.cli.certificates import warn_of_failed_judges
-    from autoreason.cli.drive import Manner, begun, closing, hold
+    from autoreason.cli.drive import OutputOptions, begun, closing, hold
     from autoreason.cli.small import require_weights
     from autoreason.models.pool import ModelPool
 
@@ -115,4 +115,4 @@ def begin(
                 forked_from=forked_from,
             )
 
-    return hold(go, Manner.of(values))
+    return hold(go, OutputOptions.of(values))

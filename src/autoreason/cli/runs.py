@@ -11,7 +11,7 @@ from autoreason.cli import options, words
 from autoreason.cli.journals import complete_run, opened, state, story_of
 from autoreason.cli.moments import Moment
 from autoreason.cli.pager import paged
-from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.errors import InvalidInput, JournalError, RunLocked
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -135,7 +135,7 @@ def matching(
             return True
         try:
             settings = book.settings(run)
-        except JournalUnusable:
+        except JournalError:
             return False
         return settings is not None and (
             strategy in (None, settings.strategy, called(settings.strategy))
@@ -237,7 +237,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
 
     live = [row.id for row in rows if row.live]
     if live:
-        raise RunHeld(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
+        raise RunLocked(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
     if not as_json:
         for row in rows:
             click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
@@ -263,7 +263,7 @@ def _legible(book: Journal, run: str) -> Story | None:
     """What is recorded of a run; None where the record is damaged, which must not hide the others."""
     try:
         return story_of(book, run)
-    except JournalUnusable:
+    except JournalError:
         return None
 
 

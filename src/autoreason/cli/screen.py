@@ -61,9 +61,9 @@ class Screen:
         with suppress(OSError):
             self._redrawn.stop()
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Take in something that happened."""
-        self.live.tell(event)
+        self.live.emit(event)
 
     def hear(self, signal: Signal) -> None:
         """Take in a sign of life."""

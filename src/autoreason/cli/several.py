@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.journals import complete_run, pick, story_of
-from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.errors import InvalidInput, JournalError
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -60,7 +60,7 @@ def _of_use(book: Journal, run: str) -> bool:
     """Whether a run is of texts and can be read; one that is not must not hide the others."""
     try:
         story = story_of(book, run)
-    except JournalUnusable:
+    except JournalError:
         click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
         return False
     if _writes_programs(story):

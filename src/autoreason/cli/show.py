@@ -120,7 +120,7 @@ def show(
 def _tell(
     book: Journal, row: RunRow, story: Story, number: int | None = None, *, short: bool = False
 ) -> None:
-    from autoreason.cli.telling import tell, tell_end
+    from autoreason.cli.telling import emit, tell_end
     from autoreason.run import worked
 
     one_problem = _solves(story) and _on_one_problem(story)
@@ -129,7 +129,7 @@ def _tell(
     if short:
         tell_end(row, story, seconds)
     else:
-        tell(row, story, seconds, number, parts)
+        emit(row, story, seconds, number, parts)
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:

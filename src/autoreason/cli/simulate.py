@@ -278,10 +278,10 @@ def _hold(
 ) -> None:
     from autoreason.cli.ending import write
     from autoreason.cli.simulated import Progress, print_study
-    from autoreason.studies.simulate.study import hold_study
+    from autoreason.studies.simulate.study import run_study
 
     with Progress("of the table", quiet=quiet) as progress:
-        cells = hold_study(worlds, entrants, plan, progress)
+        cells = run_study(worlds, entrants, plan, progress)
     if plot:
         from autoreason.studies.simulate.plot import draw
 

@@ -31,7 +31,7 @@ class Weights(NamedTuple):
 
     ready: bool
     said: str
-    mend: str = ""
+    fix: str = ""
 
 
 def weights_state() -> Weights:

@@ -30,11 +30,11 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     of = words.count(len(solved), "solution")
     with stderr_console().status(f"0 of {of}") as status:
 
-        def tell(one: Tried) -> None:
+        def emit(one: Tried) -> None:
             tried.append(one)
             status.update(f"{len(tried):,} of {of}")
 
-        asyncio.run(try_solutions(solved, unsafe=unsafe, tell=tell))
+        asyncio.run(try_solutions(solved, unsafe=unsafe, emit=emit))
     failed = [one for one in tried if one.verdict != "accepted"]
     if as_json:
         print_json(_as_object(found, tried, failed) | {"unfair": unfair})

@@ -40,7 +40,7 @@ Strategies, all with the same number of calls a problem:
 Examples:
   autoreason solve problem.json -m {model} > solution.py
   autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --max-cost 20
+  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --cost-limit 20
 
 \b
 Exit status:
@@ -199,7 +199,7 @@ def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dic
 def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
     """Open the set, check everything, then open the journal and drive the run."""
     from autoreason.cli.certificates import warn_of_failed_judges
-    from autoreason.cli.drive import Manner, begun, closing, hold
+    from autoreason.cli.drive import OutputOptions, begun, closing, hold
     from autoreason.cli.small import require_weights
     from autoreason.models.open import warm_up
     from autoreason.models.pool import ModelPool
@@ -226,7 +226,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
                 examiner=examiner,
             )
 
-    return hold(go, Manner.of(values))
+    return hold(go, OutputOptions.of(values))
 
 
 def _notes(examiner: ExaminerClient) -> Iterator[str]:

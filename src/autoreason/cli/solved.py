@@ -17,7 +17,7 @@ from autoreason.task import without_controls
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.cli.drive import Manner
+    from autoreason.cli.drive import OutputOptions
     from autoreason.events import Solved
     from autoreason.programs.solve_report import SolveReport
     from autoreason.run import Result
@@ -76,7 +76,7 @@ def _usable(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def end(result: Result, manner: Manner, console: Console, seconds: float) -> int:
+def end(result: Result, manner: OutputOptions, console: Console, seconds: float) -> int:
     """Hand over what came of it, and return the exit status."""
     report = report_of(result.story)
     one = Tally(result.story).one
@@ -132,7 +132,7 @@ def _passes_some(event: Solved) -> bool:
     return event.program is not None and (found is None or found.passed > 0)
 
 
-def _say_trouble(result: Result, manner: Manner) -> None:
+def _say_trouble(result: Result, manner: OutputOptions) -> None:
     """The one sentence that is said even where quiet was asked for; none where all is well."""
     run = result.run
     if ending.EXIT[result.status]:
@@ -150,7 +150,7 @@ def _say_trouble(result: Result, manner: Manner) -> None:
     print(without_controls(f"autoreason: {said}"), file=sys.stderr)
 
 
-def _files(result: Result, manner: Manner) -> list[tuple[str, str]]:
+def _files(result: Result, manner: OutputOptions) -> list[tuple[str, str]]:
     """What was written, or how it will be."""
     finished = ending.EXIT[result.status] == 0
     one, run = Tally(result.story).one, result.run
@@ -165,7 +165,7 @@ def _files(result: Result, manner: Manner) -> list[tuple[str, str]]:
     return said
 
 
-def _unwritten(manner: Manner) -> str:
+def _unwritten(manner: OutputOptions) -> str:
     if manner.output is None:
         return ""
     before = ", which is still what it was before" if manner.output.exists() else ""

@@ -106,11 +106,11 @@ def _compare(result: Result, journal: Journal, as_json: bool) -> None:
 
 def _rejudge(result: Result, journal: Journal, as_json: bool) -> None:
     from autoreason.cli.journals import story_of
-    from autoreason.studies.panels.rejudge import Again, decisions
+    from autoreason.studies.panels.rejudge import RejudgeOptions, decisions
     from autoreason.tournament.strategy import read_options
 
     assert result.story.settings is not None
-    of = read_options(result.story.settings, Again).of
+    of = read_options(result.story.settings, RejudgeOptions).of
     found = decisions(story_of(journal, of), result.story.panels)
     if as_json:
         listed = [each._asdict() | {"changed": each.changed} for each in found]

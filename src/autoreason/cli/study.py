@@ -56,7 +56,7 @@ def settings_of(
         style=values.get("style"),
         judge_temperature=values["judge_temperature"],
         judge_effort=values["effort"],
-        output_limit=values["output_limit"],
+        max_tokens=values["max_tokens"],
         base_url=values["base_url"],
         allow_http=values["allow_http"],
         budget=chosen.budget_in(values),

@@ -17,9 +17,9 @@ from autoreason.errors import InvalidInput
 from autoreason.run.kinds import is_study
 
 if TYPE_CHECKING:
-    from autoreason.events import BallotCast, CandidateReady, CritiqueMade, Problem
+    from autoreason.events import BallotCast, CandidateReady, CritiqueWritten, Problem
     from autoreason.journal import RunRow
-    from autoreason.story import HeldPanel, Pass, Story
+    from autoreason.story import Pass, RecordedPanel, Story
 
 _WIDEST = 100
 _STEP = 12
@@ -28,7 +28,7 @@ _GLANCE = 12
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
-def tell(
+def emit(
     row: RunRow,
     story: Story,
     seconds: float,
@@ -160,7 +160,7 @@ class Teller:
         for stage, panel in story.panels.items():
             self._panel(stage.replace("/", " "), panel)
 
-    def _panel(self, title: str, panel: HeldPanel) -> None:
+    def _panel(self, title: str, panel: RecordedPanel) -> None:
         self._heading(title.capitalize())
         for ballot in panel.ballots:
             self._ballot(ballot, in_full=False)
@@ -184,7 +184,7 @@ class Teller:
             said[-1] = ("Position", positions)
         ending.print_rows(said, self.console)
 
-    def _critique(self, made: CritiqueMade) -> None:
+    def _critique(self, made: CritiqueWritten) -> None:
         label = "contract" if made.by_code else "critique" if made.critic == 0 else "second"
         self._say(label, words.critique(made))
         for problem in made.problems:

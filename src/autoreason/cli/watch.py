@@ -35,14 +35,14 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     """
     from autoreason.cli import ending
     from autoreason.cli.consoles import stderr_console
-    from autoreason.cli.drive import INTERRUPTED, Manner, choose_view
+    from autoreason.cli.drive import INTERRUPTED, OutputOptions, choose_view
     from autoreason.cli.live import Live
     from autoreason.run import worked
 
     console = stderr_console()
     with opened(journal) as book:
         row = pick(book, run, lambda row: row.live, "live run")
-        view = choose_view(Live(row.id), Manner(live=not no_live), console)
+        view = choose_view(Live(row.id), OutputOptions(live=not no_live), console)
         try:
             view.open()
             _follow(book, row.id, view)
@@ -89,7 +89,7 @@ def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
     live = view.live
     for seq, at, event in book.events(run, seen):
         live.told_at = times.until(at)
-        view.tell(event)
+        view.emit(event)
         seen = seq
     live.told_at = None
     live.started = live.clock() - times.until(datetime.now(UTC))

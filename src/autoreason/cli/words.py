@@ -18,11 +18,11 @@ if TYPE_CHECKING:
         BallotCast,
         CandidateDropped,
         CandidateReady,
-        CritiqueMade,
+        CritiqueWritten,
         DraftReady,
         DraftWritten,
         Evidence,
-        PanelHeld,
+        PanelDecided,
         PassDecided,
         PlayoffDecided,
         Preference,
@@ -146,7 +146,7 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     """How a pass ended, in one line."""
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
-    if event.outcome == "taken":
+    if event.outcome == "unjudged":
         return f"taken as it comes, {count(event.words, 'word')}"
     row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     if event.verdict is None:
@@ -158,7 +158,7 @@ def decided(event: PassDecided, k: int | None = None) -> str:
 
 def program_decided(event: PassDecided, k: int | None = None) -> str:
     """How a pass over programs ended, where tests decide more often than judges."""
-    if event.outcome == "taken":
+    if event.outcome == "unjudged":
         return "taken as it comes"
     if event.outcome == "inconclusive" or event.verdict:
         return decided(event, k)
@@ -166,7 +166,7 @@ def program_decided(event: PassDecided, k: int | None = None) -> str:
     return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
 
 
-def panel(event: PanelHeld) -> str:
+def panel(event: PanelDecided) -> str:
     """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
     if verdict is None:
@@ -192,7 +192,7 @@ def first_draft(found: DraftReady | None) -> str:
     return "the draft it began from" if found and found.of > 1 else "the first draft"
 
 
-def critique(event: CritiqueMade) -> str:
+def critique(event: CritiqueWritten) -> str:
     """What a critic brought, counted."""
     if event.by_code:
         return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"

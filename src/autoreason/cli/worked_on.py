@@ -11,7 +11,7 @@ from autoreason.cli.consoles import stdout_console
 from autoreason.cli.tally import Tally
 from autoreason.cli.telling import Teller
 from autoreason.errors import InvalidInput
-from autoreason.events import CandidateReady, PartTold
+from autoreason.events import CandidateReady, PartEvent
 from autoreason.programs.solve import part_name
 from autoreason.story import Story
 from autoreason.strategies.registry import called
@@ -53,8 +53,8 @@ def parts_of(
     }
     for recorded in book.events(row.id):
         event = recorded.event
-        if isinstance(event, PartTold) and event.part in found:
-            found[event.part].tell(event.event)
+        if isinstance(event, PartEvent) and event.part in found:
+            found[event.part].emit(event.event)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.settings import Settings
-from autoreason.story import HeldPanel
+from autoreason.story import RecordedPanel
 
 _AGAIN = "/attempt/"
 
@@ -20,7 +20,7 @@ def stage_of(stage: str, attempt: int) -> str:
     return f"{stage}{_AGAIN}{attempt}" if attempt else stage
 
 
-def last_held(panels: Mapping[str, HeldPanel], stage: str) -> HeldPanel | None:
+def last_panel(panels: Mapping[str, RecordedPanel], stage: str) -> RecordedPanel | None:
     """A panel as it was held last."""
     held = [panel for name, panel in panels.items() if name.partition(_AGAIN)[0] == stage]
     return held[-1] if held else None

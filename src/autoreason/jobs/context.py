@@ -18,18 +18,18 @@ from autoreason.reasoning import reasoning_room
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-Tell = Callable[[AnyEvent], None]
+Emit = Callable[[AnyEvent], None]
 
 
 @dataclass(frozen=True)
-class Venue:
+class JobContext:
     """Where a run is held."""
 
     task: Task
     settings: Settings
     prompts: PromptSet
     ask: Ask
-    tell: Tell
+    emit: Emit
     allowance: Allowance | None = None
     """What this part of a run may spend; None where it is not held beside others."""
     shared_draft: bool = False
@@ -52,7 +52,7 @@ class Venue:
             key=key,
             model=model,
             messages=(*self.opening, Message("user", prompt)),
-            max_tokens=self.settings.output_limit + reasoning_room(model, effort),
+            max_tokens=self.settings.max_tokens + reasoning_room(model, effort),
             temperature=temperature,
             effort=effort,
             schema=schema,

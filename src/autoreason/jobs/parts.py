@@ -10,28 +10,28 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace as changed
 
-from autoreason.events import AnyEvent, PartTold
+from autoreason.events import AnyEvent, PartEvent
 from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Tell, Venue
+from autoreason.jobs.context import Emit, JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import cancel, use_in_order
 from autoreason.settings import Settings
 from autoreason.task import Task
 
 T = TypeVar("T")
-Work = Callable[[Tell], Coroutine[Any, Any, T]]
+Work = Callable[[Emit], Coroutine[Any, Any, T]]
 _NOBODY = Reply(outcome=Outcome.EMPTY, text="", model="person")
 
 
 class _Lane:
     """Holds events back until everything before has been told."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, emit: Emit) -> None:
+        self._tell = emit
         self._waiting: list[AnyEvent] | None = []
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         if self._waiting is None:
             self._tell(event)
         else:
@@ -44,9 +44,9 @@ class _Lane:
         self._waiting = None
 
 
-async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
+async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
     """All at once; what they tell comes in their order, whichever reply came first."""
-    lanes = [_Lane(tell) for _ in works]
+    lanes = [_Lane(emit) for _ in works]
     results: list[T] = []
     if lanes:
         lanes[0].open()
@@ -56,7 +56,7 @@ async def side_by_side(tell: Tell, works: Sequence[Work[T]]) -> list[T]:
         if len(results) < len(lanes):
             lanes[len(results)].open()
 
-    await use_in_order([work(lane.tell) for work, lane in zip(works, lanes, strict=True)], take)
+    await use_in_order([work(lane.emit) for work, lane in zip(works, lanes, strict=True)], take)
     return results
 
 
@@ -96,16 +96,16 @@ async def in_windows(
 
 
 def part_of(
-    venue: Venue,
+    context: JobContext,
     part: str,
-    tell: Tell,
+    emit: Emit,
     task: Task,
     settings: Settings,
     allowance: Allowance | None = None,
     *,
     shared_draft: bool = False,
     luck: str | None = None,
-) -> Venue:
+) -> JobContext:
     """A venue within a venue: keys, seed and story of its own, and perhaps something to spend.
 
     Parts of the same `luck` draw alike, so that what they do differently is all that sets them apart.
@@ -115,21 +115,21 @@ def part_of(
         if request.role == "person":
             # Guidance is for a run that a person follows, not for one of many.
             return _NOBODY
-        reply = await venue.ask(changed(request, key=f"{part}/{request.key}"))
+        reply = await context.ask(changed(request, key=f"{part}/{request.key}"))
         if allowance and is_model(request.role):
             allowance.take(reply)
         return reply
 
     def tell_part(event: AnyEvent) -> None:
-        tell(PartTold(part=part, event=event))
+        emit(PartEvent(part=part, event=event))
 
-    seed = draw(venue.settings.seed, luck or part).getrandbits(32)
+    seed = draw(context.settings.seed, luck or part).getrandbits(32)
     return replace(
-        venue,
+        context,
         task=task,
         settings=changed(settings, seed=seed),
         ask=ask,
-        tell=tell_part,
+        emit=tell_part,
         allowance=allowance,
         shared_draft=shared_draft,
     )

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection
 from datetime import datetime
 
-from autoreason.errors import InvalidInput, JournalUnusable, RecordDiverged, UnknownRun
+from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, UnknownRun
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import sql
 from autoreason.journal.codec import reply_row
@@ -67,7 +67,7 @@ def add_event(row: Row) -> Change[None]:
             connection.execute(sql.INSERT_EVENT, (*small, connection.put(payload)))
         except sqlite3.IntegrityError as error:
             _refuse_unknown_run(error, row[0])
-            raise JournalUnusable(
+            raise JournalError(
                 f"event {row[1]} of {row[0]} was written by another process; hold the run to write"
             ) from None
 
@@ -96,7 +96,7 @@ def add_reply(row: Row) -> Change[None]:
             _refuse_unknown_run(error, row[0])
             if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
                 raise
-            raise RecordDiverged(
+            raise ReplayMismatch(
                 f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
             ) from None
 

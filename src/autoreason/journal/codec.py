@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.errors import InvalidInput, JournalError
 from autoreason.events import EVENTS_VERSION, AnyEvent
 from autoreason.exchange import Reply, Request
+from autoreason.journal.migrations import STEPS, Step
 from autoreason.journal.pieces import pack, pack_value
 from autoreason.journal.records import now
-
-Step = Callable[[dict[str, Any]], dict[str, Any]]
-
-STEPS: tuple[Step, ...] = ()
-"""What leads an event from each version to the next; one for every version but the newest."""
 
 _SMALL = 400
 """Characters."""
@@ -63,7 +58,7 @@ def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> A
     if version == newest:
         return _event_decoder.decode(payload)
     if version > newest:
-        raise JournalUnusable(
+        raise JournalError(
             f"an event was written by a newer autoreason (version {version}, this one knows"
             f" {newest}); upgrade autoreason"
         )

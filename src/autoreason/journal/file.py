@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal import sql
 from autoreason.journal.locks import exclusive, make_folder
 from autoreason.journal.pieces import Shelf
@@ -28,9 +28,9 @@ def exists(path: Path) -> bool:
             raise InvalidInput(f"{path} is {what}; name a file for the journal")
         size = path.stat().st_size
     except OSError as error:
-        raise JournalUnusable(f"cannot read {path}: {error.strerror}; {NAME_ANOTHER}") from None
+        raise JournalError(f"cannot read {path}: {error.strerror}; {NAME_ANOTHER}") from None
     if size and _application(path) != sql.APPLICATION_ID:
-        raise JournalUnusable(f"{path} is not a journal but something else; {NAME_ANOTHER}")
+        raise JournalError(f"{path} is not a journal but something else; {NAME_ANOTHER}")
     return size > 0
 
 
@@ -49,7 +49,7 @@ def _application(path: Path) -> int | None:
         if code == sqlite3.SQLITE_NOTADB:
             return None
         if code == sqlite3.SQLITE_CANTOPEN:
-            raise JournalUnusable(f"cannot read {path}; allow it or {NAME_ANOTHER}") from None
+            raise JournalError(f"cannot read {path}; allow it or {NAME_ANOTHER}") from None
         raise explain(error, path) from None
 
 
@@ -61,11 +61,11 @@ def make(path: Path) -> None:
             raise InvalidInput(f"{path.parent} is not a folder; name another place")
         with exclusive(locks_folder(path) / "making", _WAIT_FOR_MAKER) as lock:
             if lock is None:
-                raise JournalUnusable(f"another process is still making {path}; try again")
+                raise JournalError(f"another process is still making {path}; try again")
             if not exists(path):
                 _build(path)
     except OSError as error:
-        raise JournalUnusable(
+        raise JournalError(
             f"cannot make {path}: {error.strerror}; allow writing there or {NAME_ANOTHER}"
         ) from None
 
@@ -73,7 +73,7 @@ def make(path: Path) -> None:
 def _build(path: Path) -> None:
     left_over = log_of(path)
     if left_over.exists() and left_over.stat().st_size:
-        raise JournalUnusable(
+        raise JournalError(
             f"{path} is gone, but {left_over.name} beside it still holds a part of it;"
             " put the file back, or move that away too"
         )
@@ -172,7 +172,7 @@ def connect_checked(path: Path, how: str = "mode=rw") -> Shelf:
         expected = {name for name in sql.TABLES if sql.SINCE.get(name, 1) <= max(version, 1)}
         # A journal appears whole, so one without its tables is somebody else's work.
         if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= expected:
-            raise JournalUnusable(f"{path} does not hold a journal's tables; {NAME_ANOTHER}")
+            raise JournalError(f"{path} does not hold a journal's tables; {NAME_ANOTHER}")
     except BaseException:
         connection.close()
         raise
@@ -182,7 +182,7 @@ def connect_checked(path: Path, how: str = "mode=rw") -> Shelf:
 def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:
     (version,) = connection.execute(sql.GET_VERSION).fetchone()
     if version > known:
-        raise JournalUnusable(
+        raise JournalError(
             f"{path} was written by a newer autoreason (schema {version}, this one knows {known});"
             f" upgrade autoreason or {NAME_ANOTHER}"
         )

@@ -189,7 +189,7 @@ class Journal:
             return spent_from(rows[0])
 
     def hold(self, run: str) -> AbstractContextManager[None]:
-        """Be the only one who writes to a run; `RunHeld` names whoever is already."""
+        """Be the only one who writes to a run; `RunLocked` names whoever is already."""
         # Where nothing can be written, this says so better than the lock.
         return self._holding(run, self._write())
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import JournalUnusable, RunHeld
+from autoreason.errors import JournalError, RunLocked
 from autoreason.journal.names import check_name
 
 _PATIENCE = 0.2
@@ -47,7 +47,7 @@ def hold(folder: Path, run: str) -> Iterator[None]:
     path = _lock_file(folder, run)
     with exclusive(path, _PATIENCE) as lock:
         if lock is None:
-            raise RunHeld(
+            raise RunLocked(
                 f"{run} is held by {holder(folder, run) or 'another process'};"
                 f" wait for it, or end it with `autoreason stop {run}`"
             )
@@ -76,8 +76,8 @@ def exclusive(path: Path, patience: float) -> Iterator[int | None]:
             os.close(lock)
 
 
-def _cannot_lock(path: Path, error: OSError) -> JournalUnusable:
-    return JournalUnusable(
+def _cannot_lock(path: Path, error: OSError) -> JournalError:
+    return JournalError(
         f"cannot lock {path}: {error.strerror}; allow writing there or name another journal"
         " with AUTOREASON_JOURNAL"
     )

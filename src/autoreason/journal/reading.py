@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 from autoreason.journal import file, sql
 from autoreason.journal.trouble import NAME_ANOTHER, plainly
 
@@ -73,7 +73,7 @@ class Reader:
             shutil.copyfile(log, file.log_of(copy))
         except OSError as error:
             self._copy.cleanup()
-            raise JournalUnusable(
+            raise JournalError(
                 f"cannot copy {self._path} to read it: {error.strerror}; {NAME_ANOTHER}"
             ) from None
         if _stamp(self._path) != before:
@@ -94,8 +94,8 @@ def _size_and_time(path: Path) -> tuple[int, int] | None:
     return found.st_size, found.st_mtime_ns
 
 
-def _written(path: Path) -> JournalUnusable:
-    return JournalUnusable(f"{path} was written by another process while it was read; try again")
+def _written(path: Path) -> JournalError:
+    return JournalError(f"{path} was written by another process while it was read; try again")
 
 
 class _ExactSum:

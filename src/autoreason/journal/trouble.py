@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.errors import JournalUnusable
+from autoreason.errors import JournalError
 
 NAME_ANOTHER = "name another with --journal or AUTOREASON_JOURNAL"
 _LONGEST = 100
@@ -28,35 +28,35 @@ def plainly(path: Path, run: str | None = None) -> Iterator[None]:
         raise damaged(path, str(error), run) from None
 
 
-def explain(error: sqlite3.Error, path: Path, run: str | None = None) -> JournalUnusable:
+def explain(error: sqlite3.Error, path: Path, run: str | None = None) -> JournalError:
     """What an error of SQLite means for this journal, and what to do."""
     if isinstance(error, sqlite3.ProgrammingError):
-        return JournalUnusable(f"{path} was closed; open the journal again")
+        return JournalError(f"{path} was closed; open the journal again")
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return JournalUnusable(f"no space is left for {path}; free some, then resume")
+        return JournalError(f"no space is left for {path}; free some, then resume")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return JournalUnusable(f"{path} is locked by another program; close that, then try again")
+        return JournalError(f"{path} is locked by another program; close that, then try again")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return JournalUnusable(
+        return JournalError(
             f"{path} is read-only ({error}); allow writing to it and its folder, or {NAME_ANOTHER}"
         )
     if code == sqlite3.SQLITE_IOERR:
-        return JournalUnusable(f"the disk under {path} failed ({error}); repair it, then resume")
+        return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
     return damaged(path, str(error), run)
 
 
-def damaged(path: Path, how: str, run: str | None = None) -> JournalUnusable:
+def damaged(path: Path, how: str, run: str | None = None) -> JournalError:
     """What is said when the file no longer reads as it was written; never what it holds."""
     if how.startswith("Could not decode to UTF-8"):
         how = "some bytes are not UTF-8"
     how = "".join(filter(str.isprintable, how.partition("\n")[0]))
     how = f"{how[:_LONGEST]}…" if len(how) > _LONGEST else how
     if run:
-        return JournalUnusable(
+        return JournalError(
             f"the record of {run} in {path} is damaged ({how}); restore the journal from a copy,"
             f" or give this run up with `autoreason runs delete {run}`"
         )
-    return JournalUnusable(
+    return JournalError(
         f"{path} is damaged ({how}); restore it from a copy, or move it away to start a new one"
     )

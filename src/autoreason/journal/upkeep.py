@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from autoreason.errors import InvalidInput, JournalUnusable, RunHeld
+from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.journal import file, locks, pieces, place, sql
 from autoreason.journal.journal import Journal
 from autoreason.journal.reading import Reader
@@ -42,7 +42,7 @@ def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
         try:
             with plainly(path):
                 runs = [run for (run,) in connection.execute(sql.RUN_IDS)]
-        except JournalUnusable as error:
+        except JournalError as error:
             return [*damages, Damage(None, str(error))]
         for done, run in enumerate(runs):
             on_progress("runs", done, len(runs))
@@ -107,7 +107,7 @@ def _in_run(
     for read in reads:
         try:
             read(run)
-        except JournalUnusable as error:
+        except JournalError as error:
             return [Damage(run, str(error))]
     stored = [text for row in connection.execute(sql.STORED, (run, run)) for text in row]
     if changed and any(changed.intersection(pieces.numbers_in(text)) for text in stored):
@@ -149,7 +149,9 @@ def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
         raise InvalidInput(f"there is no journal at {path} to compact")
     live = sorted(locks.held(place.locks_folder(path)))
     if live:
-        raise RunHeld(f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`")
+        raise RunLocked(
+            f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`"
+        )
     before = _size(path)
     with plainly(path), closing(file.open_for_writing(path)) as shelf:
         for table in sql.STORING:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoreason.errors import AutoreasonError, JournalUnusable, WritingFailed
+from autoreason.errors import AutoreasonError, JournalError, WritingFailed
 from autoreason.journal import sql
 from autoreason.journal.pieces import Shelf
 from autoreason.journal.records import now
@@ -103,7 +103,7 @@ class Writer:
     def _put(self, work: _Work) -> None:
         with self._bell:
             if self._closed:
-                raise JournalUnusable(f"{self._path} was closed; open the journal again")
+                raise JournalError(f"{self._path} was closed; open the journal again")
             first = not self._queue
             hastens = work.awaited and not self._hurry
             self._queue.append(work)

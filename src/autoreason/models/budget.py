@@ -34,7 +34,7 @@ class Rates(Protocol):
         ...
 
 
-class Upper(NamedTuple):
+class CostBound(NamedTuple):
     """The most that one or more calls can take."""
 
     calls: int
@@ -43,7 +43,7 @@ class Upper(NamedTuple):
     """US dollars; None where the price is not known."""
 
 
-def upper_bound(request: Request, rates: Rates | None) -> Upper:
+def upper_bound(request: Request, rates: Rates | None) -> CostBound:
     """The most a request can take: its text at three bytes a token, and all it may write."""
     said = [message.text for message in request.messages]
     if request.schema:
@@ -53,7 +53,7 @@ def upper_bound(request: Request, rates: Rates | None) -> Upper:
     cost = None
     if rates and rates.input is not None and rates.output is not None:
         cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
-    return Upper(1, read + request.max_tokens, cost)
+    return CostBound(1, read + request.max_tokens, cost)
 
 
 def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
@@ -72,13 +72,13 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
 class Reservation:
     """Money, tokens and a call set aside for one request."""
 
-    upper: Upper
+    upper: CostBound
 
 
-_NOTHING = Upper(1, 0, None)
+_NOTHING = CostBound(1, 0, None)
 
 
-class Purse:
+class BudgetTracker:
     """What a run may still spend. Every call reserves its upper bound before it is sent."""
 
     def __init__(self, budget: Budget) -> None:
@@ -86,14 +86,14 @@ class Purse:
         self._limited = budget != Budget()
         self._spent = Spent()
         # Stands in for what providers did not say: the limits count it, nobody is shown it.
-        self._assumed = Upper(0, 0, Decimal(0))
-        self._largest = Upper(0, 0, Decimal(0))
+        self._assumed = CostBound(0, 0, Decimal(0))
+        self._largest = CostBound(0, 0, Decimal(0))
         """The most that any single call could have taken."""
         self._out: set[Reservation] = set()
-        self._held = Upper(0, 0, Decimal(0))
-        self._queue: deque[tuple[asyncio.Future[Reservation], Upper]] = deque()
+        self._held = CostBound(0, 0, Decimal(0))
+        self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
 
-    def bound(self, request: Request, rates: Rates | None) -> Upper:
+    def bound(self, request: Request, rates: Rates | None) -> CostBound:
         """What to set aside for a request; without limits nothing needs to be."""
         return upper_bound(request, rates) if self._limited else _NOTHING
 
@@ -102,7 +102,7 @@ class Purse:
         """What was spent, without what is set aside."""
         return self._spent
 
-    async def reserve(self, upper: Upper) -> Reservation:
+    async def reserve(self, upper: CostBound) -> Reservation:
         """Set a call's upper bound aside; wait where it may fit once other calls are settled."""
         if not self._limited:
             return Reservation(upper)
@@ -126,16 +126,18 @@ class Purse:
         self.carry(reply, reservation.upper)
         self.release(reservation)
 
-    def carry(self, reply: Reply, upper: Upper) -> None:
+    def carry(self, reply: Reply, upper: CostBound) -> None:
         """Count a reply as spent; its upper bound stands in for what it does not say."""
         self._spent = self._spent.plus(reply)
         if not self._limited:
             return
         costs = [each.cost for each in (self._largest, upper) if each.cost is not None]
-        self._largest = Upper(1, max(self._largest.tokens, upper.tokens), max(costs, default=None))
+        self._largest = CostBound(
+            1, max(self._largest.tokens, upper.tokens), max(costs, default=None)
+        )
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
-        self._assumed = _sum(self._assumed, Upper(0, tokens, cost))
+        self._assumed = _sum(self._assumed, CostBound(0, tokens, cost))
 
     def release(self, reservation: Reservation) -> None:
         """Give back all of it: the call left no reply."""
@@ -146,9 +148,9 @@ class Purse:
         self._look_again()
 
     @property
-    def taken(self) -> Upper:
+    def taken(self) -> CostBound:
         """What counts against the limits."""
-        spent = Upper(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
+        spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
     def short_of(self, calls: int) -> str:
@@ -166,7 +168,7 @@ class Purse:
             return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} were left"
         return ""
 
-    def _set_aside(self, upper: Upper) -> Reservation:
+    def _set_aside(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)
         self._held = _sum(self._held, upper)
@@ -186,7 +188,7 @@ class Purse:
                     turn.set_result(self._set_aside(upper))
             self._queue.popleft()
 
-    def _check(self, upper: Upper) -> None:
+    def _check(self, upper: CostBound) -> None:
         """Refuse what would not fit even if every call under way cost nothing."""
         budget, spent = self._budget, self.taken
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
@@ -208,7 +210,7 @@ class Purse:
                 f"cost {_dollars(upper.cost)}"
             )
 
-    def _fits(self, upper: Upper) -> bool:
+    def _fits(self, upper: CostBound) -> bool:
         budget, spent = self._budget, self.taken
         wanted = _sum(self._held, upper)
         if budget.calls is not None and spent.calls + wanted.calls > budget.calls:
@@ -220,10 +222,10 @@ class Purse:
         return (spent.cost or 0) + (wanted.cost or 0) <= budget.cost
 
 
-def _sum(held: Upper, more: Upper, sign: int = 1) -> Upper:
+def _sum(held: CostBound, more: CostBound, sign: int = 1) -> CostBound:
     # A price that is not known gets here only where no limit in money stands.
     cost = (held.cost or 0) + sign * (more.cost or Decimal(0))
-    return Upper(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
+    return CostBound(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
 
 
 def _dollars(amount: Decimal) -> str:

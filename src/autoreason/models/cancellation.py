@@ -14,7 +14,7 @@ from autoreason.exchange import Reply
 STOPPED = "a person stopped the run"
 
 
-class Interruptible:
+class InterruptibleModel:
     """A call that can be ended at no loss while it rests."""
 
     def __init__(self) -> None:
@@ -49,11 +49,11 @@ class Interruptible:
             self._task.cancel()
 
 
-_THIS: ContextVar[Interruptible | None] = ContextVar("call", default=None)
+_THIS: ContextVar[InterruptibleModel | None] = ContextVar("call", default=None)
 
 
 @contextmanager
-def resting() -> Iterator[None]:
+def idle_section() -> Iterator[None]:
     """While a call does nothing but wait."""
     call = _THIS.get()
     if call is None:

@@ -8,13 +8,13 @@ from math import inf
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
-from autoreason.models.cancellation import resting
+from autoreason.models.cancellation import idle_section
 
 REMOTE = 32
 LOCAL = 4
 
 
-class Gate:
+class ConcurrencyLimiter:
     """The way to one provider: first come, first served, and as wide as the provider bears.
 
     Belongs to the event loop it is used in.
@@ -57,7 +57,7 @@ class Gate:
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         try:
-            with resting():
+            with idle_section():
                 await turn
         except asyncio.CancelledError:
             # Given a place and cancelled in the same moment: the place goes to the next.
@@ -109,10 +109,10 @@ class Gate:
                 turn.set_result(None)
 
 
-class Limited:
+class LimitedModel:
     """A model whose calls go through a gate that others share."""
 
-    def __init__(self, model: Model, gate: Gate) -> None:
+    def __init__(self, model: Model, gate: ConcurrencyLimiter) -> None:
         self._model = model
         self._gate = gate
 

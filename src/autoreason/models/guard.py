@@ -16,7 +16,7 @@ OUTAGE = frozenset({Failure.OVERLOADED, Failure.TIMEOUT, Failure.CONNECTION, Fai
 """What a provider that is down looks like. Whoever says "slow down" or "wrong key" is up."""
 
 
-class Guard:
+class CircuitBreaker:
     """Shared by all calls to one provider; opens when they fail in a row for a while, probes after a rest."""
 
     def __init__(
@@ -115,10 +115,10 @@ def said(failed: CallFailed) -> str:
     return str(failed).rstrip(". ") or failed.failure.value.replace("_", " ")
 
 
-class Guarded:
+class GuardedModel:
     """A model whose calls pass a guard."""
 
-    def __init__(self, model: Model, guard: Guard) -> None:
+    def __init__(self, model: Model, guard: CircuitBreaker) -> None:
         self._model = model
         self._guard = guard
 

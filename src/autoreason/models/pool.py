@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from autoreason.exchange import Model
 from autoreason.models import prices
-from autoreason.models.concurrency import Gate
-from autoreason.models.guard import Guard
+from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.guard import CircuitBreaker
 from autoreason.models.open import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
@@ -37,8 +37,8 @@ class ModelPool:
         self._layered: dict[str, Model] = {}
         self._own: dict[str, Model] = {}
         self._checked: dict[str, asyncio.Future[Check]] = {}
-        self._gates: dict[str, Gate] = {}
-        self._guards: dict[str, Guard] = {}
+        self._gates: dict[str, ConcurrencyLimiter] = {}
+        self._guards: dict[str, CircuitBreaker] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> ModelPool:
@@ -113,6 +113,8 @@ class ModelPool:
         )
         self._bare[address] = model
         provider = PROVIDERS.get(name)
-        gate = self._gates.setdefault(name, Gate(provider.concurrency if provider else _NO_LIMIT))
-        guard = self._guards.setdefault(name, Guard(name))
+        gate = self._gates.setdefault(
+            name, ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
+        )
+        guard = self._guards.setdefault(name, CircuitBreaker(name))
         return stack(model, gate=gate, guard=guard)

@@ -8,8 +8,8 @@ from random import Random
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
-from autoreason.models.cancellation import resting
-from autoreason.models.guard import Guard, Sleep, said
+from autoreason.models.cancellation import idle_section
+from autoreason.models.guard import CircuitBreaker, Sleep, said
 
 _MENDS = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
@@ -24,7 +24,7 @@ _MENDS = {
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long one call is tried. Waits are in seconds."""
 
     tries: int = 6
@@ -56,14 +56,14 @@ class Retrying:
         self,
         model: Model,
         *,
-        guard: Guard | None = None,
-        patience: Patience | None = None,
+        guard: CircuitBreaker | None = None,
+        patience: RetryPolicy | None = None,
         rng: Random | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._model = model
-        self._guard = guard or Guard(model.address.partition("/")[0])
-        self._patience = patience or Patience()
+        self._guard = guard or CircuitBreaker(model.address.partition("/")[0])
+        self._patience = patience or RetryPolicy()
         # Only spreads calls over time; nothing a run records depends on it.
         self._rng = rng or Random()
         self._sleep = sleep
@@ -90,7 +90,7 @@ class Retrying:
             # Outside the handler, so that what ends the wait is not chained to the failure.
             if on_signal:
                 on_signal(CallRetried(request.key, reason, wait))
-            with resting():
+            with idle_section():
                 await self._guard.wait(wait, self._sleep)
 
     async def close(self) -> None:
@@ -102,8 +102,8 @@ class Retrying:
         why, address = said(failed), self.address
         provider = address.partition("/")[0]
         if failed.failure in _MENDS and not failed.retry:
-            mend = _MENDS[failed.failure]
-            return mend.format(provider=provider, address=address, why=why)
+            fix = _MENDS[failed.failure]
+            return fix.format(provider=provider, address=address, why=why)
         if failed.retry is False:
             return (
                 f"{address} failed, and trying again soon will not help ({why}); "

@@ -6,17 +6,17 @@ import asyncio
 from random import Random
 
 from autoreason.exchange import Model
-from autoreason.models.concurrency import Gate, Limited
-from autoreason.models.guard import Guard, Guarded, Sleep
-from autoreason.models.retry import Patience, Retrying
+from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
+from autoreason.models.guard import CircuitBreaker, GuardedModel, Sleep
+from autoreason.models.retry import Retrying, RetryPolicy
 
 
 def stack(
     model: Model,
     *,
-    gate: Gate,
-    guard: Guard,
-    patience: Patience | None = None,
+    gate: ConcurrencyLimiter,
+    guard: CircuitBreaker,
+    patience: RetryPolicy | None = None,
     rng: Random | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Model:
@@ -27,6 +27,6 @@ def stack(
     before it is sent; retry asks it too, so that new calls and those in back-off end at once.
     `gate` and `guard` are one each for a provider, shared by all its models.
     """
-    guarded = Guarded(model, guard)
-    limited = Limited(guarded, gate)
+    guarded = GuardedModel(model, guard)
+    limited = LimitedModel(guarded, gate)
     return Retrying(limited, guard=guard, patience=patience, rng=rng, sleep=sleep)

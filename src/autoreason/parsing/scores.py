@@ -9,7 +9,7 @@ from autoreason.parsing.patterns import Pattern
 from autoreason.parsing.rankings import NOUN
 
 
-def marks_gainsay(text: str, where: Mapping[str, int]) -> bool:
+def contradicts_scores(text: str, where: Mapping[str, int]) -> bool:
     """Whether a text gives every label one figure, and these do not go with their places."""
     figures: dict[int, set[tuple[float, bool]]] = {}
     first = None

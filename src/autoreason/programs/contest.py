@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autoreason.events import CandidateDropped, CritiqueMade, Delivered, Slot, Verdict
+from autoreason.events import CandidateDropped, CritiqueWritten, Delivered, Slot, Verdict
 from autoreason.exchange import Outcome, Reply
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.programs.source import without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
-from autoreason.tournament.judging import MOST_ASKED
+from autoreason.tournament.judging import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import Size
 from autoreason.tournament.plan import Plan
@@ -70,10 +70,10 @@ class Tournament(ProgramStrategy):
         """What a critic finds; nothing where the answer cannot be read, because the tests speak for themselves."""
         program, results = incumbent.program, self.results(incumbent)
         key = f"pass/{number}/critic/0"
-        prompt = self.venue.prompt(
+        prompt = self.context.prompt(
             "critic", key, (program, results), program=program, results=results
         )
-        request = self.venue.request(
+        request = self.context.request(
             "critic",
             f"{key}/try/0",
             self.settings.models.critic,
@@ -81,15 +81,15 @@ class Tournament(ProgramStrategy):
             temperature=self.settings.critic_temperature,
             schema=SCHEMA,
         )
-        reply = await self.venue.ask(request)
+        reply = await self.context.ask(request)
         made = _critique(reply, number, program)
         # A call for the revision itself must be left.
         if not made.readable and self.may_ask(_PASS):
-            reply = await self.venue.ask(
-                self.venue.once_more(request, f"{key}/try/1", reply, "critique_again")
+            reply = await self.context.ask(
+                self.context.once_more(request, f"{key}/try/1", reply, "critique_again")
             )
             made = _critique(reply, number, program)
-        self.tell(made)
+        self.emit(made)
         return describe(made.problems)
 
     async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
@@ -105,7 +105,7 @@ class Tournament(ProgramStrategy):
             passed = standing[slot].passed
             if passed < most:
                 detail = f"it passes {passed} of the public tests, another {most}"
-                self.tell(CandidateDropped(number=number, slot=slot, reason="tests", detail=detail))
+                self.emit(CandidateDropped(number=number, slot=slot, reason="tests", detail=detail))
         return {slot: standing[slot] for slot in order if standing[slot].passed == most}
 
     async def _decide(self, number: int, ballot: Mapping[Slot, Attempt]) -> Slot:
@@ -114,7 +114,7 @@ class Tournament(ProgramStrategy):
         if not others:
             return self._won(number, first, reason=self._alone(first, ballot[first]))
         left = self.allowance.left
-        calls = self.settings.judges * MOST_ASKED if left is None else int(left)
+        calls = self.settings.judges * MAX_REQUESTS_PER_SEAT if left is None else int(left)
         if calls < _QUORUM:
             reason = f"{_equals(ballot)}, and too few calls are left for judges"
             return self._won(number, first, reason=reason)
@@ -123,8 +123,8 @@ class Tournament(ProgramStrategy):
             slot: without_comments(each.program) for slot, each in ballot.items()
         }
         judges = min(self.settings.judges, calls)
-        size = Size(start=judges, spare=self.settings.spare_judges, calls=calls)
-        panel = Panel(self.venue, f"pass/{number}", texts, size)
+        size = Size(start=judges, early_stop=self.settings.early_stop, calls=calls)
+        panel = Panel(self.context, f"pass/{number}", texts, size)
         verdict = await panel.hold()
         if verdict is None:
             return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
@@ -170,11 +170,11 @@ class Tournament(ProgramStrategy):
         return f"it alone passes {attempt.passed} of {len(self.assignment.public)} public tests"
 
 
-def _critique(reply: Reply, number: int, program: str) -> CritiqueMade:
+def _critique(reply: Reply, number: int, program: str) -> CritiqueWritten:
     read = read_critique(reply.text, program) if reply.outcome is Outcome.OK else None
     if read is None:
-        return CritiqueMade(number=number, critic=0, readable=False)
-    return CritiqueMade(number=number, critic=0, problems=read.problems, dropped=read.dropped)
+        return CritiqueWritten(number=number, critic=0, readable=False)
+    return CritiqueWritten(number=number, critic=0, problems=read.problems, dropped=read.dropped)
 
 
 def _equals(ballot: Mapping[Slot, Attempt]) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from autoreason.errors import StrategyRaised
+from autoreason.errors import StrategyError
 from autoreason.exchange import Message, Reply, Request, is_model
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.programs.feedback import unstated
 
 
 @dataclass(frozen=True)
-class ProgramVenue(Venue):
+class ProgramContext(JobContext):
     """Where a program is written: the task everybody sees is a problem with its public tests."""
 
     @cached_property
@@ -40,7 +40,7 @@ class ProgramVenue(Venue):
         )
 
 
-def over_program(venue: Venue, allowance: Allowance) -> ProgramVenue:
+def over_program(context: JobContext, allowance: Allowance) -> ProgramContext:
     """The same venue for the problem that is its task, where nobody can be asked beyond the allowance."""
     asked = 0
 
@@ -48,11 +48,11 @@ def over_program(venue: Venue, allowance: Allowance) -> ProgramVenue:
         nonlocal asked
         asked += is_model(request.role)
         if allowance.amount is not None and asked > allowance.amount:
-            raise StrategyRaised(
-                f"the strategy {venue.settings.strategy} asks for more than its {allowance.amount} calls; "
+            raise StrategyError(
+                f"the strategy {context.settings.strategy} asks for more than its {allowance.amount} calls; "
                 "let it ask only while may_ask() is true"
             )
-        return await venue.ask(request)
+        return await context.ask(request)
 
-    same = {each.name: getattr(venue, each.name) for each in fields(Venue)}
-    return ProgramVenue(**same | {"ask": ask})
+    same = {each.name: getattr(context, each.name) for each in fields(JobContext)}
+    return ProgramContext(**same | {"ask": ask})

@@ -20,7 +20,7 @@ from autoreason.assignment import (
 )
 from autoreason.errors import Interruption
 from autoreason.exchange import Message, Outcome, Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 
 EXAMINER: Final = "examiner"
 """Stands where other requests name a model."""
@@ -47,11 +47,11 @@ class NotExamined(Interruption):
 
 
 async def examine(
-    venue: Venue, key: str, program: str, which: Which, *, every: bool = False
+    context: JobContext, key: str, program: str, which: Which, *, every: bool = False
 ) -> Examined:
     """What comes of a program under the tests; raises `NotExamined` where that is no result."""
     examination = Examination(
-        problem=venue.task.assignments[0].id, program=program, which=which, every=every
+        problem=context.task.assignments[0].id, program=program, which=which, every=every
     )
     request = Request(
         role=EXAMINER,
@@ -60,7 +60,7 @@ async def examine(
         messages=(Message("user", msgspec.json.encode(examination).decode()),),
         max_tokens=0,
     )
-    examined = msgspec.json.decode((await venue.ask(request)).text, type=Examined)
+    examined = msgspec.json.decode((await context.ask(request)).text, type=Examined)
     if examined.verdict is CodeVerdict.SANDBOX_ERROR:
         trial = examined.failed
         why = trial.detail if trial and trial.detail else "nobody can say why"
@@ -68,9 +68,9 @@ async def examine(
     return examined
 
 
-async def observe(venue: Venue, key: str, program: str, inputs: Sequence[Input]) -> Observed:
+async def observe(context: JobContext, key: str, program: str, inputs: Sequence[Input]) -> Observed:
     """What a program does on inputs; raises `NotExamined` where that cannot be seen."""
-    problem = venue.task.assignments[0].id
+    problem = context.task.assignments[0].id
     probe = Probe(problem=problem, program=program, inputs=())
     request = Request(
         role=EXAMINER,
@@ -82,7 +82,7 @@ async def observe(venue: Venue, key: str, program: str, inputs: Sequence[Input])
         ),
         max_tokens=0,
     )
-    observed = msgspec.json.decode((await venue.ask(request)).text, type=Observed)
+    observed = msgspec.json.decode((await context.ask(request)).text, type=Observed)
     if any(each.failure == CodeVerdict.SANDBOX_ERROR for each in observed.observations):
         raise NotExamined("the program could not be run on further inputs: the sandbox failed")
     return observed

@@ -12,7 +12,7 @@ from autoreason.programs.units import Unit
 _NAMED = 5
 
 
-class LeftOut(Struct, frozen=True, kw_only=True):
+class Exclusion(Struct, frozen=True, kw_only=True):
     """Things left out for one reason."""
 
     why: str
@@ -35,9 +35,9 @@ def left_out(
     strategies: Sequence[str],
     repeats: int,
     broken: Sequence[str] = (),
-) -> tuple[LeftOut, ...]:
+) -> tuple[Exclusion, ...]:
     """Everything the set had and the table has not."""
-    found = [LeftOut(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
+    found = [Exclusion(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
     found += _grouped(((each.remark, each.id) for each in assignments if each.remark), "problem")
     found += _grouped(((unit.lost, unit.part) for unit in units if unit.lost), "part")
     told = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
@@ -50,15 +50,15 @@ def left_out(
     ]
     missing = tuple("/".join(map(str, each)) for each in wanted if each not in told)
     if missing:
-        found.append(LeftOut(why="the run has not come so far", what=missing))
+        found.append(Exclusion(why="the run has not come so far", what=missing))
     return tuple(found)
 
 
-def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[LeftOut]:
+def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
     groups: dict[str, list[str]] = {}
     for why, name in reasons:
         groups.setdefault(why, []).append(name)
-    return [LeftOut(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
+    return [Exclusion(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
 
 
 def _line(said: str) -> tuple[str, str]:

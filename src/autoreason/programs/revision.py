@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from autoreason.events import CandidateDropped, CritiqueMade, Delivered
+from autoreason.events import CandidateDropped, CritiqueWritten, Delivered
 from autoreason.exchange import Outcome, Reply, Schema
 from autoreason.jobs.context import again
 from autoreason.programs.strategy import Attempt, ProgramStrategy
@@ -45,7 +45,7 @@ class CritiqueRevise(ProgramStrategy):
             self.begin_pass(number)
             revision = await self.revise(number, current)
             if revision:
-                self.end_pass(number, "taken", "B")
+                self.end_pass(number, "unjudged", "B")
             else:
                 self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
             current = revision or current
@@ -80,7 +80,7 @@ class AnalyseRevise(ProgramStrategy):
             revision = await self.revise(number, best, analysis, tried) if self.may_ask() else None
             if revision and revision.passed > best.passed:
                 best, tried = revision, ""
-                self.end_pass(number, "taken", "B")
+                self.end_pass(number, "unjudged", "B")
             else:
                 tried = self._lesson(revision) if revision else tried
                 self._keep(number, revision, best)
@@ -95,14 +95,14 @@ class AnalyseRevise(ProgramStrategy):
         """Why it fails, as a reviser reads it; empty where nothing can be read."""
         results = self.results(attempt)
         key = "pass/1/critic/0"
-        prompt = self.venue.prompt(
+        prompt = self.context.prompt(
             "analyst",
             key,
             (attempt.program, results),
             program=attempt.program,
             results=results,
         )
-        request = self.venue.request(
+        request = self.context.request(
             "critic",
             f"{key}/try/0",
             self.settings.models.critic,
@@ -110,12 +110,12 @@ class AnalyseRevise(ProgramStrategy):
             temperature=self.settings.critic_temperature,
             schema=ANALYSIS,
         )
-        reply = await self.venue.ask(request)
+        reply = await self.context.ask(request)
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
+            reply = await self.context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
         said = read_analysis(reply)
-        self.tell(CritiqueMade(number=1, critic=0, prose=said, readable=bool(said)))
+        self.emit(CritiqueWritten(number=1, critic=0, prose=said, readable=bool(said)))
         return said
 
     def _lesson(self, revision: Attempt) -> str:
@@ -126,7 +126,7 @@ class AnalyseRevise(ProgramStrategy):
         if revision:
             reason = "the revision passes no more of the public tests"
             detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
-            self.tell(CandidateDropped(number=number, slot="B", reason="tests", detail=detail))
+            self.emit(CandidateDropped(number=number, slot="B", reason="tests", detail=detail))
         self.end_pass(number, "unopposed", "A", reason=reason)
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from autoreason.assignment import Input, Observed
-from autoreason.events import Delivered, PanelHeld
+from autoreason.events import Delivered, PanelDecided
 from autoreason.exchange import Message, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
@@ -69,8 +69,8 @@ class Search(ProgramStrategy):
 
     summary = "attempts, repairs or merges by what works; of those that pass, what most agree with"
 
-    def __init__(self, venue: Venue) -> None:
-        super().__init__(venue)
+    def __init__(self, context: JobContext) -> None:
+        super().__init__(context)
         self._observed: dict[str, Observed] = {}
         self._repaired: Counter[str] = Counter()
         self._merged: list[tuple[Attempt, Attempt]] = []
@@ -134,7 +134,7 @@ class Search(ProgramStrategy):
         )
         said = Message("user", msgspec.json.encode(turn).decode())
         request = Request(role="policy", key=key, model="policy", messages=(said,), max_tokens=0)
-        return (await self.venue.ask(request)).text
+        return (await self.context.ask(request)).text
 
     def _failing(self) -> list[Attempt]:
         """Different programs that fail, those that pass most tests first."""
@@ -167,7 +167,7 @@ class Search(ProgramStrategy):
         program = attempt.program
         if program not in self._observed:
             key = f"{attempt.stage}/observed"
-            self._observed[program] = await observe(self.venue, key, program, self._inputs)
+            self._observed[program] = await observe(self.context, key, program, self._inputs)
         return self._observed[program]
 
     @cached_property
@@ -188,9 +188,9 @@ class Search(ProgramStrategy):
         tied = final.tied
         texts = {each.stage: without_comments(each.program) for each in tied}
         judges = min(self.settings.judges, self._left)
-        size = Size(start=judges, spare=self.settings.spare_judges, calls=self._left)
-        verdict = await Panel(self.venue, _PANEL, texts, size).hold()
-        self.tell(PanelHeld(stage=_PANEL, verdict=verdict))
+        size = Size(start=judges, early_stop=self.settings.early_stop, calls=self._left)
+        verdict = await Panel(self.context, _PANEL, texts, size).hold()
+        self.emit(PanelDecided(stage=_PANEL, verdict=verdict))
         if verdict is None:
             return self._end(final)
         winner = next(each for each in tied if each.stage == verdict.winner)

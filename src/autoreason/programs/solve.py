@@ -12,23 +12,23 @@ from msgspec.structs import replace
 
 from autoreason.assignment import Assignment, Examined
 from autoreason.errors import InvalidInput
-from autoreason.events import Delivered, Reigning, Solved
+from autoreason.events import Delivered, Incumbent, Solved
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.parts import in_windows, part_of
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_code
-from autoreason.settings import MOST_PASSES, Settings
+from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.strategies.registry import called
-from autoreason.strategies.runner import held, made, theirs_to_mend
+from autoreason.strategies.runner import held, made, user_code_errors
 from autoreason.task import Task
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy, read_options
 
-MOST_REPEATS = 100
-MOST_CALLS = 1000
+MAX_REPEATS = 100
+MAX_CALLS = 1000
 _AHEAD = 32
 """Windows of parts that may be begun after one that takes its time."""
 
@@ -56,10 +56,10 @@ class Terms(Struct, frozen=True, kw_only=True):
         if not names or len(set(names)) < len(names):
             raise InvalidInput("name one strategy or several different ones for the problems")
         for name, most in (
-            ("repeats", MOST_REPEATS),
-            ("calls", MOST_CALLS),
-            ("k", MOST_PASSES),
-            ("width", MOST_CALLS),
+            ("repeats", MAX_REPEATS),
+            ("calls", MAX_CALLS),
+            ("k", MAX_PASSES),
+            ("width", MAX_CALLS),
         ):
             if not 1 <= getattr(self, name) <= most:
                 raise InvalidInput(
@@ -85,7 +85,7 @@ class Solve(Strategy):
         terms = read_options(settings, Terms)
         for name in terms.strategies:
             kind = find_program_strategy(name)
-            with theirs_to_mend(kind, name):
+            with user_code_errors(kind, name):
                 kind.check(_alone(settings, name, terms))
 
     @classmethod
@@ -104,7 +104,7 @@ class Solve(Strategy):
     def _works(self, terms: Terms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
         """Repeat after repeat, so that a set that is stopped early has worked on all strategies alike."""
         for repeat in range(1, terms.repeats + 1):
-            for number, assignment in enumerate(self.venue.task.assignments, 1):
+            for number, assignment in enumerate(self.context.task.assignments, 1):
                 for name in terms.strategies if not assignment.remark else ():
                     yield partial(self._solve, number, assignment, name, repeat, terms)
 
@@ -122,8 +122,8 @@ class Solve(Strategy):
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _alone(self.settings, name, terms)
         luck = f"{number}/{repeat}"
-        venue = part_of(self.venue, part, self.tell, task, settings, allowance, luck=luck)
-        strategy = made(find_program_strategy(name), venue)
+        context = part_of(self.context, part, self.emit, task, settings, allowance, luck=luck)
+        strategy = made(find_program_strategy(name), context)
         solved = Solved(
             part=part,
             problem=assignment.id,
@@ -140,34 +140,34 @@ class Solve(Strategy):
             spent=allowance.total,
         )
         try:
-            solved = await _scored(venue, strategy, solved)
+            solved = await _scored(context, strategy, solved)
         except NotExamined as failure:
             # Not a result: the tests could not be held, which says nothing of the program.
             written = strategy.story.text
             solved = replace(solved, program=written, status=failure.status, reason=str(failure))
-        self.tell(replace(solved, spent=allowance.total))
+        self.emit(replace(solved, spent=allowance.total))
 
     def _reason(self, terms: Terms) -> str:
-        out = sum(bool(each.remark) for each in self.venue.task.assignments)
+        out = sum(bool(each.remark) for each in self.context.task.assignments)
         said = [
-            _count(len(self.venue.task.assignments) - out, "problem"),
+            _count(len(self.context.task.assignments) - out, "problem"),
             _count(len(terms.strategies), "strategy", "strategies"),
             _count(terms.repeats, "repeat"),
         ]
         return ", ".join(said) + (f"; {_count(out, 'problem')} left out" if out else "")
 
-    def _handed_in(self) -> Reigning:
+    def _handed_in(self) -> Incumbent:
         """For one problem the program that passes most public tests, the earliest; for a set there is no one text."""
         found = [each for each in self.story.solved if each.program]
         if len({each.problem for each in found}) != 1:
-            return Reigning(name="", since=0, text="", keeps_contract=True)
+            return Incumbent(name="", since=0, text="", keeps_contract=True)
         best = max(found, key=lambda each: each.public.passed if each.public else 0)
-        return Reigning(name=best.part, since=0, text=best.program or "", keeps_contract=True)
+        return Incumbent(name=best.part, since=0, text=best.program or "", keeps_contract=True)
 
 
-async def _scored(venue: Venue, strategy: ProgramStrategy, solved: Solved) -> Solved:
+async def _scored(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
-    assignment = venue.task.assignments[0]
+    assignment = context.task.assignments[0]
     delivered = await held(strategy)
     story = strategy.story
     program = delivered.text or None
@@ -185,12 +185,12 @@ async def _scored(venue: Venue, strategy: ProgramStrategy, solved: Solved) -> So
         return _nothing(solved, story, assignment)
     public = next((each.examined for each in story.examined[::-1] if each.program == program), None)
     if public is None and assignment.public:
-        public = await examine(venue, "public/examined", program, "public", every=True)
+        public = await examine(context, "public/examined", program, "public", every=True)
     solved = replace(solved, public=_summed(public))
     if not assignment.private:
         return solved
     try:
-        private = await examine(venue, "private/examined", program, "private")
+        private = await examine(context, "private/examined", program, "private")
     except NotExamined as failure:
         return replace(solved, status=failure.status, reason=str(failure))
     return replace(solved, private=_summed(private))
@@ -219,8 +219,8 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
         strategy_options={},
         k=terms.k,
         # The allowance ends it, and tests speak where judges fail.
-        passes=MOST_PASSES,
-        inconclusive=MOST_PASSES,
+        passes=MAX_PASSES,
+        max_inconclusive=MAX_PASSES,
         playoff=0,
         confirmation=0,
         style="reasoned" if settings.style == "specialists" else settings.style,

@@ -13,7 +13,7 @@ from autoreason.assignment import Assignment
 from autoreason.events import Solved
 from autoreason.exchange import Spent
 from autoreason.programs.duels import Duel, Outcomes, duels
-from autoreason.programs.exclusions import LeftOut, left_out
+from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
@@ -80,7 +80,7 @@ class SolveReport(Struct, frozen=True, kw_only=True):
     """The same on problems where the first attempt of both failed."""
     winner: str | None
     """Whoever beats every other beyond chance."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Exclusion, ...]
     levels: dict[str, int]
     """How well the sandbox held, by name, and how many results rest on that."""
 

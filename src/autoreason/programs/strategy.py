@@ -13,14 +13,14 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    Incumbent,
     ProgramExamined,
-    Reigning,
     Slot,
     Status,
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.programs.context import over_program
 from autoreason.programs.examination import examine
@@ -64,13 +64,13 @@ class ProgramStrategy(Strategy):
     counts_tests: ClassVar[bool] = True
     """Whether every public test is run on an attempt; otherwise the first that fails ends it."""
 
-    def __init__(self, venue: Venue) -> None:
-        if not venue.task.assignments or venue.allowance is None:
+    def __init__(self, context: JobContext) -> None:
+        if not context.task.assignments or context.allowance is None:
             raise InvalidInput(
-                f"{venue.settings.strategy} writes programs; use it with `autoreason solve`"
+                f"{context.settings.strategy} writes programs; use it with `autoreason solve`"
             )
-        super().__init__(over_program(venue, venue.allowance))
-        self.allowance: Allowance = venue.allowance
+        super().__init__(over_program(context, context.allowance))
+        self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""
         self._unwritten: Unwritten | None = None
@@ -83,7 +83,7 @@ class ProgramStrategy(Strategy):
     @property
     def assignment(self) -> Assignment:
         """The problem."""
-        return self.venue.task.assignments[0]
+        return self.context.task.assignments[0]
 
     def may_ask(self, calls: int = 1) -> bool:
         """Whether so many calls are left."""
@@ -96,16 +96,16 @@ class ProgramStrategy(Strategy):
             return None
         if program:
             key = f"{stage}/examined"
-            examined = await examine(self.venue, key, program, "public", every=self.counts_tests)
+            examined = await examine(self.context, key, program, "public", every=self.counts_tests)
         else:
             examined = no_code("public", len(self.assignment.public))
-        self.tell(ProgramExamined(stage=stage, program=program, examined=examined))
+        self.emit(ProgramExamined(stage=stage, program=program, examined=examined))
         return examined
 
     async def author(self) -> Attempt | None:
         """One more independent attempt; None where no program came of it."""
         stage = self._stage("attempt")
-        prompt = self.venue.prompt("author", stage, ())
+        prompt = self.context.prompt("author", stage, ())
         return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
@@ -150,20 +150,20 @@ class ProgramStrategy(Strategy):
             return None
         if any(same_program(written, other.program) for other in self.attempts):
             detail = "the same as a program that was tried before"
-            self.tell(
+            self.emit(
                 CandidateDropped(
                     number=number, slot=slot, reason="clone", detail=detail, text=written
                 )
             )
             return None
         words = count_words(written)
-        self.tell(CandidateReady(number=number, slot=slot, text=written, words=words))
+        self.emit(CandidateReady(number=number, slot=slot, text=written, words=words))
         return self._attempted(stage, written, await self.examine(stage, written))
 
     def repair_prompt(self, key: str, attempt: Attempt, findings: str = "", tried: str = "") -> str:
         """What somebody is asked who corrects an attempt."""
         results = self.results(attempt)
-        return self.venue.prompt(
+        return self.context.prompt(
             "reviser",
             key,
             (attempt.program, results, findings, tried),
@@ -179,7 +179,7 @@ class ProgramStrategy(Strategy):
         draw(self.settings.seed, f"{key}/order").shuffle(pair)
         programs = [{"text": each.program, "results": self.results(each)} for each in pair]
         shown = tuple(said for each in programs for said in each.values())
-        return self.venue.prompt("synthesizer", key, shown, programs=programs)
+        return self.context.prompt("synthesizer", key, shown, programs=programs)
 
     def results(self, attempt: Attempt) -> str:
         """What came of an attempt, as a model reads it."""
@@ -194,7 +194,7 @@ class ProgramStrategy(Strategy):
     ) -> Delivered:
         """The end: this program, and why it is the one."""
         if attempt is None:
-            nothing = Reigning(name="nothing", since=0, text="", keeps_contract=True)
+            nothing = Incumbent(name="nothing", since=0, text="", keeps_contract=True)
             return self.deliver("capped", self._why_nothing(), nothing)
         if attempt.examined is None:
             status = "done"
@@ -202,7 +202,7 @@ class ProgramStrategy(Strategy):
         elif attempt.settled:
             passes = f"it passes {_all_tests(attempt.examined.total)}"
             status, reason = "converged", f"{passes}; {reason}" if reason else passes
-        program = Reigning(
+        program = Incumbent(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
         return self.deliver(status, reason or self._why_spent(attempt), program)
@@ -219,10 +219,10 @@ class ProgramStrategy(Strategy):
         if isinstance(written, Unwritten):
             self._unwritten = written
             attempt = self.story.failed_drafts
-            self.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+            self.emit(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
             return None
         if written and self.story.draft is None:
-            self.tell(DraftReady(text=written, words=count_words(written), given=False))
+            self.emit(DraftReady(text=written, words=count_words(written), given=False))
         return self._attempted(stage, written, await self.examine(stage, written))
 
     def _attempted(self, stage: str, program: str, examined: Examined | None) -> Attempt | None:
@@ -234,15 +234,15 @@ class ProgramStrategy(Strategy):
 
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
         """A program from a reply that ended by itself, asked for twice at most; empty where it holds none."""
-        request = self.venue.request(
+        request = self.context.request(
             *(role, f"{key}/try/0", model, prompt),
             temperature=self.settings.author_temperature,
         )
-        reply = await self.venue.ask(request)
+        reply = await self.context.ask(request)
         program = self._read(reply)
         if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
-            reply = await self.venue.ask(
-                self.venue.once_more(request, f"{key}/try/1", reply, "program_again")
+            reply = await self.context.ask(
+                self.context.once_more(request, f"{key}/try/1", reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program
@@ -250,7 +250,7 @@ class ProgramStrategy(Strategy):
     @property
     def _asks_again(self) -> bool:
         """Whether an answer without a program is asked for again; runs from before that was so go on as they began."""
-        return "program_again" in self.venue.prompts.sources
+        return "program_again" in self.context.prompts.sources
 
     def _read(self, reply: Reply) -> str | None:
         """The program in a reply, empty where it holds none; None where the reply is no whole one."""
@@ -259,7 +259,7 @@ class ProgramStrategy(Strategy):
         return read_program(reply.text, self.assignment.entry_point) or ""
 
     def _drop(self, number: int, slot: Slot, why: Unwritten) -> None:
-        self.tell(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
+        self.emit(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
 
     def _why_spent(self, attempt: Attempt) -> str:
         some = f"{attempt.passed} of {len(self.assignment.public)} public tests"

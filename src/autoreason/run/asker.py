@@ -28,8 +28,8 @@ from autoreason.exchange import (
     is_model,
 )
 from autoreason.journal import CommandKind, Journal
-from autoreason.models.budget import Purse
-from autoreason.models.cancellation import STOPPED, Interruptible, resting
+from autoreason.models.budget import BudgetTracker
+from autoreason.models.cancellation import STOPPED, InterruptibleModel, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner, answer
@@ -51,7 +51,7 @@ class Asker:
         journal: Journal,
         memory: Memory,
         pool: ModelPool,
-        purse: Purse,
+        budget_tracker: BudgetTracker,
         switch: Switch,
         on_signal: OnSignal | None = None,
         examiner: Examiner | None = None,
@@ -63,14 +63,14 @@ class Asker:
         self._switch = switch
         self._on_signal = on_signal
         self._examiner = examiner
-        self._calls: set[Interruptible] = set()
+        self._calls: set[InterruptibleModel] = set()
         self._sent: set[str] = set()
         self._passes: Counter[str] = Counter()
         """Calls by pass."""
         self._policy = Policy()
         self._out_of_reach = ""
         self.accepted = False
-        self.purse = purse
+        self.budget_tracker = budget_tracker
         self.look_for_commands()
 
     async def __call__(self, request: Request) -> Reply:
@@ -100,13 +100,15 @@ class Asker:
             reply = await self._interruptible(self._examined(request))
             await self._journal.record_reply(self._run, request, reply)
             return reply
-        reservation = await self.purse.reserve(self.purse.bound(request, rates(request.model)))
+        reservation = await self.budget_tracker.reserve(
+            self.budget_tracker.bound(request, rates(request.model))
+        )
         try:
             reply = await self._send(request)
         except BaseException:
-            self.purse.release(reservation)
+            self.budget_tracker.release(reservation)
             raise
-        self.purse.settle(reservation, reply)
+        self.budget_tracker.settle(reservation, reply)
         await self._journal.record_reply(self._run, request, reply)
         self._signal_end(request, reply)
         return reply
@@ -115,7 +117,7 @@ class Asker:
         """Nothing where the budget pays for a pass and what comes after it, else what is left of it."""
         need = msgspec.json.decode(request.messages[0].text, type=Need)
         pass_calls = max(need.calls, *self._passes.values(), 0)
-        short = self.purse.short_of(pass_calls + need.after)
+        short = self.budget_tracker.short_of(pass_calls + need.after)
         if short and request.key.startswith("pass/") and not self._passes:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
@@ -154,14 +156,14 @@ class Asker:
         if self._on_signal:
             self._on_signal(CallStarted(request.key, request.role, request.model))
         try:
-            with resting():
+            with idle_section():
                 return await answer(self._examiner, request)
         finally:
             if self._on_signal:
                 self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
     async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
-        call = Interruptible()
+        call = InterruptibleModel()
         self._calls.add(call)
         try:
             return await call.reply(asking)

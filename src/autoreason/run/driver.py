@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from autoreason.errors import (
     Interruption,
     InvalidInput,
-    RecordDiverged,
+    ReplayMismatch,
     Stopped,
-    StrategyRaised,
+    StrategyError,
 )
 from autoreason.events import (
     FINISHED,
@@ -26,9 +26,9 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import OnSignal, is_model
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.journal import CommandKind, Journal, RecordedReply
-from autoreason.models.budget import Purse
+from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner
@@ -103,12 +103,12 @@ async def resume(
         recorded = [item.event for item in journal.events(run)]
         story = tell_all(recorded)
         if story.status in FINISHED:
-            mend = (
+            fix = (
                 f"`autoreason fork {run}` goes on from its text"
-                if story.reigns
+                if story.incumbents
                 else f"`autoreason show {run}` tells what came of it"
             )
-            raise InvalidInput(f"run {run} is finished ({story.status}); {mend}")
+            raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
@@ -123,7 +123,7 @@ async def resume(
                 "leave them out, or fork the run"
             )
         if retold.difference:
-            raise RecordDiverged(
+            raise ReplayMismatch(
                 f"run {run} cannot go on: {retold.difference}; put it back as it was, or go on "
                 f"from its text with `autoreason fork {run}`"
             )
@@ -182,28 +182,28 @@ class _Drive:
         examiner: Examiner | None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
-        purse = self._purse()
+        budget_tracker = self._purse()
         async with AsyncExitStack() as exits:
             if pool is None:
                 pool = ModelPool.of(self._settings)
                 exits.push_async_callback(pool.close)
             if examiner is None and self._task.assignments:
-                from autoreason.run.lazy_examiner import OnCall
+                from autoreason.run.lazy_examiner import LazyExaminer
 
-                examiner = OnCall(self._settings)
+                examiner = LazyExaminer(self._settings)
                 exits.push_async_callback(examiner.close)
             asker = Asker(
                 self._run,
                 self._journal,
                 Memory(self._replies),
                 pool,
-                purse,
+                budget_tracker,
                 switch or Switch(),
                 on_signal,
                 examiner,
             )
-            venue = Venue(self._task, self._settings, self._prompts, asker, self._tell)
-            strategy = made(kind_of(self._settings), venue)
+            context = JobContext(self._task, self._settings, self._prompts, asker, self._tell)
+            strategy = made(kind_of(self._settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
             # While the first reply is awaited there is time for the prompts of the others.
             compiling = asyncio.get_running_loop().call_later(_SENT, self._prompts.compile_all)
@@ -213,15 +213,15 @@ class _Drive:
                 watcher.cancel()
                 compiling.cancel()
                 await self._journal.flush()
-        return self._result(strategy.story, ended, purse)
+        return self._result(strategy.story, ended, budget_tracker)
 
-    def _purse(self) -> Purse:
+    def _purse(self) -> BudgetTracker:
         """What may still be spent; everything paid before, by whomever, counts."""
-        purse = Purse(self._settings.budget)
+        budget_tracker = BudgetTracker(self._settings.budget)
         for request, reply in self._replies.values():
             if is_model(request.role):
-                purse.carry(reply, purse.bound(request, rates(request.model)))
-        return purse
+                budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+        return budget_tracker
 
     async def _hold(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
         try:
@@ -234,9 +234,9 @@ class _Drive:
                 ended = RunPaused(status=interruption.status, reason=str(interruption))
         except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
-            if not isinstance(failure, StrategyRaised):
+            if not isinstance(failure, StrategyError):
                 raise
-            raise StrategyRaised(
+            raise StrategyError(
                 f"{failure}, then go on with `autoreason resume {self._run}`"
             ) from failure
         if isinstance(ended, RunPaused):
@@ -257,10 +257,12 @@ class _Drive:
         if chosen is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
         delivered = deliver(strategy.story, "accepted", ACCEPTED, chosen)
-        strategy.tell(delivered)
+        strategy.emit(delivered)
         return delivered
 
-    def _result(self, story: Story, ended: Delivered | RunPaused, purse: Purse) -> Result:
+    def _result(
+        self, story: Story, ended: Delivered | RunPaused, budget_tracker: BudgetTracker
+    ) -> Result:
         chosen = story.chosen
         return Result(
             run=self._run,
@@ -269,7 +271,7 @@ class _Drive:
             text=story.text,
             origin=ended.origin if isinstance(ended, Delivered) else chosen.name if chosen else "",
             passes=sum(p.decided is not None for p in story.passes),
-            spent=purse.spent,
+            spent=budget_tracker.spent,
             seed=self._settings.seed,
             evidence=ended.evidence if isinstance(ended, Delivered) else None,
             story=story,

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Outcome, Reply, Request, is_model
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.runner import held, made, theirs_to_mend
+from autoreason.strategies.runner import held, made, user_code_errors
 from autoreason.task import Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
 
@@ -63,8 +63,8 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
     request = requests[0] if requests else None
     if task.draft is not None:
         # It stands alone.
-        settings = replace(settings, drafts=1, most_drafts=1)
-    with theirs_to_mend(kind, settings.strategy):
+        settings = replace(settings, drafts=1, max_drafts=1)
+    with user_code_errors(kind, settings.strategy):
         plans = kind.plans(settings)
     if request is None or plans is None:
         return Estimate(request)
@@ -108,8 +108,8 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
             asked.append(request)
         raise _First(request.key)
 
-    venue = Venue(task, settings, prompts, ask, lambda _: None)
-    strategy = made(kind_of(settings), venue)
+    context = JobContext(task, settings, prompts, ask, lambda _: None)
+    strategy = made(kind_of(settings), context)
     with suppress(_First):
         await held(strategy)
     return asked

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, CritiqueMade
+from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message, for_readers, is_model
 from autoreason.journal import Journal
 from autoreason.story import Pass, Story, tell_all
@@ -134,7 +134,7 @@ def _pass(held: Pass) -> dict[str, str]:
     return files
 
 
-def _critique(made: CritiqueMade) -> str:
+def _critique(made: CritiqueWritten) -> str:
     if made.prose:
         return made.prose
     if not made.readable:

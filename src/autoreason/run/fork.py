@@ -26,10 +26,10 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
     held = sum(p.decided is not None for p in story.passes)
-    if not story.reigns or (at_pass is not None and not 0 <= at_pass <= held):
+    if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= held):
         raise InvalidInput(
             f"run {run} has no text after pass {at_pass or 0}; it has {held} decided passes"
         )
     if at_pass is None:
         return story.text or ""
-    return [reign for reign in story.reigns if reign.since <= at_pass][-1].text
+    return [reign for reign in story.incumbents if reign.since <= at_pass][-1].text

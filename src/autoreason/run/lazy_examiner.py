@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autoreason.programs.examiner.client import ExaminerClient
 
 
-class OnCall:
+class LazyExaminer:
     """An examiner for the set of problems that a run's settings name."""
 
     def __init__(self, settings: Settings) -> None:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from autoreason.errors import Interruption, RecordDiverged
-from autoreason.events import AnyEvent, Delivered, PartTold, Solved
+from autoreason.errors import Interruption, ReplayMismatch
+from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
 from autoreason.exchange import Outcome, Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.journal import RecordedReply
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import kind_of
@@ -38,7 +38,7 @@ class Memory:
         if recorded is None:
             return self._by_what_followed(request)
         if not _same_question(recorded.request, request):
-            raise RecordDiverged(f"{request.key} asks something else than the record answers")
+            raise ReplayMismatch(f"{request.key} asks something else than the record answers")
         self._recalled.add(request.key)
         return recorded.reply
 
@@ -84,7 +84,7 @@ class Teller:
             expected.popleft()
             self.repeated += 1
         else:
-            raise RecordDiverged(
+            raise ReplayMismatch(
                 f"event {self.repeated + 1} is {type(event).__name__} now and differs from the record"
             )
         if self._on_event:
@@ -98,13 +98,13 @@ class Teller:
 
 def _without_words(event: AnyEvent) -> AnyEvent:
     """The event but for why a problem was left, which a later version may say better."""
-    if isinstance(event, PartTold) and isinstance(event.event, Delivered):
+    if isinstance(event, PartEvent) and isinstance(event.event, Delivered):
         return replace(event, event=replace(event.event, reason=""))
     return replace(event, reason="") if isinstance(event, Solved) else event
 
 
 def _part_of(event: AnyEvent) -> str:
-    return event.part if isinstance(event, PartTold | Solved) else ""
+    return event.part if isinstance(event, PartEvent | Solved) else ""
 
 
 class Retold(NamedTuple):
@@ -139,14 +139,14 @@ async def retell(
 
     more: list[AnyEvent] = []
     teller = Teller(recorded, more.append)
-    strategy = made(kind_of(settings), Venue(task, settings, prompts, ask, teller))
+    strategy = made(kind_of(settings), JobContext(task, settings, prompts, ask, teller))
     try:
         await held(strategy)
     except _RecordEnds:
         _repeat_acceptance(strategy, recorded, teller)
     except Interruption:
         pass
-    except RecordDiverged as diverged:
+    except ReplayMismatch as diverged:
         return Retold(teller.repeated, f"{diverged}; {_cause(settings)}")
     difference = _difference(recorded, teller, more, memory)
     return Retold(teller.repeated, difference and f"{difference}; {_cause(settings)}")

@@ -42,7 +42,9 @@ class Iterated(Strategy):
     async def _revise(self, number: int, guidance: str) -> Written | Unwritten:
         text = self.incumbent.text
         key = f"pass/{number}/reviser"
-        prompt = self.venue.prompt(self.prompt, key, (text, guidance), text=text, guidance=guidance)
+        prompt = self.context.prompt(
+            self.prompt, key, (text, guidance), text=text, guidance=guidance
+        )
         return await self.write(number, prompt)
 
 
@@ -79,13 +81,13 @@ class CritiqueRevise(Iterated):
     async def hold_pass(self, number: int, guidance: str) -> None:
         """One critique and one revision."""
         text = self.incumbent.text
-        findings = await criticise(self.venue, number, text, guidance)
+        findings = await criticise(self.context, number, text, guidance)
         if findings.outcome == "unreadable":
             self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         elif findings.outcome == "none":
             self.end_pass(number, "unopposed", "A", reason="two critics found nothing to mend")
         else:
-            self.take(number, await revise(self.venue, number, text, findings.problems))
+            self.take(number, await revise(self.context, number, text, findings.problems))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

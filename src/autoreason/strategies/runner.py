@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from autoreason.errors import AutoreasonError, InvalidInput, StrategyRaised
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.events import Delivered
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.strategies.registry import described
 from autoreason.task import Task
@@ -33,17 +33,17 @@ def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None
         raise InvalidInput(
             f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
         )
-    with theirs_to_mend(kind, settings.strategy):
+    with user_code_errors(kind, settings.strategy):
         kind.check(settings)
 
 
-def made(kind: type[Kind], venue: Venue) -> Kind:
+def made(kind: type[Kind], context: JobContext) -> Kind:
     """A strategy that is ready to be held."""
-    name = venue.settings.strategy
-    with theirs_to_mend(kind, name):
-        strategy = kind(venue)
+    name = context.settings.strategy
+    with user_code_errors(kind, name):
+        strategy = kind(context)
     if not hasattr(strategy, "story"):
-        raise StrategyRaised(
+        raise StrategyError(
             f"the strategy {name} is only half made; call super().__init__(venue) in its __init__"
         )
     return strategy
@@ -52,11 +52,11 @@ def made(kind: type[Kind], venue: Venue) -> Kind:
 async def held(strategy: Strategy) -> Delivered:
     """A strategy's run, up to a text that was told to everybody."""
     name = strategy.settings.strategy
-    with theirs_to_mend(type(strategy), name):
+    with user_code_errors(type(strategy), name):
         # Somebody else's class may return what it likes.
         delivered: object = await strategy.run()
     if not isinstance(delivered, Delivered) or strategy.story.delivered != delivered:
-        raise StrategyRaised(
+        raise StrategyError(
             f"the strategy {name} ended with nothing delivered; "
             f"end its run with `return {strategy.ending}`"
         )
@@ -64,7 +64,7 @@ async def held(strategy: Strategy) -> Delivered:
 
 
 @contextmanager
-def theirs_to_mend(kind: type[Strategy], name: str) -> Iterator[None]:
+def user_code_errors(kind: type[Strategy], name: str) -> Iterator[None]:
     """What somebody else's class raises is one sentence to them, and nothing is lost by it."""
     try:
         yield
@@ -74,6 +74,6 @@ def theirs_to_mend(kind: type[Strategy], name: str) -> Iterator[None]:
         if kind.__module__.startswith(_OURS):
             raise
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        raise StrategyRaised(
+        raise StrategyError(
             f"the strategy {name} raised {described(error, file)}; correct it"
         ) from error

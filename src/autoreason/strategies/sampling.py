@@ -8,12 +8,12 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
 from autoreason.jobs.attempts import attempts
 from autoreason.jobs.tasks import use_in_order
-from autoreason.settings import MOST_DRAFTS, Settings
+from autoreason.settings import MAX_DRAFTS, Settings
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafting import write_draft
-from autoreason.tournament.judging import JUDGES_A_SEAT
+from autoreason.tournament.judging import JUDGES_PER_SEAT
 from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
-from autoreason.tournament.playoff import hold_playoff
+from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.writing import Unwritten, Written
 
@@ -41,8 +41,8 @@ class Samples(Struct, frozen=True, kw_only=True):
     n: int = 6
 
     def __post_init__(self) -> None:
-        if not 2 <= self.n <= MOST_DRAFTS:
-            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MOST_DRAFTS}")
+        if not 2 <= self.n <= MAX_DRAFTS:
+            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MAX_DRAFTS}")
 
 
 class BestOfN(Strategy):
@@ -54,22 +54,22 @@ class BestOfN(Strategy):
     async def run(self) -> Delivered:
         """Write them all, then hold the panel."""
         await self.write_draft()
-        if self.venue.allowance and self.venue.allowance.limited:
+        if self.context.allowance and self.context.allowance.limited:
             await self._write_what_fits()
         else:
             await self._write_at_once(read_options(self.settings, Samples).n)
-        drafts = self.story.reigns
+        drafts = self.story.incumbents
         for attempt in attempts(self.settings):
-            winner = await hold_playoff(self.venue, drafts, MOST_DRAFTS, attempt)
+            winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
-                await confirm(self.venue, drafts[0], winner)
+                await confirm(self.context, drafts[0], winner)
                 return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:
         """All the others beside the first."""
         numbers = range(2, n + 1)
-        drafts = [write_draft(self.venue, f"pass/{number}/author") for number in numbers]
+        drafts = [write_draft(self.context, f"pass/{number}/author") for number in numbers]
         # All are in before the first is taken: whatever ends the run here must not lose the others.
         written: list[Written | Unwritten] = []
         await use_in_order(drafts, written.append)
@@ -79,11 +79,11 @@ class BestOfN(Strategy):
 
     async def _write_what_fits(self) -> None:
         """One after another, as many as the allowance pays for and a judge can rank."""
-        for number in range(2, MOST_DRAFTS + 1):
+        for number in range(2, MAX_DRAFTS + 1):
             if not self.affords_another(self.settings.playoff + self.settings.confirmation):
                 return
             self.begin_pass(number)
-            self.take(number, await write_draft(self.venue, f"pass/{number}/author"))
+            self.take(number, await write_draft(self.context, f"pass/{number}/author"))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -91,7 +91,7 @@ class BestOfN(Strategy):
         n = read_options(settings, Samples).n
         judges = settings.playoff + settings.confirmation
         likely = {"author": n, "judge": judges}
-        most = {"author": n * TEXT_CALLS, "judge": judges * TRIES * JUDGES_A_SEAT}
+        most = {"author": n * TEXT_CALLS, "judge": judges * TRIES * JUDGES_PER_SEAT}
         return likely, likely, most
 
     @classmethod

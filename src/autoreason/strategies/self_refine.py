@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.events import CritiqueMade, Delivered
+from autoreason.events import CritiqueWritten, Delivered
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import again, later
 from autoreason.settings import Settings
@@ -36,7 +36,7 @@ class SelfRefine(Strategy):
             if feedback is None:
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
-            broken = fixes(self.venue, self.incumbent.text)
+            broken = fixes(self.context, self.incumbent.text)
             if _content(feedback) and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 return self.deliver("converged", "the author found nothing more to improve")
@@ -60,29 +60,31 @@ class SelfRefine(Strategy):
         guidance = await self.guidance(number)
         text = self.incumbent.text
         key = f"pass/{number}/critic/0"
-        prompt = self.venue.prompt("feedback", key, (text, guidance), text=text, guidance=guidance)
+        prompt = self.context.prompt(
+            "feedback", key, (text, guidance), text=text, guidance=guidance
+        )
         request = self._question("critic", f"{key}/try/0", prompt, rounds)
-        reply = await self.venue.ask(request)
+        reply = await self.context.ask(request)
         if not _usable(reply):
-            reply = await self.venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
+            reply = await self.context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
         said = reply.text.strip() if _usable(reply) else ""
-        self.tell(CritiqueMade(number=number, critic=0, prose=said, readable=bool(said)))
+        self.emit(CritiqueWritten(number=number, critic=0, prose=said, readable=bool(said)))
         return said or None
 
     async def _refine(self, number: int, feedback: str, rounds: list[tuple[Message, ...]]) -> None:
         before, key = self.incumbent.text, f"pass/{number}/reviser"
-        prompt = self.venue.prompt(
+        prompt = self.context.prompt(
             "refine", key, (before, feedback), text=before, critique=feedback
         )
         request = self._question("reviser", f"{key}/try/0", prompt, rounds)
-        self.take(number, await write(self.venue, request, key))
+        self.take(number, await write(self.context, request, key))
         rounds.append((Message("user", prompt), Message("assistant", self.incumbent.text)))
 
     def _question(
         self, role: Role, key: str, prompt: str, rounds: list[tuple[Message, ...]]
     ) -> Request:
         settings = self.settings
-        request = self.venue.request(
+        request = self.context.request(
             role, key, settings.models.author, prompt, temperature=settings.author_temperature
         )
         return later(request, [said for each in rounds[-_REMEMBERED:] for said in each])

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.exchange import Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.prompts import PromptSet
-from autoreason.story import HeldPanel, Pass, Story, tell_all
+from autoreason.story import Pass, RecordedPanel, Story, tell_all
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
 
@@ -168,12 +168,12 @@ def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
         yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, held in story.panels.items():
         if held.held and held.held.verdict:
-            finished = {reign.name: reign.text for reign in story.reigns}
+            finished = {reign.name: reign.text for reign in story.incumbents}
             finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
             yield _over(stage, finished, held.held.verdict.winner, _one_a_judge(held))
 
 
-def _one_a_judge(panel: HeldPanel) -> list[BallotCast]:
+def _one_a_judge(panel: RecordedPanel) -> list[BallotCast]:
     """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
     if not panel.stage.startswith("pair/"):
         return panel.ballots
@@ -281,8 +281,10 @@ def prompt_of(story: Story) -> str:
     """The task as the authors of a run read it: the brief with its facts and the rules of its contract."""
     assert story.task is not None
     assert story.settings is not None
-    venue = Venue(story.task, story.settings, PromptSet(story.prompts), _nobody, lambda _: None)
-    request = venue.request("author", "draft/try/0", "", "", temperature=None)
+    context = JobContext(
+        story.task, story.settings, PromptSet(story.prompts), _nobody, lambda _: None
+    )
+    request = context.request("author", "draft/try/0", "", "", temperature=None)
     return next(said.text for said in request.messages if said.stable and said.speaker == "user")
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from autoreason.contract import count_words
 from autoreason.events import CandidateDropped, CandidateReady, Slot
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.writing import Unwritten, Written, violations
 
 
 def admit(
-    venue: Venue,
+    context: JobContext,
     number: int,
     slot: Slot,
     written: Written | Unwritten,
@@ -20,19 +20,19 @@ def admit(
 ) -> bool:
     """Whether a text may stand beside others, the incumbent first; what it is, or why not, is told either way."""
     if isinstance(written, Unwritten):
-        venue.tell(
+        context.emit(
             CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
         )
         return False
     if any(same_text(written.text, other) for other in others):
-        venue.tell(
+        context.emit(
             CandidateDropped(
                 number=number, slot=slot, reason="clone", detail="the same as another text"
             )
         )
         return False
-    if len(written.violations) > len(violations(venue, others[0])):
-        venue.tell(
+    if len(written.violations) > len(violations(context, others[0])):
+        context.emit(
             CandidateDropped(
                 number=number,
                 slot=slot,
@@ -43,7 +43,7 @@ def admit(
             )
         )
         return False
-    venue.tell(
+    context.emit(
         CandidateReady(
             number=number,
             slot=slot,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from autoreason.events import Slot
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
@@ -17,51 +17,53 @@ RIVALS = 4
 """Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
 
 
-async def challenge(venue: Venue, number: int, incumbent: str, problems: str) -> dict[Slot, str]:
+async def challenge(
+    context: JobContext, number: int, incumbent: str, problems: str
+) -> dict[Slot, str]:
     """The challengers that may stand against the incumbent; none, one or two."""
     standing: dict[Slot, str] = {}
-    revision = await revise(venue, number, incumbent, problems)
-    if admit(venue, number, "B", revision, (incumbent,)):
+    revision = await revise(context, number, incumbent, problems)
+    if admit(context, number, "B", revision, (incumbent,)):
         standing["B"] = _text(revision)
     if isinstance(revision, Unwritten) or same_text(revision.text, incumbent):
         # Nothing to make a synthesis with.
         return standing
-    synthesis = await _synthesize(venue, number, incumbent, revision.text)
-    if admit(venue, number, "AB", synthesis, (incumbent, revision.text)):
+    synthesis = await _synthesize(context, number, incumbent, revision.text)
+    if admit(context, number, "AB", synthesis, (incumbent, revision.text)):
         standing["AB"] = _text(synthesis)
     return standing
 
 
 async def rival(
-    venue: Venue, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
+    context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
 ) -> dict[Slot, str]:
     """The first of `RIVALS` fresh drafts, as far as they are afforded, that may stand against the incumbent."""
     for attempt in range(RIVALS):
         key = f"pass/{number}/draft/{attempt}"
         if attempt and not await affords(key):
             break
-        written = await write_draft(venue, key)
-        if admit(venue, number, "B", written, (incumbent,), fresh=True):
+        written = await write_draft(context, key)
+        if admit(context, number, "B", written, (incumbent,), fresh=True):
             return {"B": _text(written)}
     return {}
 
 
 async def _synthesize(
-    venue: Venue, number: int, incumbent: str, revision: str
+    context: JobContext, number: int, incumbent: str, revision: str
 ) -> Written | Unwritten:
-    settings = venue.settings
+    settings = context.settings
     key = f"pass/{number}/synthesizer"
     texts = [incumbent, revision]
     draw(settings.seed, f"{key}/order").shuffle(texts)
-    prompt = venue.prompt("synthesizer", key, tuple(texts), texts=texts)
-    request = venue.request(
+    prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts)
+    request = context.request(
         "synthesizer",
         f"{key}/try/0",
         settings.models.synthesizer,
         prompt,
         temperature=settings.author_temperature,
     )
-    return await write(venue, request, key)
+    return await write(context, request, key)
 
 
 def _text(written: Written | Unwritten) -> str:

@@ -10,8 +10,8 @@ from autoreason.events import (
     BallotCast,
     Delivered,
     Evidence,
+    Incumbent,
     Preference,
-    Reigning,
     Status,
     Survival,
 )
@@ -20,7 +20,7 @@ from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import chance_of_streak
 
 
-def deliver(story: Story, status: Status, reason: str, text: Reigning) -> Delivered:
+def deliver(story: Story, status: Status, reason: str, text: Incumbent) -> Delivered:
     """The end of a run, with its evidence."""
     assert story.task is not None
     return Delivered(

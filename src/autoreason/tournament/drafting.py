@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from autoreason.contract import count_words
 from autoreason.errors import ProviderFailed
-from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelHeld
-from autoreason.jobs.context import Venue
+from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelDecided
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.tasks import use_in_order
 from autoreason.parsing.documents import same_text
 from autoreason.story import DRAFTS
@@ -19,53 +19,55 @@ Affords = Callable[[range], Awaitable[bool]]
 """Whether drafts of these numbers can be paid for."""
 
 
-async def draft(venue: Venue) -> None:
+async def draft(context: JobContext) -> None:
     """Tell what the first text is."""
-    _tell_ready(venue, await _first(venue))
+    _tell_ready(context, await _first(context))
 
 
-async def choose_draft(venue: Venue, affords: Affords) -> None:
+async def choose_draft(context: JobContext, affords: Affords) -> None:
     """Tell what the first text is: of several drafts the one that breaks the fewest limits, then the judges' choice.
 
     They are written until as many as wanted keep the contract. A draft of the user's own stands alone.
     """
-    settings, drafts = venue.settings, {1: await _first(venue)}
-    alone = settings.most_drafts == 1 or (venue.task.draft is not None and not venue.shared_draft)
+    settings, drafts = context.settings, {1: await _first(context)}
+    alone = settings.max_drafts == 1 or (
+        context.task.draft is not None and not context.shared_draft
+    )
     last = 1
     while not alone and (short := settings.drafts - sum(map(_keeps, drafts.values()))) > 0:
-        numbers = range(last + 1, min(last + short, settings.most_drafts) + 1)
+        numbers = range(last + 1, min(last + short, settings.max_drafts) + 1)
         if not numbers or not await affords(numbers):
             break
         if last == 1:
-            _tell_written(venue, 1, drafts[1])
+            _tell_written(context, 1, drafts[1])
         last = numbers[-1]
         answers: list[Written | Unwritten] = []
-        works = [write_draft(venue, f"{DRAFTS}/{number}") for number in numbers]
+        works = [write_draft(context, f"{DRAFTS}/{number}") for number in numbers]
         await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, Unwritten):
-                _tell_failed(venue, number - 1, written)
+                _tell_failed(context, number - 1, written)
             else:
                 drafts[number] = written
-                _tell_written(venue, number, written)
-    chosen = await _choose(venue, drafts)
-    _tell_ready(venue, drafts[chosen], chosen, len(drafts))
+                _tell_written(context, number, written)
+    chosen = await _choose(context, drafts)
+    _tell_ready(context, drafts[chosen], chosen, len(drafts))
 
 
-async def write_draft(venue: Venue, key: str) -> Written | Unwritten:
+async def write_draft(context: JobContext, key: str) -> Written | Unwritten:
     """One answer to the task, by an author who sees nothing else."""
-    settings = venue.settings
-    request = venue.request(
+    settings = context.settings
+    request = context.request(
         "author",
         f"{key}/try/0",
         settings.models.author,
-        venue.prompts.render("author"),
+        context.prompts.render("author"),
         temperature=settings.author_temperature,
     )
-    return await write(venue, request, key)
+    return await write(context, request, key)
 
 
-async def _choose(venue: Venue, drafts: dict[int, Written]) -> int:
+async def _choose(context: JobContext, drafts: dict[int, Written]) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
     fewest = min(map(_faults, drafts.values()))
     equal: dict[str, int] = {}
@@ -75,33 +77,33 @@ async def _choose(venue: Venue, drafts: dict[int, Written]) -> int:
         ):
             equal[f"draft {number}"] = number
     first = next(iter(equal.values()))
-    if venue.settings.drafts == 1 or len(equal) == 1:
+    if context.settings.drafts == 1 or len(equal) == 1:
         return first
     texts = {name: drafts[number].text for name, number in equal.items()}
-    verdict = await Panel(venue, DRAFTS, texts, Size(start=venue.settings.judges)).hold()
-    venue.tell(PanelHeld(stage=DRAFTS, verdict=verdict))
+    verdict = await Panel(context, DRAFTS, texts, Size(start=context.settings.judges)).hold()
+    context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
     return equal[verdict.winner] if verdict else first
 
 
-async def _first(venue: Venue) -> Written:
+async def _first(context: JobContext) -> Written:
     """The user's draft, or the author's; a run resumed after it got none asks once more than before."""
-    task = venue.task
+    task = context.task
     if task.draft is not None:
         text = task.draft.strip()
         return Written(text, "", False, False, (), task.contract.violations(text))
-    reason = mend = ""
-    for attempt in range(venue.settings.redrafts + 1):
-        written = await write_draft(venue, f"draft/{attempt}" if attempt else "draft")
+    reason = fix = ""
+    for attempt in range(context.settings.redrafts + 1):
+        written = await write_draft(context, f"draft/{attempt}" if attempt else "draft")
         if isinstance(written, Written):
             return written
-        _tell_failed(venue, attempt, written)
+        _tell_failed(context, attempt, written)
         reason = f"{written.reason}: {written.detail}"
-        mend = (
+        fix = (
             "raise the output limit"
             if written.reason == "truncated" and written.detail != ENDLESS
             else "try another author model"
         )
-    raise ProviderFailed(f"the author gave no first draft ({reason}); {mend}")
+    raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
 
 
 def _keeps(written: Written) -> bool:
@@ -113,12 +115,12 @@ def _faults(written: Written) -> tuple[int, int]:
     return len(written.violations), len(written.leaks)
 
 
-def _tell_failed(venue: Venue, attempt: int, written: Unwritten) -> None:
-    venue.tell(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
+def _tell_failed(context: JobContext, attempt: int, written: Unwritten) -> None:
+    context.emit(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
 
 
-def _tell_written(venue: Venue, number: int, written: Written) -> None:
-    venue.tell(
+def _tell_written(context: JobContext, number: int, written: Written) -> None:
+    context.emit(
         DraftWritten(
             number=number,
             text=written.text,
@@ -129,12 +131,12 @@ def _tell_written(venue: Venue, number: int, written: Written) -> None:
     )
 
 
-def _tell_ready(venue: Venue, written: Written, number: int = 1, of: int = 1) -> None:
-    venue.tell(
+def _tell_ready(context: JobContext, written: Written, number: int = 1, of: int = 1) -> None:
+    context.emit(
         DraftReady(
             text=written.text,
             words=count_words(written.text),
-            given=venue.task.draft is not None and number == 1,
+            given=context.task.draft is not None and number == 1,
             violations=written.violations,
             leaks=written.leaks,
             number=number,

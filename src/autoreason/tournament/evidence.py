@@ -78,7 +78,7 @@ def _ends(judges: int | Size, candidates: int, rule: str, lost: tuple[int, ...])
     """The ends of a panel whose size depends on the votes; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not judges.spare and not judges.more:
+    if not judges.early_stop and not judges.extra:
         return judges.start - len(lost)
     return _all_ends(judges, candidates, rule, lost)
 

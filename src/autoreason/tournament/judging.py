@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.parsing.ballots import read_ranking
 from autoreason.tournament.orders import neutral_labels
@@ -26,20 +26,20 @@ LENSES = (
 
 _MOST_SPELT_OUT = 120
 _MOST_LISTED = 6
-JUDGES_A_SEAT = 2
-MOST_ASKED = 2 * JUDGES_A_SEAT
+JUDGES_PER_SEAT = 2
+MAX_REQUESTS_PER_SEAT = 2 * JUDGES_PER_SEAT
 """Requests a seat takes at most: every judge is asked once more if need be."""
 
 
-async def take_seat(
-    venue: Venue,
+async def cast_ballot(
+    context: JobContext,
     stage: str,
     seat: int,
     order: tuple[str, ...],
     texts: Mapping[str, str],
     *,
     judge: int | None = None,
-    most: int = MOST_ASKED,
+    most: int = MAX_REQUESTS_PER_SEAT,
 ) -> BallotCast:
     """The ballot of one seat; its ranking is None where two judges in turn gave none.
 
@@ -47,25 +47,27 @@ async def take_seat(
     `most` is how many requests the seat may take.
     """
     member = seat if judge is None else judge
-    lens = LENSES[member % len(LENSES)] if venue.settings.style == "specialists" else ""
+    lens = LENSES[member % len(LENSES)] if context.settings.style == "specialists" else ""
     asked = 0
-    for fresh in range(JUDGES_A_SEAT):
+    for fresh in range(JUDGES_PER_SEAT):
         key = f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
-        labels = neutral_labels(len(order), draw(venue.settings.seed, f"{key}/labels"))
+        labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
         request = _question(
-            venue,
+            context,
             key,
             member,
             lens,
             dict(zip(labels, (texts[name] for name in order), strict=True)),
         )
-        reply = await venue.ask(request)
+        reply = await context.ask(request)
         ranking = _read(reply, labels)
         asked += 1
         if ranking is None and asked < most:
             short = replace(request, schema=ballot_schema(labels, reasons=False))
-            reply = await venue.ask(
-                venue.once_more(short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels))
+            reply = await context.ask(
+                context.once_more(
+                    short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
+                )
             )
             ranking = _read(reply, labels)
             asked += 1
@@ -129,10 +131,10 @@ def _form(names: Sequence[str]) -> str:
 
 
 def _question(
-    venue: Venue, key: str, member: int, lens: str, labelled: Mapping[str, str]
+    context: JobContext, key: str, member: int, lens: str, labelled: Mapping[str, str]
 ) -> Request:
-    settings = venue.settings
-    prompt = venue.prompt(
+    settings = context.settings
+    prompt = context.prompt(
         "judge",
         key,
         tuple(labelled.values()),
@@ -140,7 +142,7 @@ def _question(
         style=settings.style,
         lens=lens,
     )
-    return venue.request(
+    return context.request(
         "judge",
         f"{key}/try/0",
         settings.models.judges[member % len(settings.models.judges)],

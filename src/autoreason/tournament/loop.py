@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from autoreason.events import CandidateDropped, Delivered, Reigning, Slot, Status, Verdict
+from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status, Verdict
 from autoreason.exchange import Need
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
@@ -15,7 +15,7 @@ from autoreason.tournament.drafting import choose_draft
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
-from autoreason.tournament.playoff import hold_playoff
+from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.writing import violations
 
@@ -28,7 +28,7 @@ class Tournament(Strategy):
 
     async def run(self) -> Delivered:
         """Hold passes until something stops them, and deliver a text."""
-        await choose_draft(self.venue, self._affords_drafts)
+        await choose_draft(self.context, self._affords_drafts)
         number = 0
         while self.story.streak < self.settings.k and await self._may_begin(number + 1):
             number += 1
@@ -38,8 +38,8 @@ class Tournament(Strategy):
             reason = f"A survived {self.story.streak} passes in a row{self._by_what()}"
         else:
             status, reason = "capped", self.why_capped(number)
-        winner = await hold_playoff(self.venue, self.story.reigns)
-        await confirm(self.venue, self.story.reigns[0], winner)
+        winner = await run_playoff(self.context, self.story.incumbents)
+        await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)
 
     @classmethod
@@ -54,8 +54,8 @@ class Tournament(Strategy):
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
         """Whether more texts fit, into an allowance with these calls to come, into a budget with a pass and the end."""
         calls = A_TEXT * texts
-        if self.venue.allowance:
-            return self.venue.allowance.fits(calls + calls_after)
+        if self.context.allowance:
+            return self.context.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
         need = Need(calls, self.most_calls_a_pass() + self._calls_after)
         return not await self.short_of(stage, need)
@@ -84,17 +84,17 @@ class Tournament(Strategy):
         incumbent = self.incumbent
         self.begin_pass(number)
         guidance = await self.guidance(number)
-        findings = await criticise(self.venue, number, incumbent.text, guidance)
+        findings = await criticise(self.context, number, incumbent.text, guidance)
         if findings.outcome == "unreadable":
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         challengers: dict[Slot, str] = {}
         if findings.outcome != "none":
-            challengers = await challenge(self.venue, number, incumbent.text, findings.problems)
+            challengers = await challenge(self.context, number, incumbent.text, findings.problems)
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
             if self._wants_rival(findings):
-                challengers = await rival(self.venue, number, incumbent.text, self._affords_rival)
+                challengers = await rival(self.context, number, incumbent.text, self._affords_rival)
         if not challengers and findings.outcome == "none":
             return self._decide(
                 number, "unopposed", "A", reason="two critics found nothing to mend"
@@ -107,7 +107,9 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self._decide(number, "unopposed", winner, reason=_ALONE[winner == "A"])
-        panel = Panel(self.venue, f"pass/{number}", dict(ballot.items()), pass_size(self.settings))
+        panel = Panel(
+            self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings)
+        )
         verdict = await panel.hold()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
@@ -127,16 +129,16 @@ class Tournament(Strategy):
         return self.settings.rivals and (found_something or bool(self._weakness))
 
     def _ballot(
-        self, number: int, incumbent: Reigning, challengers: dict[Slot, str]
+        self, number: int, incumbent: Incumbent, challengers: dict[Slot, str]
     ) -> dict[Slot, str]:
         """Who stands, in the order in which ties are decided: the texts that break the fewest limits."""
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
-        broken = {slot: violations(self.venue, text) for slot, text in texts.items()}
+        broken = {slot: violations(self.context, text) for slot, text in texts.items()}
         fewest = min(map(len, broken.values()))
         for slot, breaches in broken.items():
             if len(breaches) > fewest:
                 detail = "; ".join(breach.message for breach in breaches)
-                self.tell(
+                self.emit(
                     CandidateDropped(
                         number=number,
                         slot=slot,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoreason.events import BallotCast, Verdict
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import use_in_order
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
-from autoreason.tournament.judging import take_seat
+from autoreason.tournament.judging import cast_ballot
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.panel_size import Size, quorum
 from autoreason.tournament.voting import RULES
@@ -21,7 +21,7 @@ from autoreason.tournament.voting import RULES
 class Panel:
     """Judges over texts; `texts` in the order in which ties are decided."""
 
-    venue: Venue
+    context: JobContext
     stage: str
     texts: Mapping[str, str]
     size: Size
@@ -40,18 +40,18 @@ class Panel:
     @property
     def survival_chance(self) -> float:
         """How often the first of the texts, which wins ties, wins a panel like this one if judges rank at random."""
-        rule = self.venue.settings.voting
+        rule = self.context.settings.voting
         return chance_of_survival(self.size, len(self.texts), rule, self.lost)
 
     async def hold(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid to speak of one."""
         orders = self._orders()
-        names, rule = tuple(self.texts), self.venue.settings.voting
+        names, rule = tuple(self.texts), self.context.settings.voting
         while wave := self.size.wave(self.rankings, names, rule, len(self.lost)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
-                take_seat(
-                    self.venue,
+                cast_ballot(
+                    self.context,
                     self.stage,
                     seat,
                     orders[seat],
@@ -65,16 +65,16 @@ class Panel:
 
     def _take(self, ballot: BallotCast) -> None:
         self.ballots.append(ballot)
-        self.venue.tell(ballot)
+        self.context.emit(ballot)
 
     def _orders(self) -> tuple[tuple[str, ...], ...]:
-        spread = balanced_orders if self.venue.settings.balanced else random_orders
-        seed = draw(self.venue.settings.seed, f"{self.stage}/orders").getrandbits(64)
+        spread = balanced_orders if self.context.settings.balanced_orders else random_orders
+        seed = draw(self.context.settings.seed, f"{self.stage}/orders").getrandbits(64)
         # Sorted first, so that the schedule cannot depend on who is the incumbent.
         return spread(sorted(self.texts), self.size.limit, seed)
 
     def _verdict(self) -> Verdict:
-        rule = self.venue.settings.voting
+        rule = self.context.settings.voting
         tally = RULES[rule](self.rankings, tuple(self.texts))
         always = self.size.first_wave(tuple(self.texts), rule)
         return Verdict(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autoreason.settings import Settings
-from autoreason.tournament.judging import MOST_ASKED
+from autoreason.tournament.judging import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.voting import Ranking, next_wave
 
 
@@ -15,24 +15,25 @@ class Size:
     """How many judges a panel has."""
 
     start: int
-    more: int = 0
-    most: int = 0
-    close: int = 0
-    spare: bool = False
+    extra: int = 0
+    """Judges added at a time while the vote is close; 0 adds none."""
+    maximum: int = 0
+    close_margin: int = 0
+    early_stop: bool = False
     calls: int | None = None
     """Requests all seats may take together, second tries included; None is no limit."""
 
     def requests(self, seat: int) -> int:
         """Requests a seat may take: an equal share, whatever the other seats need, so that a record repeats."""
         if self.calls is None:
-            return MOST_ASKED
+            return MAX_REQUESTS_PER_SEAT
         share, over = divmod(self.calls, self.limit)
-        return min(MOST_ASKED, share + (seat < over))
+        return min(MAX_REQUESTS_PER_SEAT, share + (seat < over))
 
     @property
     def limit(self) -> int:
         """The most judges it can come to."""
-        return max(self.start, self.most) if self.more else self.start
+        return max(self.start, self.maximum) if self.extra else self.start
 
     def wave(
         self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, lost: int = 0
@@ -43,11 +44,11 @@ class Size:
             tie_order,
             rule,
             start=self.start,
-            step=self.more,
-            close=self.close,
+            step=self.extra,
+            close_margin=self.close_margin,
             limit=self.limit,
             seats_lost=lost,
-            spare=self.spare,
+            early_stop=self.early_stop,
         )
         asked = len(rankings) + lost
         if not wave and len(rankings) < quorum(asked):
@@ -63,10 +64,10 @@ def pass_size(settings: Settings) -> Size:
     """The panel of a pass."""
     return Size(
         start=settings.judges,
-        more=settings.more_judges,
-        most=settings.most_judges,
-        close=settings.close,
-        spare=settings.spare_judges,
+        extra=settings.extra_judges,
+        maximum=settings.max_judges,
+        close_margin=settings.close_margin,
+        early_stop=settings.early_stop,
     )
 
 

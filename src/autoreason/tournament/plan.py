@@ -8,7 +8,7 @@ from autoreason.settings import Settings
 from autoreason.tournament.challengers import RIVALS
 from autoreason.tournament.criticism import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.judging import JUDGES_A_SEAT
+from autoreason.tournament.judging import JUDGES_PER_SEAT
 
 Plan = Mapping[str, int]
 """Calls by role."""
@@ -45,14 +45,14 @@ def likely(settings: Settings) -> Plan:
 
 def most(settings: Settings) -> Plan:
     """Everything that can be asked again is."""
-    seats = max(settings.judges, settings.most_judges) if settings.more_judges else settings.judges
-    drafts = settings.most_drafts + settings.passes * RIVALS * settings.rivals
+    seats = max(settings.judges, settings.max_judges) if settings.extra_judges else settings.judges
+    drafts = settings.max_drafts + settings.passes * RIVALS * settings.rivals
     return {
         "author": drafts * TEXT_CALLS,
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": settings.passes * TEXT_CALLS,
         "synthesizer": settings.passes * TEXT_CALLS,
-        "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_A_SEAT,
+        "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
     }
 
 

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoreason.events import PlayoffDecided, Reigning
+from autoreason.events import Incumbent, PlayoffDecided
 from autoreason.jobs.attempts import stage_of
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import Size
 
 
-async def hold_playoff(
-    venue: Venue, reigns: Sequence[Reigning], most: int | None = None, attempt: int = 0
-) -> Reigning:
+async def run_playoff(
+    context: JobContext, incumbents: Sequence[Incumbent], most: int | None = None, attempt: int = 0
+) -> Incumbent:
     """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
-    finalists = choose_finalists(reigns, most or venue.settings.playoff_texts)
-    if not venue.settings.playoff or len(finalists) < 2:
-        return reigns[-1]
+    finalists = choose_finalists(incumbents, most or context.settings.playoff_texts)
+    if not context.settings.playoff or len(finalists) < 2:
+        return incumbents[-1]
     by_name = {reign.name: reign for reign in finalists}
     # Every judge counts towards the evidence, so none is spared. Ties go to whichever reigned last.
     panel = Panel(
-        venue,
+        context,
         stage_of("playoff", attempt),
         {name: by_name[name].text for name in reversed(by_name)},
-        Size(start=venue.settings.playoff),
+        Size(start=context.settings.playoff),
     )
     verdict = await panel.hold()
-    winner = by_name[verdict.winner] if verdict else reigns[-1]
-    first = reigns[0].name
+    winner = by_name[verdict.winner] if verdict else incumbents[-1]
+    first = incumbents[0].name
     compared = verdict is not None and first in by_name and winner.name != first
-    venue.tell(
+    context.emit(
         PlayoffDecided(
             texts=tuple(finalists),
             winner=winner.name if verdict else None,
@@ -46,10 +46,10 @@ async def hold_playoff(
     return winner
 
 
-def choose_finalists(reigns: Sequence[Reigning], most: int) -> list[Reigning]:
+def choose_finalists(incumbents: Sequence[Incumbent], most: int) -> list[Incumbent]:
     """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
-    distinct: list[Reigning] = []
-    for reign in reversed(reigns):
+    distinct: list[Incumbent] = []
+    for reign in reversed(incumbents):
         if reign.keeps_contract and not any(
             same_text(reign.text, other.text) for other in distinct
         ):

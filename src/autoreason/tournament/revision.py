@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.tournament.writing import Unwritten, Written, write
 
 
-async def revise(venue: Venue, number: int, text: str, problems: str) -> Written | Unwritten:
+async def revise(context: JobContext, number: int, text: str, problems: str) -> Written | Unwritten:
     """A text that serves the task better, written by somebody who sees the old one and its problems."""
-    settings = venue.settings
+    settings = context.settings
     key = f"pass/{number}/reviser"
-    prompt = venue.prompt("reviser", key, (text, problems), text=text, critique=problems)
-    request = venue.request(
+    prompt = context.prompt("reviser", key, (text, problems), text=text, critique=problems)
+    request = context.request(
         "reviser",
         f"{key}/try/0",
         settings.models.author,
         prompt,
         temperature=settings.author_temperature,
     )
-    return await write(venue, request, key)
+    return await write(context, request, key)

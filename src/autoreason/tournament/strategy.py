@@ -10,23 +10,23 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, PanelFailed, StrategyRaised, plainly
+from autoreason.errors import InvalidInput, PanelFailed, StrategyError, plainly
 from autoreason.events import (
     FINISHED,
     AnyEvent,
     Delivered,
-    GuidanceTaken,
+    GuidanceGiven,
+    Incumbent,
     PassDecided,
     PassOutcome,
     PassStarted,
     PromptsShortened,
-    Reigning,
     Slot,
     Status,
     Verdict,
 )
 from autoreason.exchange import Message, Need, Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
@@ -36,7 +36,7 @@ from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.writing import Unwritten, Written, write
 
-COMMON_PROMPTS = ("system", "task", "author", "mend_leak", "mend_contract")
+COMMON_PROMPTS = ("system", "task", "author", "fix_leak", "fix_contract")
 Own = TypeVar("Own", bound=Struct)
 
 
@@ -57,12 +57,12 @@ class Strategy:
     ending: ClassVar[str] = "self.deliver(...)"
     """How its run ends, as whoever writes one types it."""
 
-    def __init__(self, venue: Venue) -> None:
-        self.story = Story(task=venue.task, settings=venue.settings)
-        self._outside = venue.tell
-        self._ask_outside = venue.ask
-        self.venue = replace(venue, tell=self.tell, ask=self._ask_watchfully)
-        self.settings = venue.settings
+    def __init__(self, context: JobContext) -> None:
+        self.story = Story(task=context.task, settings=context.settings)
+        self._outside = context.emit
+        self._ask_outside = context.ask
+        self.context = replace(context, emit=self.emit, ask=self._ask_watchfully)
+        self.settings = context.settings
         self._short = ""
         """What the run's budget lacks for another pass and what comes after it."""
         self._formed = ""
@@ -86,21 +86,21 @@ class Strategy:
             name = min(settings.strategy_options)
             raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
 
-    def tell(self, event: AnyEvent) -> None:
+    def emit(self, event: AnyEvent) -> None:
         """Take an event into the story and pass it on."""
-        self.story.tell(event)
+        self.story.emit(event)
         self._outside(event)
 
     @property
-    def incumbent(self) -> Reigning:
+    def incumbent(self) -> Incumbent:
         """The text that stands now."""
         if self.story.incumbent is None:
             raise InvalidInput("there is no text yet; write the draft first")
         return self.story.incumbent
 
-    async def write_draft(self) -> Reigning:
+    async def write_draft(self) -> Incumbent:
         """The first text: given, or written by the author."""
-        await draft(self.venue)
+        await draft(self.context)
         return self.incumbent
 
     async def _ask_watchfully(self, request: Request) -> Reply:
@@ -117,22 +117,22 @@ class Strategy:
 
     def _shorten_prompts(self, number: int) -> None:
         """Between passes, so that it depends on recorded replies alone and not on which came first."""
-        small = self.venue.prompts.small
+        small = self.context.prompts.small
         if self._weakness and small and not self.story.shortened:
-            self.tell(PromptsShortened(number=number, reason=self._weakness))
-            self.venue = replace(self.venue, prompts=small)
+            self.emit(PromptsShortened(number=number, reason=self._weakness))
+            self.context = replace(self.context, prompts=small)
 
     def begin_pass(self, number: int) -> None:
         """The next pass begins with the text that stands."""
         self._shorten_prompts(number)
-        if self.venue.allowance:
-            self.venue.allowance.begin_pass()
-        self.tell(PassStarted(number=number, words=count_words(self.incumbent.text)))
+        if self.context.allowance:
+            self.context.allowance.begin_pass()
+        self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
 
     def check_begun(self, number: int) -> None:
         """Refuse what belongs to a pass that is not under way, before anything of it is asked or told."""
         if not self.story.passes or self.story.passes[-1].number != number:
-            raise StrategyRaised(
+            raise StrategyError(
                 f"the strategy {self.settings.strategy} works in pass {number}, which has not begun; "
                 f"call self.begin_pass({number}) first"
             )
@@ -143,7 +143,7 @@ class Strategy:
 
     def affords_another(self, calls_after: int = 0) -> bool:
         """Whether the allowance, where there is one, pays for another pass and what comes after."""
-        allowance = self.venue.allowance
+        allowance = self.context.allowance
         return allowance is None or allowance.fits_another(self._calls_a_pass(), calls_after)
 
     async def budget_allows(self, number: int, calls_after: int) -> bool:
@@ -151,7 +151,7 @@ class Strategy:
 
         It is asked without limits, too, and the answer recorded: a resumed run takes the same turn whatever its limits.
         """
-        if not calls_after or self.venue.allowance:
+        if not calls_after or self.context.allowance:
             return True
         need = Need(self.most_calls_a_pass(), calls_after)
         self._short = await self.short_of(f"pass/{number}", need)
@@ -166,34 +166,34 @@ class Strategy:
             messages=(Message("user", msgspec.json.encode(need).decode()),),
             max_tokens=0,
         )
-        return (await self.venue.ask(request)).text
+        return (await self.context.ask(request)).text
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
         request = Request(
             role="person", key=f"pass/{number}/guidance", model="person", messages=(), max_tokens=0
         )
-        guidance = (await self.venue.ask(request)).text
+        guidance = (await self.context.ask(request)).text
         if guidance:
-            self.tell(GuidanceTaken(number=number, text=guidance))
+            self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance
 
     async def write(self, number: int, prompt: str) -> Written | Unwritten:
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
         key = f"pass/{number}/reviser"
-        request = self.venue.request(
+        request = self.context.request(
             "reviser",
             f"{key}/try/0",
             self.settings.models.author,
             prompt,
             temperature=self.settings.author_temperature,
         )
-        return await write(self.venue, request, key)
+        return await write(self.context, request, key)
 
     def take(self, number: int, written: Written | Unwritten) -> None:
         """End a pass with its revision, unless it cannot stand: cut off, a clone, or in breach of contract."""
-        if admit(self.venue, number, "B", written, (self.incumbent.text,)):
-            self.end_pass(number, "taken", "B")
+        if admit(self.context, number, "B", written, (self.incumbent.text,)):
+            self.end_pass(number, "unjudged", "B")
         elif isinstance(written, Unwritten) and written.reason != "truncated":
             self.end_pass(number, "inconclusive", None, reason="the author wrote nothing")
         else:
@@ -215,7 +215,7 @@ class Strategy:
         text = self.incumbent.text
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
-        self.tell(
+        self.emit(
             PassDecided(
                 number=number,
                 outcome=outcome,
@@ -228,8 +228,8 @@ class Strategy:
                 reason=reason,
             )
         )
-        if self.venue.allowance:
-            self.venue.allowance.end_pass()
+        if self.context.allowance:
+            self.context.allowance.end_pass()
         self._give_up_on_dead_passes()
 
     def why_capped(self, done: int) -> str:
@@ -240,19 +240,19 @@ class Strategy:
             return f"{_passes(done)} run; another would not fit the allowance"
         return f"{_passes(done)} run, the most allowed"
 
-    def deliver(self, status: Status, reason: str, text: Reigning | None = None) -> Delivered:
+    def deliver(self, status: Status, reason: str, text: Incumbent | None = None) -> Delivered:
         """The end: this text, or the one that stands."""
         if status not in FINISHED:
             raise InvalidInput(
                 f"{self.settings.strategy} ends as {status!r}; a run ends as converged, capped or done"
             )
         delivered = deliver(self.story, status, reason, text or self.incumbent)
-        self.tell(delivered)
+        self.emit(delivered)
         return delivered
 
     def _calls_a_pass(self) -> int:
         """What a pass takes as it is planned; a call where nobody can say."""
-        one = changed(self.settings, passes=1, playoff=0, confirmation=0, drafts=1, most_drafts=1)
+        one = changed(self.settings, passes=1, playoff=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
 
@@ -262,7 +262,7 @@ class Strategy:
         return self._calls_a_pass() + pass_size(settings).limit - settings.judges
 
     def _give_up_on_dead_passes(self) -> None:
-        recent = self.story.passes[-self.settings.inconclusive :]
+        recent = self.story.passes[-self.settings.max_inconclusive :]
         dead = [
             p
             for p in recent
@@ -270,7 +270,7 @@ class Strategy:
             and p.decided.outcome == "inconclusive"
             and p.number > self.settings.forgiven
         ]
-        if len(dead) == self.settings.inconclusive:
+        if len(dead) == self.settings.max_inconclusive:
             last = recent[-1].decided
             why = last.reason if last else ""
             raise PanelFailed(

@@ -82,21 +82,23 @@ def next_wave(
     *,
     start: int,
     step: int,
-    close: int,
+    close_margin: int,
     limit: int,
     seats_lost: int = 0,
-    spare: bool = True,
+    early_stop: bool = True,
 ) -> int:
     """How many further judges to ask now, side by side; 0 when the panel is complete.
 
     A panel of `start` judges grows by `step`, up to `limit`, as long as the best challenger ends
-    within `close` points of the incumbent, `tie_order[0]`, either way. With `spare`, a judge whose
+    within `close_margin` points of the incumbent, `tie_order[0]`, either way. With `early_stop`, a judge whose
     vote can no longer change the outcome is not asked: the wave is the smallest that could settle
     it. `seats_lost` counts the judges who were asked and gave no valid ballot.
     """
     _check(rankings, tie_order)
     cast = tuple(tuple(ranking) for ranking in rankings)
-    return _wave(cast, tuple(tie_order), rule, start, step, close, limit, seats_lost, spare)
+    return _wave(
+        cast, tuple(tie_order), rule, start, step, close_margin, limit, seats_lost, early_stop
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -106,22 +108,24 @@ def _wave(
     rule: str,
     start: int,
     step: int,
-    close: int,
+    close_margin: int,
     limit: int,
     seats_lost: int,
-    spare: bool,
+    early_stop: bool,
 ) -> int:
     """The same panels come up again and again, and working a wave out takes a while."""
     limit = limit if step else min(start, limit)
     asked = len(rankings) + seats_lost
     scores = _SCORING[rule].score(rankings, tie_order)
-    batch = _batch_end(asked, start, step, limit, _is_close(scores, tie_order, close)) - asked
-    if batch <= 0 or not spare:
+    batch = (
+        _batch_end(asked, start, step, limit, _is_close(scores, tie_order, close_margin)) - asked
+    )
+    if batch <= 0 or not early_stop:
         return max(batch, 0)
     reach = _SCORING[rule].reach(len(tie_order))
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
     goals = (
-        _Goal(tie_order, batch * reach, close),
+        _Goal(tie_order, batch * reach, close_margin),
         _Goal(tie_order, (limit - asked) * reach),
     )
     return min(_wave_for(name, goal, rankings, rule, batch) for name in tie_order for goal in goals)
@@ -133,14 +137,14 @@ class _Goal(NamedTuple):
     tie_order: Sequence[str]
     lost: int
     """The most by which further judges could shorten it."""
-    close: int | None = None
+    close_margin: int | None = None
     """Given, the lead also keeps the panel from growing."""
 
     def slack(self, leader: str, rival: str, scores: Mapping[str, int]) -> int:
         """Points to spare over the lead that `leader` needs; negative where it falls short."""
         needed = int(self.tie_order.index(rival) < self.tie_order.index(leader))
-        if self.close is not None and self.tie_order[0] in (leader, rival):
-            needed = self.close + 1
+        if self.close_margin is not None and self.tie_order[0] in (leader, rival):
+            needed = self.close_margin + 1
         return scores[leader] - scores[rival] - self.lost - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
@@ -174,9 +178,9 @@ def _wave_for(leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, 
     return most
 
 
-def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close: int) -> bool:
+def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close_margin: int) -> bool:
     incumbent, *challengers = (scores[name] for name in tie_order)
-    return bool(challengers) and abs(max(challengers) - incumbent) <= close
+    return bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
 
 
 def _batch_end(asked: int, start: int, step: int, limit: int, grow: bool) -> int:

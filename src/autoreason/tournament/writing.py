@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
-from autoreason.jobs.context import Venue, again, follow_up
+from autoreason.jobs.context import JobContext, again, follow_up
 from autoreason.parsing.documents import Document, read_document
 from autoreason.parsing.echoes import find_echo
 from autoreason.parsing.leaks import find_leaks, without_opener
@@ -32,51 +32,51 @@ class Unwritten(NamedTuple):
     detail: str
 
 
-async def write(venue: Venue, request: Request, key: str) -> Written | Unwritten:
+async def write(context: JobContext, request: Request, key: str) -> Written | Unwritten:
     """Ask for a text; send it back once for a leak and once for a breach of contract."""
-    draft = await _whole(venue, request, key)
+    draft = await _whole(context, request, key)
     if isinstance(draft, Unwritten):
         return draft
-    leaks = _leaks(venue, draft.text)
+    leaks = _leaks(context, draft.text)
     rewritten = bool(leaks)
     if leaks:
-        prompt = venue.prompts.render("mend_leak", text=draft.text, leaks=leaks)
-        draft = await _sent_back(venue, request, f"{key}/rewrite", draft, prompt)
-    broken = violations(venue, draft.text)
+        prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
+        draft = await _sent_back(context, request, f"{key}/rewrite", draft, prompt)
+    broken = violations(context, draft.text)
     repaired = bool(broken)
     if broken:
-        prompt = venue.prompts.render(
-            "mend_contract",
+        prompt = context.prompts.render(
+            "fix_contract",
             text=draft.text,
             violations=[v.message for v in broken],
-            fixes=fixes(venue, draft.text),
+            fixes=fixes(context, draft.text),
         )
-        draft = await _sent_back(venue, request, f"{key}/repair", draft, prompt)
-    leaks, broken = _leaks(venue, draft.text), violations(venue, draft.text)
+        draft = await _sent_back(context, request, f"{key}/repair", draft, prompt)
+    leaks, broken = _leaks(context, draft.text), violations(context, draft.text)
     return Written(draft.text, draft.notes, rewritten, repaired, leaks, broken)
 
 
-def violations(venue: Venue, text: str) -> tuple[Violation, ...]:
+def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
     """Every limit that a text breaks; one that no task states is that it does not repeat the request."""
-    return venue.task.contract.violations(text) + _echo(venue, text)
+    return context.task.contract.violations(text) + _echo(context, text)
 
 
-def fixes(venue: Venue, text: str) -> tuple[str, ...]:
+def fixes(context: JobContext, text: str) -> tuple[str, ...]:
     """What breaks each of those limits, with its place, for the author who is to fix it."""
-    return venue.task.contract.fixes(text) + tuple(v.message for v in _echo(venue, text))
+    return context.task.contract.fixes(text) + tuple(v.message for v in _echo(context, text))
 
 
-def _echo(venue: Venue, text: str) -> tuple[Violation, ...]:
-    echo = find_echo(text, venue.prompts, *_allowed(venue))
+def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
+    echo = find_echo(text, context.prompts, *_allowed(context))
     return (Violation("echo", f"“{echo}” is of the request and no part of the text"),) * bool(echo)
 
 
-async def _whole(venue: Venue, request: Request, key: str) -> Document | Unwritten:
+async def _whole(context: JobContext, request: Request, key: str) -> Document | Unwritten:
     """A text that ended by itself; asked for twice at most."""
-    reply = await venue.ask(request)
-    if reply.outcome is not Outcome.OK or not _read(venue, reply.text).text:
-        reply = await venue.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-    document = _read(venue, reply.text)
+    reply = await context.ask(request)
+    if reply.outcome is not Outcome.OK or not _read(context, reply.text).text:
+        reply = await context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
+    document = _read(context, reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED if not reply.needs_room:
             return Unwritten("truncated", ENDLESS)
@@ -90,34 +90,34 @@ async def _whole(venue: Venue, request: Request, key: str) -> Document | Unwritt
 
 
 async def _sent_back(
-    venue: Venue, request: Request, key: str, draft: Document, prompt: str
+    context: JobContext, request: Request, key: str, draft: Document, prompt: str
 ) -> Document:
     """The text after one request to put it right; as it was where what came back is not whole, or worse."""
-    reply = await venue.ask(follow_up(request, key, draft.text, prompt))
-    text = _read(venue, reply.text).text
-    before, after = _faults(venue, draft.text), _faults(venue, text)
+    reply = await context.ask(follow_up(request, key, draft.text, prompt))
+    text = _read(context, reply.text).text
+    before, after = _faults(context, draft.text), _faults(context, text)
     worse = any(now > then for now, then in zip(after, before, strict=True))
     if reply.outcome is not Outcome.OK or not text or worse:
         return draft
     return Document(text, draft.notes)
 
 
-def _read(venue: Venue, reply: str) -> Document:
+def _read(context: JobContext, reply: str) -> Document:
     """The document of a reply, without a line that announces it."""
     document = read_document(reply)
-    text = without_opener(document.text, *_allowed(venue))
+    text = without_opener(document.text, *_allowed(context))
     return document if text == document.text else Document(read_document(text).text, document.notes)
 
 
-def _faults(venue: Venue, text: str) -> tuple[int, int, int]:
-    contract = venue.task.contract
-    return len(contract.violations(text)), len(_echo(venue, text)), len(_leaks(venue, text))
+def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
+    contract = context.task.contract
+    return len(contract.violations(text)), len(_echo(context, text)), len(_leaks(context, text))
 
 
-def _leaks(venue: Venue, text: str) -> tuple[str, ...]:
-    return find_leaks(text, *_allowed(venue), rules=venue.task.contract.rules())
+def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
+    return find_leaks(text, *_allowed(context), rules=context.task.contract.rules())
 
 
-def _allowed(venue: Venue) -> tuple[str, ...]:
-    task = venue.task
+def _allowed(context: JobContext) -> tuple[str, ...]:
+    task = context.task
     return task.brief, task.facts or "", task.draft or ""

@@ -36,7 +36,7 @@ def test_a_record_without_anything_is_unknown_and_says_why(check: Check) -> None
         assert finding.level == "unknown"
         assert finding.number.value is None
         assert finding.said == finding.number.reason
-        assert finding.mend == ""
+        assert finding.fix == ""
 
 
 def test_every_look_has_a_name_of_its_own() -> None:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from autoreason.errors import CallFailed, Failure
 from autoreason.events import AnyEvent
 from autoreason.exchange import Reply, Request
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.models.testing import Answer, ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
@@ -117,7 +117,7 @@ async def told(
     async def ask(request: Request) -> Reply:
         return await model.ask(request)
 
-    held = Certification(Venue(TASK, settings(seed, repeats), built_in(), ask, events.append))
+    held = Certification(JobContext(TASK, settings(seed, repeats), built_in(), ask, events.append))
     await held.run()
     return held.story, events
 

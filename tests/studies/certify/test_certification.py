@@ -25,7 +25,7 @@ from tests.studies.certify.judges import (
 )
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, Delivered, PanelHeld
+from autoreason.events import BallotCast, Delivered, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import estimate, replay
@@ -132,7 +132,7 @@ async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots()
     questions = defect_questions(2) + other_questions(7, 2)
     cast = [event for event in events if isinstance(event, BallotCast)]
     assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
-    panels = [event for event in events if isinstance(event, PanelHeld)]
+    panels = [event for event in events if isinstance(event, PanelDecided)]
     assert [panel.stage for panel in panels] == list(dict.fromkeys(q.stage for q in questions))
     for panel in panels:
         place = events.index(panel)

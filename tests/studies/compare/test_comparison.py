@@ -24,8 +24,8 @@ from tests.studies.compare.rivals import (
 )
 from tests.tournament.stage import document, shown_texts
 
-from autoreason.errors import InvalidInput, StrategyRaised
-from autoreason.events import PartTold
+from autoreason.errors import InvalidInput, StrategyError
+from autoreason.events import PartEvent
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
@@ -83,7 +83,7 @@ async def test_nobody_spends_more_than_the_allowance_and_another_pass_would_not_
 @pytest.mark.parametrize("calls", [1, 6, 7, 8, 20])
 async def test_nobody_begins_a_first_pass_that_would_not_fit(journal: Journal, calls: int) -> None:
     rivals = ("improve", "critique_revise", "best_of_n", "autoreason")
-    chosen = comparing(*rivals, repeats=1, allowance=str(calls), changes={"more_judges": 0})
+    chosen = comparing(*rivals, repeats=1, allowance=str(calls), changes={"extra_judges": 0})
     result, _ = await compared(journal, chosen)
     spent = spent_on(journal, result)
     assert all(spent[f"repeat/1/{name}"].calls <= calls for name in rivals)
@@ -103,7 +103,7 @@ async def test_the_first_sets_what_the_others_may_spend(journal: Journal) -> Non
 
 async def test_best_of_n_writes_its_usual_number_where_it_sets_the_budget(journal: Journal) -> None:
     result, _ = await compared(journal, comparing("best_of_n", "improve", repeats=1))
-    assert len(result.story.parts["repeat/1/best_of_n"].reigns) == 6
+    assert len(result.story.parts["repeat/1/best_of_n"].incumbents) == 6
 
 
 async def refused(chosen: Any, model: Breaking | None = None) -> str:
@@ -299,7 +299,7 @@ async def test_a_strategy_that_raises_loses_nothing_that_the_others_paid_for(
     name = plug_in(tmp_path, "mine", f"{body}        raise LookupError('no shelf')\n")
     chosen = comparing("critique_revise", name, "improve", repeats=2)
     model = Breaking(SCRIPT, luck=3)
-    with pytest.raises(StrategyRaised, match="no shelf"):
+    with pytest.raises(StrategyError, match="no shelf"):
         await hold(journal, model, settings=chosen)
     run = journal.runs()[0]
     assert run.status == "stopped"
@@ -326,9 +326,9 @@ async def test_tokens_that_nobody_counts_are_not_matched(journal: Journal) -> No
 async def test_every_event_of_a_part_says_whose_it_is(journal: Journal) -> None:
     result, _ = await compared(journal, comparing("improve", "single"))
     *parts, last = told(journal, result.run)
-    assert all(isinstance(event, PartTold) for event in parts)
-    assert not isinstance(last, PartTold)
-    names = [event.part for event in parts if isinstance(event, PartTold)]
+    assert all(isinstance(event, PartEvent) for event in parts)
+    assert not isinstance(last, PartEvent)
+    names = [event.part for event in parts if isinstance(event, PartEvent)]
     for number in (1, 2):
         own = [name for name in names if name.startswith(f"repeat/{number}/")]
         first = names.index(own[0])

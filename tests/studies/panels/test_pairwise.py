@@ -14,7 +14,7 @@ from tests.studies.panels.test_ranked import ENTRIES, JUDGING, TASK, TEXTS, hold
 from tests.tournament.stage import play, shown_texts
 
 from autoreason.errors import PanelFailed
-from autoreason.events import BallotCast, PanelHeld
+from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.settings import Models
@@ -44,7 +44,7 @@ async def test_every_judge_sees_every_pair_both_ways_round() -> None:
             sorted([pair, pair[::-1]])
         ] * 3
         assert orders[0] != orders[2], "judges must not all begin with the same text"
-    assert [held.stage for held in played.of(PanelHeld)] == ["pair/1", "pair/2", "pair/3"]
+    assert [held.stage for held in played.of(PanelDecided)] == ["pair/1", "pair/2", "pair/3"]
 
 
 async def test_both_orders_are_judged_by_the_same_model() -> None:
@@ -78,7 +78,7 @@ async def test_nobody_wins_where_all_flip_and_the_panel_can_be_held_again(
 ) -> None:
     played = await play({"judge": first_shown}, entries=ENTRIES, strategy="judge_pairs", judges=2)
     assert isinstance(played.interruption, PanelFailed)
-    assert all(held.verdict is None for held in played.of(PanelHeld))
+    assert all(held.verdict is None for held in played.of(PanelDecided))
 
     paused = await hold(journal, Breaking({"judge": first_shown}), task=TASK, settings=pairing())
     assert paused.status == "panel_failed"

@@ -11,7 +11,7 @@ from tests.run.runs import go_on, hold, lend, settings
 from tests.tournament.stage import play, shown_texts, vote
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import BallotCast, PanelHeld
+from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
@@ -64,7 +64,7 @@ async def test_the_panel_delivers_the_text_it_prefers() -> None:
     assert played.delivered is not None
     assert (played.delivered.status, played.delivered.origin) == ("done", "rival.md")
     assert played.delivered.text == TEXTS["rival.md"]
-    held = played.of(PanelHeld)[0].verdict
+    held = played.of(PanelDecided)[0].verdict
     assert held is not None
     assert held.scores == {"rival.md": 9, "incumbent-final.md": 6, "draft-v1.md": 3}
 
@@ -114,7 +114,7 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
 
     played = await play({"judge": seldom}, entries=ENTRIES, strategy="judge", judges=3)
     assert isinstance(played.interruption, PanelFailed)
-    assert played.of(PanelHeld) == [PanelHeld(stage="panel", verdict=None)]
+    assert played.of(PanelDecided) == [PanelDecided(stage="panel", verdict=None)]
 
 
 async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:

@@ -142,8 +142,8 @@ def test_nothing_is_opened_where_nobody_has_rated(study: Study) -> None:
 
 @pytest.mark.usefixtures("raters")
 def test_nothing_is_opened_while_somebody_rates(study: Study) -> None:
-    with sole(study.folder) as tell:
-        tell("http://x/")
+    with sole(study.folder) as emit:
+        emit("http://x/")
         with pytest.raises(InvalidInput, match="being rated at http://x/"):
             conclude(study.folder)
     assert opening(study.folder) is None

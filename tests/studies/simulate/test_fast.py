@@ -20,10 +20,10 @@ from autoreason.studies.simulate.world import Critics, Judges, Revision, Synthes
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("paper", {}),
     ("robust", {}),
-    ("robust", {"spare_judges": False, "tie_order": ("A", "B", "AB")}),
-    ("robust", {"judges": 2, "more_judges": 1, "most_judges": 6, "close": 3, "k": 3}),
+    ("robust", {"early_stop": False, "tie_order": ("A", "B", "AB")}),
+    ("robust", {"judges": 2, "extra_judges": 1, "max_judges": 6, "close_margin": 3, "k": 3}),
     ("robust", {"k": 1, "passes": 4, "playoff": 5, "playoff_texts": 3}),
-    ("robust", {"judges": 5, "more_judges": 2, "most_judges": 8, "playoff_texts": 2}),
+    ("robust", {"judges": 5, "extra_judges": 2, "max_judges": 8, "playoff_texts": 2}),
     ("robust", {"playoff": 0, "k": 4, "quoted_critique": False}),
 ]
 

@@ -58,7 +58,7 @@ def test_a_candidate_is_named_and_set_as_it_is() -> None:
     candidate = Candidate(Bench(3, 2, 7, 1), Ending(3, 12, 9, 5))
     assert candidate.name == "3+2 to 7 within 1, k 3, cap 12, playoff 9 over 5"
     held = candidate.settings()
-    assert (held.judges, held.more_judges, held.most_judges, held.close) == (3, 2, 7, 1)
+    assert (held.judges, held.extra_judges, held.max_judges, held.close_margin) == (3, 2, 7, 1)
     assert (held.k, held.passes, held.playoff, held.playoff_texts) == (3, 12, 9, 5)
     assert PAPER.settings() == settings(
         "paper", judges=3, k=2, passes=15, playoff=0, playoff_texts=3

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.studies.simulate.scenes import world
 
 from autoreason.studies.simulate.protocols import entrant
-from autoreason.studies.simulate.study import Job, Plan, fill_cell, hold_study
+from autoreason.studies.simulate.study import Job, Plan, fill_cell, run_study
 
 
 def test_two_processes_fill_the_table_as_one_would() -> None:
     worlds, entrants = [world("help"), world("harm-new")], [entrant("paper"), entrant("robust")]
     plan = Plan(runs=2500, seed=3, fast=True)
     heard: list[tuple[int, int]] = []
-    cells = hold_study(worlds, entrants, plan, lambda done, total: heard.append((done, total)))
+    cells = run_study(worlds, entrants, plan, lambda done, total: heard.append((done, total)))
     assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert cells == [fill_cell(Job(each, one, plan)) for each in worlds for one in entrants]
     assert [(cell.world, cell.protocol) for cell in cells] == [

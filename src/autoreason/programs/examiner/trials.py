@@ -14,7 +14,7 @@ from autoreason.programs.examiner.examiner import Examiner, summed_up
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.levels import open_sandbox
 
-OFFICE_HOURS = 8
+MAX_CONCURRENT_SOLUTIONS = 8
 """Known solutions that are under way at a time; the sandbox runs one a core."""
 
 
@@ -57,7 +57,7 @@ async def try_program(
     *,
     every: bool = False,
     unsafe: bool = False,
-    tell: Callable[[Trial], None],
+    emit: Callable[[Trial], None],
 ) -> Tried:
     """Hold the tests of one program and tell each as it is done."""
     async with _examiner(unsafe) as examiner:
@@ -65,22 +65,22 @@ async def try_program(
         async with aclosing(examiner.hold(problem, program, tests, every=every)) as held:
             async for trial in held:
                 trials.append(trial)
-                tell(trial)
+                emit(trial)
         return _summed_up(problem, trials, len(tests), examiner.level)
 
 
 async def try_solutions(
-    problems: Sequence[Problem], *, unsafe: bool = False, tell: Callable[[Tried], None]
+    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[Tried], None]
 ) -> None:
     """Hold every test of every known solution and tell each problem as it is done."""
-    places = asyncio.Semaphore(OFFICE_HOURS)
+    places = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
     async with _examiner(unsafe) as examiner:
 
         async def try_one(problem: Problem) -> None:
             async with places:
                 held = examiner.hold(problem, problem.solution, problem.tests)
                 trials = [trial async for trial in held]
-            tell(_summed_up(problem, trials, len(problem.tests), examiner.level))
+            emit(_summed_up(problem, trials, len(problem.tests), examiner.level))
 
         async with asyncio.TaskGroup() as all_of_them:
             for problem in problems:

@@ -95,7 +95,7 @@ def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
     seccomp.hold_test(os.getpid(), paths=not jail.bare)
 
 
-def soften(what: int, most: int | None) -> None:
+def relax(what: int, most: int | None) -> None:
     """Limit this process in a way that can be taken back, or take it back."""
     hard = resource.getrlimit(what)[1]
     resource.setrlimit(what, (hard if most is None else _within(most, hard), hard))

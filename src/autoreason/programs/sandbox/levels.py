@@ -15,7 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.sandbox.base import Level, Sandbox
 
 if TYPE_CHECKING:
-    from autoreason.programs.sandbox.spawn import Server, Walls
+    from autoreason.programs.sandbox.spawn import Isolation, Server
 
 _PATIENCE = 20.0
 _MACHINES = ("x86_64", "aarch64")
@@ -38,14 +38,14 @@ def find_level(only: Level | None = None, python: str | None = None) -> Found:
         return Found("none", (reason,))
     if platform.machine() not in _MACHINES:
         return Found("none", (f"the sandbox knows no system calls of {platform.machine()}",))
-    from autoreason.programs.sandbox.spawn import Walls
+    from autoreason.programs.sandbox.spawn import Isolation
 
     reasons: dict[Level, str] = {}
     for walls in (
-        Walls("bubblewrap", namespaces=True),
-        Walls("bubblewrap"),
-        Walls("landlock"),
-        Walls("seccomp"),
+        Isolation("bubblewrap", namespaces=True),
+        Isolation("bubblewrap"),
+        Isolation("landlock"),
+        Isolation("seccomp"),
     ):
         if only is not None and walls.level != only:
             continue
@@ -75,12 +75,12 @@ def open_sandbox(
             "use Linux (on Windows through WSL), or --unsafe to run them like any other program"
         )
     from autoreason.programs.sandbox.linux import LinuxSandbox
-    from autoreason.programs.sandbox.spawn import Walls
+    from autoreason.programs.sandbox.spawn import Isolation
 
-    return LinuxSandbox(Walls(found.level, found.namespaces), workers=workers, python=python)
+    return LinuxSandbox(Isolation(found.level, found.namespaces), workers=workers, python=python)
 
 
-def _trouble(walls: Walls, python: str | None) -> str:
+def _trouble(walls: Isolation, python: str | None) -> str:
     """Why a level does not hold here; nothing where it does."""
     from autoreason.programs.sandbox.spawn import launch
 
@@ -126,7 +126,7 @@ def _first_run(server: Server) -> str:
         return server.said() or f"a first program ended by {reply.ended}, {reply.status}"
 
 
-def _reason(walls: Walls, trouble: str) -> str:
+def _reason(walls: Isolation, trouble: str) -> str:
     match walls.level:
         case "bubblewrap" if trouble == "not installed":
             return "bubblewrap is not installed: apt-get install bubblewrap"

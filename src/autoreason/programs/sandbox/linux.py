@@ -14,7 +14,7 @@ from typing import get_args
 from autoreason.programs.sandbox.base import SOURCE_LIMIT, Ended, Level, Limits, Part, Ran, Session
 from autoreason.programs.sandbox.idle import Idle, most_idle, pid_of
 from autoreason.programs.sandbox.slots import Slot, receive
-from autoreason.programs.sandbox.spawn import Server, Walls
+from autoreason.programs.sandbox.spawn import Isolation, Server
 from autoreason.programs.sandbox.wire import RUN, STOP, Opening, Reply
 
 SLACK_SECONDS = 20.0
@@ -30,7 +30,7 @@ class LinuxSandbox:
     """Fork servers, one a core, and who is using them."""
 
     def __init__(
-        self, walls: Walls, *, workers: int | None = None, python: str | None = None
+        self, walls: Isolation, *, workers: int | None = None, python: str | None = None
     ) -> None:
         self._walls = walls
         count = workers or len(os.sched_getaffinity(0))

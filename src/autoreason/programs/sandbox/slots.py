@@ -9,7 +9,7 @@ from contextlib import suppress
 from autoreason.programs.sandbox.fork_server import READY
 from autoreason.programs.sandbox.idle import crowding
 from autoreason.programs.sandbox.processes import see_off
-from autoreason.programs.sandbox.spawn import Server, Walls, launch
+from autoreason.programs.sandbox.spawn import Isolation, Server, launch
 from autoreason.programs.sandbox.wire import LARGEST
 
 START_SECONDS = 30.0
@@ -21,7 +21,7 @@ END_SECONDS = 2.0
 class Slot:
     """Room for one program at a time, and the server that runs it."""
 
-    def __init__(self, walls: Walls, number: int, python: str | None) -> None:
+    def __init__(self, walls: Isolation, number: int, python: str | None) -> None:
         self._walls, self._number, self._python = walls, number, python
         self._server: Server | None = None
         self._closed = False

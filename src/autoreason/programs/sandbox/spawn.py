@@ -47,7 +47,7 @@ _USERS = 8
 """Of them a server has, so that programs at the same time do not take each other's threads."""
 
 
-class Walls(NamedTuple):
+class Isolation(NamedTuple):
     """A level, and whether each test has a process namespace of its own there."""
 
     level: Level
@@ -78,7 +78,7 @@ class Server:
         os.close(self.errors)
 
 
-def launch(walls: Walls, *, number: int = 0, python: str | None = None) -> Server:
+def launch(walls: Isolation, *, number: int = 0, python: str | None = None) -> Server:
     """Start a fork server; it is ready when it says so on its socket."""
     python = str(Path(python or real_python()).resolve())
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

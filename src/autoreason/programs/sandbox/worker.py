@@ -59,7 +59,7 @@ def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
     """The whole life of a solution process."""
     opening = Opening.unpack(session.recv(LARGEST))
     kernel.exit_on(signal.SIGXCPU)
-    jail.soften(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
+    jail.relax(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
     warm.preload(opening.source, used=opening.part == "tests")
     way = execution.way_of(opening.part)
     # What the imports took is not the program's.
@@ -83,11 +83,11 @@ def _compile(opening: Opening, way: execution.Way, walls: jail.Jail) -> Program:
     """Compile under limits: a program that takes the compiler too far ends this process."""
     seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    jail.soften(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
+    jail.relax(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
     source = opening.source.removeprefix("\ufeff")
     begun = mmap.mmap(-1, mmap.PAGESIZE)
     execution.remember(NAME, source)
-    jail.soften(resource.RLIMIT_AS, walls.mapped + opening.memory)
+    jail.relax(resource.RLIMIT_AS, walls.mapped + opening.memory)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -97,8 +97,8 @@ def _compile(opening: Opening, way: execution.Way, walls: jail.Jail) -> Program:
         complaint = "".join(traceback.format_exception_only(type(said), said))
         return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
     finally:
-        jail.soften(resource.RLIMIT_AS, None)
-        jail.soften(resource.RLIMIT_CPU, None)
+        jail.relax(resource.RLIMIT_AS, None)
+        jail.relax(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     return Program(opening, way, begun, code)
 
@@ -106,7 +106,7 @@ def _compile(opening: Opening, way: execution.Way, walls: jail.Jail) -> Program:
 def _named(error: Exception, source: str) -> Exception:
     """Why a program cannot be compiled; where memory is without limit, only nesting makes the parser run out of it."""
     if isinstance(error, MemoryError):
-        jail.soften(resource.RLIMIT_AS, None)
+        jail.relax(resource.RLIMIT_AS, None)
         try:
             compile(source, NAME, "exec", dont_inherit=True)
         except MemoryError:

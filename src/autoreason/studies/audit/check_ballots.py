@@ -95,11 +95,13 @@ def empty_panels(runs: Runs) -> Finding:
     if not won:
         return _EMPTY.found("look", f"{said}; none was taken for a decision", number)
     said += f", and {len(won)} of them counted as a win for A"
-    resting = {
+    idle_section = {
         run.name: run for run, held in won if run.converged and held in run.passes[-(run.k or 1) :]
     }
-    if resting:
-        said += f"; {number_of(resting.values())} converged on one: {listed(sorted(resting))}"
+    if idle_section:
+        said += (
+            f"; {number_of(idle_section.values())} converged on one: {listed(sorted(idle_section))}"
+        )
     return _EMPTY.found("alarm", said, number)
 
 

@@ -189,17 +189,17 @@ def convergence(runs: Runs) -> Finding:
         return _CONVERGENCE.found("fine", said, Estimate(None, n=0, reason="no run converged"))
     empty = [run for run in converged if any(_empty(held) for held in _last(run))]
     tied = [run for run in converged if any(held.panel and held.panel.tied for held in _last(run))]
-    resting = [run for run in converged if run in empty or run in tied]
-    number = share(len(resting), len(converged))
-    if not resting:
+    idle_section = [run for run in converged if run in empty or run in tied]
+    number = share(len(idle_section), len(converged))
+    if not idle_section:
         said = f"none of {many(len(converged), 'convergence')} rests on a tie or an empty panel"
         return _CONVERGENCE.found("fine", said, number)
-    verb = "rests" if len(resting) == 1 else "rest"
-    said = f"{part(len(resting), len(converged), 'convergence')} {verb} on a tie or an empty panel"
+    verb = "rests" if len(idle_section) == 1 else "rest"
+    said = f"{part(len(idle_section), len(converged), 'convergence')} {verb} on a tie or an empty panel"
     if empty:
         said += f", {len(empty)} of them on an empty one"
-    names = listed(run.name for run in resting)
-    level: Level = "alarm" if empty or len(resting) > 0.2 * len(converged) else "look"
+    names = listed(run.name for run in idle_section)
+    level: Level = "alarm" if empty or len(idle_section) > 0.2 * len(converged) else "look"
     return _CONVERGENCE.found(level, f"{said}: {names}", number)
 
 

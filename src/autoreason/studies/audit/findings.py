@@ -30,7 +30,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The finding as a sentence with its number; where nothing is known, why."""
     normal: str
     """What a sound record shows."""
-    mend: str = ""
+    fix: str = ""
     """What to do about it; empty where there is nothing to do."""
     number: Estimate
     p: float | None = None
@@ -55,7 +55,7 @@ class Topic(Struct, frozen=True):
     name: str
     group: Group
     normal: str
-    mend: str
+    fix: str
 
     def found(
         self, level: Level, said: str, number: Estimate | float, p: float | None = None
@@ -68,7 +68,7 @@ class Topic(Struct, frozen=True):
             level=level,
             said=said,
             normal=self.normal,
-            mend=self.mend if level in ("alarm", "look") else "",
+            fix=self.fix if level in ("alarm", "look") else "",
             number=value,
             p=p,
         )

@@ -9,12 +9,12 @@ from itertools import pairwise
 from statistics import median
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, PartTold, RunPaused, RunResumed, Verdict
+from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
 from autoreason.journal import Answer, Journal, Recorded
 from autoreason.programs.source import same_program
 from autoreason.settings import Settings
-from autoreason.story import HeldPanel, Pass, Story, tell_all
+from autoreason.story import Pass, RecordedPanel, Story, tell_all
 from autoreason.studies.audit.record import (
     AuditedPass,
     AuditedRun,
@@ -83,11 +83,11 @@ def _over_programs(
     yield AuditedRun(name=run, group=group, k=None, passes=(), programs=Programs())
     parts: dict[str, Story] = {}
     for recorded in events:
-        if isinstance(recorded.event, PartTold):
-            parts.setdefault(recorded.event.part, Story()).tell(recorded.event.event)
+        if isinstance(recorded.event, PartEvent):
+            parts.setdefault(recorded.event.part, Story()).emit(recorded.event.event)
     for name, part in parts.items():
         own = _filed(said, name)
-        held: list[Pass | HeldPanel] = [*part.passes, *part.panels.values()]
+        held: list[Pass | RecordedPanel] = [*part.passes, *part.panels.values()]
         panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
         yield AuditedRun(
             name=f"{run}/{name}",
@@ -101,7 +101,7 @@ def _over_programs(
         )
 
 
-def _verdict(held: Pass | HeldPanel) -> Verdict | None:
+def _verdict(held: Pass | RecordedPanel) -> Verdict | None:
     ended = held.decided if isinstance(held, Pass) else held.held
     return ended.verdict if ended else None
 

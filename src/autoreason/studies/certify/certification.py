@@ -8,7 +8,7 @@ from dataclasses import replace
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, Delivered, PanelHeld, Reigning, Verdict
+from autoreason.events import BallotCast, Delivered, Incumbent, PanelDecided, Verdict
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
 from autoreason.stats.ranks import agreement
@@ -17,12 +17,12 @@ from autoreason.studies.certify.questions import Question, defect_questions, oth
 from autoreason.studies.certify.report import Certificate, certificate_of
 from autoreason.studies.certify.suite import SUITE
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import JUDGES_A_SEAT, take_seat
+from autoreason.tournament.judging import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.voting import RULES
 
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -33,9 +33,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     repeats: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.repeats <= MOST_REPEATS:
+        if not 1 <= self.repeats <= MAX_REPEATS:
             raise InvalidInput(
-                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+                f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
             )
 
 
@@ -52,7 +52,7 @@ class Certification(Strategy):
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
             await self._ask(other_questions(self.settings.seed, asked.repeats))
         certificate = certificate_of(self.story)
-        named = Reigning(
+        named = Incumbent(
             name="certificate", since=0, text=as_markdown(certificate), keeps_contract=True
         )
         return self.deliver("done", _reason(certificate), named)
@@ -60,17 +60,17 @@ class Certification(Strategy):
     async def _ask(self, questions: Sequence[Question]) -> None:
         """All of them side by side; told in their order, question by question."""
         seats = [
-            take_seat(
-                replace(self.venue, task=each.task), each.stage, each.seat, each.order, each.texts
+            cast_ballot(
+                replace(self.context, task=each.task), each.stage, each.seat, each.order, each.texts
             )
             for each in questions
         ]
         last = {each.stage: each.seat for each in questions}
 
         def take(ballot: BallotCast) -> None:
-            self.tell(ballot)
+            self.emit(ballot)
             if ballot.seat == last[ballot.stage]:
-                self.tell(PanelHeld(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
+                self.emit(PanelDecided(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
 
         await use_in_order(seats, take)
 
@@ -99,7 +99,7 @@ class Certification(Strategy):
         repeats = read_options(settings, Asked).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
-        again = TRIES * JUDGES_A_SEAT
+        again = TRIES * JUDGES_PER_SEAT
         return {"judge": questions}, {"judge": questions}, {"judge": questions * again}
 
     @classmethod

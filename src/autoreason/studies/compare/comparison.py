@@ -12,17 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, Reigning, RunPaused
+from autoreason.events import Delivered, Incumbent, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import attempts, stage_of
-from autoreason.jobs.context import Tell
+from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import part_of, side_by_side
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
-from autoreason.settings import MOST_JUDGES, MOST_PASSES, Settings
-from autoreason.story import HeldPanel, Story
+from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
+from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import called, find_strategy
-from autoreason.strategies.runner import held, made, theirs_to_mend
+from autoreason.strategies.runner import held, made, user_code_errors
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
@@ -30,7 +30,7 @@ from autoreason.task import Entry, Task
 from autoreason.tournament.plan import TEXT_CALLS, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 
-MOST_REPEATS = 100
+MAX_REPEATS = 100
 REFERENCE = "autoreason"
 _DRAFT, _PANEL = _OURS = ("draft", "panel")
 """Parts of a repeat that are no strategy's."""
@@ -60,12 +60,12 @@ class Terms(Struct, frozen=True, kw_only=True):
                     f"a comparison cannot tell {name} from another part of it; rename that strategy"
                 )
             taken.add(name)
-        if not 1 <= self.held <= MOST_REPEATS:
+        if not 1 <= self.held <= MAX_REPEATS:
             raise InvalidInput(
-                f"`repeats` is {self.repeats}; give a number from 1 to {MOST_REPEATS}"
+                f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
             )
-        if not 2 <= self.judges <= MOST_JUDGES:
-            raise InvalidInput(f"give the final panel 2 to {MOST_JUDGES} judges, not {self.judges}")
+        if not 2 <= self.judges <= MAX_JUDGES:
+            raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {self.judges}")
         if self.allowance is not None and self.allowance <= 0:
             raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
 
@@ -102,13 +102,13 @@ class Comparison(Strategy):
         terms = read_options(self.settings, Terms)
         numbers = range(1, terms.held + 1)
         repeats = [partial(self._repeat, number, terms) for number in numbers]
-        texts = dict(zip(numbers, await side_by_side(self.tell, repeats), strict=True))
+        texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in attempts(self.settings)[1:]:
             failed = [
                 number for number, panel in panels_of(self.story).items() if not decided(panel)
             ]
             works = [partial(self._judge, each, attempt, texts[each], terms) for each in failed]
-            await side_by_side(self.tell, works)
+            await side_by_side(self.emit, works)
         panels = panels_of(self.story)
         if panels and not any(map(decided, panels.values())):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
@@ -131,7 +131,7 @@ class Comparison(Strategy):
             )
         for name in terms.strategies:
             kind = find_strategy(name)
-            with theirs_to_mend(kind, name):
+            with user_code_errors(kind, name):
                 kind.check(_alone(settings, name))
 
     @classmethod
@@ -155,8 +155,8 @@ class Comparison(Strategy):
         return whole(low, 1), whole(likely, 1), whole(high, TEXT_CALLS)
 
     def _best(
-        self, terms: Terms, panels: Mapping[int, HeldPanel], texts: Mapping[int, Texts]
-    ) -> Reigning:
+        self, terms: Terms, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
+    ) -> Incumbent:
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
         points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
         for number, panel in panels.items():
@@ -169,75 +169,75 @@ class Comparison(Strategy):
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
-        return Reigning(
+        return Incumbent(
             name=f"{best}: {last.origin}",
             since=0,
             text=last.text,
             keeps_contract=not last.violations,
         )
 
-    async def _repeat(self, number: int, terms: Terms, tell: Tell) -> Texts:
+    async def _repeat(self, number: int, terms: Terms, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
-        draft = self.venue.task.draft or await self._draft(number, tell)
-        task = replace(self.venue.task, draft=draft)
+        draft = self.context.task.draft or await self._draft(number, emit)
+        task = replace(self.context.task, draft=draft)
         first, *others = terms.strategies
-        ended = {first: await self._hold(number, first, task, terms, terms.allowance, tell)}
+        ended = {first: await self._hold(number, first, task, terms, terms.allowance, emit)}
         amount = terms.allowance or ended[first].spent
         works = [partial(self._hold, number, name, task, terms, amount) for name in others]
-        ended |= dict(zip(others, await side_by_side(tell, works), strict=True))
+        ended |= dict(zip(others, await side_by_side(emit, works), strict=True))
         texts = {name: each.text for name, each in ended.items()}
-        await self._judge(number, 0, texts, terms, tell)
+        await self._judge(number, 0, texts, terms, emit)
         return texts
 
-    async def _draft(self, number: int, tell: Tell) -> str:
+    async def _draft(self, number: int, emit: Emit) -> str:
         settings = _alone(self.settings, "single")
         part = part_name(number, _DRAFT)
-        strategy = Single(part_of(self.venue, part, tell, self.venue.task, settings))
+        strategy = Single(part_of(self.context, part, emit, self.context.task, settings))
         return (await strategy.run()).text
 
     async def _hold(
-        self, number: int, name: str, task: Task, terms: Terms, amount: Decimal | None, tell: Tell
+        self, number: int, name: str, task: Task, terms: Terms, amount: Decimal | None, emit: Emit
     ) -> _Ended:
         settings = _alone(self.settings, name)
         if amount is not None and name != REFERENCE:
             # The allowance ends it, not the number of passes.
-            settings = replace(settings, passes=MOST_PASSES)
+            settings = replace(settings, passes=MAX_PASSES)
         allowance = Allowance(terms.match, amount)
-        venue = part_of(
-            self.venue,
+        context = part_of(
+            self.context,
             part_name(number, name),
-            tell,
+            emit,
             task,
             settings,
             allowance,
-            shared_draft=self.venue.task.draft is None,
+            shared_draft=self.context.task.draft is None,
         )
         try:
-            text: str | None = (await held(made(find_strategy(name), venue))).text
+            text: str | None = (await held(made(find_strategy(name), context))).text
         except PanelFailed as failure:
-            venue.tell(RunPaused(status=failure.status, reason=str(failure)))
+            context.emit(RunPaused(status=failure.status, reason=str(failure)))
             text = None
         return _Ended(text, allowance.spent)
 
     async def _judge(
-        self, number: int, attempt: int, texts: Texts, terms: Terms, tell: Tell
+        self, number: int, attempt: int, texts: Texts, terms: Terms, emit: Emit
     ) -> None:
         """The panel over what the strategies delivered; texts that are the same stand once."""
         entries = distinct(texts)
         if len(entries) < 2:
             return
-        task = replace(self.venue.task, draft=None, entries=entries)
+        task = replace(self.context.task, draft=None, entries=entries)
         settings = replace(
             _alone(self.settings, "judge"),
             judges=terms.judges,
-            most_judges=max(terms.judges, self.settings.most_judges),
+            max_judges=max(terms.judges, self.settings.max_judges),
         )
         part = stage_of(part_name(number, _PANEL), attempt)
-        venue = part_of(self.venue, part, tell, task, settings)
+        context = part_of(self.context, part, emit, task, settings)
         try:
-            await RankedPanel(venue).run()
+            await RankedPanel(context).run()
         except PanelFailed as failure:
-            venue.tell(RunPaused(status=failure.status, reason=str(failure)))
+            context.emit(RunPaused(status=failure.status, reason=str(failure)))
 
 
 def _alone(settings: Settings, strategy: str) -> Settings:
@@ -271,12 +271,12 @@ def part_name(number: int, strategy: str) -> str:
     return f"repeat/{number}/{called(strategy)}"
 
 
-def decided(panel: HeldPanel) -> bool:
+def decided(panel: RecordedPanel) -> bool:
     """Whether a panel had enough valid ballots."""
     return panel.held is not None and panel.held.verdict is not None
 
 
-def panels_of(story: Story) -> dict[int, HeldPanel]:
+def panels_of(story: Story) -> dict[int, RecordedPanel]:
     """The panels of a comparison as they were held last, by the number of the repeat."""
     found = {}
     for name, part in story.parts.items():

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.parsing.documents import same_text
-from autoreason.story import HeldPanel, Story
+from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import called
 from autoreason.studies.compare.comparison import (
     Terms,
@@ -85,7 +85,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     )
 
 
-def _ballots(number: int, panel: HeldPanel, texts: Texts) -> list[Judged]:
+def _ballots(number: int, panel: RecordedPanel, texts: Texts) -> list[Judged]:
     """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
     groups = sharing(texts)
     return [
@@ -106,7 +106,7 @@ def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
     }
 
 
-def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, HeldPanel]) -> list[str]:
+def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, RecordedPanel]) -> list[str]:
     """Where votes between two strategies are missing because they delivered the same text."""
     shared = sum(any(len(who) > 1 for who in sharing(texts[number]).values()) for number in panels)
     if not shared:

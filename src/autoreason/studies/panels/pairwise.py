@@ -7,15 +7,15 @@ from itertools import combinations
 from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
-from autoreason.events import BallotCast, Delivered, PanelHeld, Verdict
+from autoreason.events import BallotCast, Delivered, PanelDecided, Verdict
 from autoreason.jobs.attempts import attempts, stage_of
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
-from autoreason.story import HeldPanel
+from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.ranked import reigning
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import take_seat
+from autoreason.tournament.judging import cast_ballot
 from autoreason.tournament.panel_size import quorum
 from autoreason.tournament.strategy import Strategy, read_options
 
@@ -40,7 +40,7 @@ class PairwisePanel(Strategy):
 
     async def run(self) -> Delivered:
         """Hold every duel and deliver the text that wins the most votes."""
-        texts = {entry.name: entry.text for entry in self.venue.task.entries}
+        texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in attempts(self.settings):
             await self._hold_duels(texts, attempt)
             duels = votes_by_pair(self.story.panels)
@@ -50,7 +50,7 @@ class PairwisePanel(Strategy):
             if heard >= quorum(len(cast)) and any(points.values()):
                 best = max(points, key=lambda name: points[name])
                 reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
-                return self.deliver("done", reason, reigning(self.venue.task, best))
+                return self.deliver("done", reason, reigning(self.context.task, best))
         if heard < quorum(len(cast)):
             raise PanelFailed(
                 f"{heard} of {len(cast)} judges gave valid ballots both ways round, too few to decide"
@@ -69,8 +69,8 @@ class PairwisePanel(Strategy):
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [
-            take_seat(
-                self.venue,
+            cast_ballot(
+                self.context,
                 stage,
                 seat,
                 order,
@@ -80,10 +80,10 @@ class PairwisePanel(Strategy):
             for stage, pair in stages.items()
             for seat, order in enumerate(_orders(pair, self.settings.judges))
         ]
-        await use_in_order(seats, self.tell)
+        await use_in_order(seats, self.emit)
         for stage in stages:
             cast = votes(self.story.panels[stage].ballots)
-            self.tell(PanelHeld(stage=stage, verdict=duel(cast)))
+            self.emit(PanelDecided(stage=stage, verdict=duel(cast)))
 
 
 def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
@@ -92,7 +92,7 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
     return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
 
 
-def votes_by_pair(panels: Mapping[str, HeldPanel]) -> dict[tuple[str, str], list[Vote]]:
+def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[Vote]]:
     """Who voted for whom in every duel, by the two names in the order in which they were given."""
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
@@ -100,7 +100,7 @@ def votes_by_pair(panels: Mapping[str, HeldPanel]) -> dict[tuple[str, str], list
     }
 
 
-def duels_of(panels: Mapping[str, HeldPanel]) -> list[HeldPanel]:
+def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
     """The duel of every pair as it was held last."""
     held = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
     return list({frozenset(panel.ballots[0].order): panel for panel in held}.values())

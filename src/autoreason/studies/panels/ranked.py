@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from autoreason.errors import PanelFailed
-from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
+from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
 from autoreason.jobs.attempts import attempts, stage_of
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.task import Entry, Task
-from autoreason.tournament.judging import JUDGES_A_SEAT
+from autoreason.tournament.judging import JUDGES_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import Size
 from autoreason.tournament.plan import TRIES, Plan
@@ -27,15 +27,15 @@ class RankedPanel(Strategy):
 
     async def run(self) -> Delivered:
         """Hold the panel and deliver the text it prefers."""
-        texts = {entry.name: entry.text for entry in self.venue.task.entries}
+        texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in attempts(self.settings):
             stage = stage_of(STAGE, attempt)
-            panel = Panel(self.venue, stage, texts, Size(start=self.settings.judges))
+            panel = Panel(self.context, stage, texts, Size(start=self.settings.judges))
             verdict = await panel.hold()
-            self.tell(PanelHeld(stage=stage, verdict=verdict))
+            self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
                 return self.deliver(
-                    "done", judged(verdict), reigning(self.venue.task, verdict.winner)
+                    "done", judged(verdict), reigning(self.context.task, verdict.winner)
                 )
         pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
         raise PanelFailed(
@@ -52,7 +52,7 @@ class RankedPanel(Strategy):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """One ballot a judge."""
         likely = {"judge": settings.judges}
-        return likely, likely, {"judge": settings.judges * TRIES * JUDGES_A_SEAT}
+        return likely, likely, {"judge": settings.judges * TRIES * JUDGES_PER_SEAT}
 
 
 def judged(verdict: Verdict) -> str:
@@ -61,10 +61,10 @@ def judged(verdict: Verdict) -> str:
     return f"{verdict.winner} {leads} of {verdict.ballots} judges"
 
 
-def reigning(task: Task, name: str) -> Reigning:
+def reigning(task: Task, name: str) -> Incumbent:
     """An entry as the text that a run delivers."""
     entry = next(entry for entry in task.entries if entry.name == name)
-    return Reigning(name=entry.name, since=0, text=entry.text, keeps_contract=keeps(task, entry))
+    return Incumbent(name=entry.name, since=0, text=entry.text, keeps_contract=keeps(task, entry))
 
 
 def keeps(task: Task, entry: Entry) -> bool:

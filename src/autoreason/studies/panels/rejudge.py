@@ -10,13 +10,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, PanelHeld, Reigning, Verdict
-from autoreason.jobs.attempts import attempts, last_held, stage_of
-from autoreason.jobs.context import Tell
+from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
+from autoreason.jobs.attempts import attempts, last_panel, stage_of
+from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import side_by_side
 from autoreason.settings import Settings
 from autoreason.stats.shares import holm
-from autoreason.story import HeldPanel, Story
+from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
@@ -42,7 +42,7 @@ class Decision(NamedTuple):
         return self.now is not None and self.now != self.before
 
 
-class Again(Struct, frozen=True, kw_only=True):
+class RejudgeOptions(Struct, frozen=True, kw_only=True):
     """Whose passes are held again."""
 
     of: str
@@ -58,10 +58,10 @@ class Rejudge(Strategy):
 
     async def run(self) -> Delivered:
         """Hold all panels side by side."""
-        stages = list(dict.fromkeys(entry.stage for entry in self.venue.task.entries))
+        stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
         for attempt in attempts(self.settings):
             works = [partial(self._hold, stage, attempt) for stage in stages]
-            verdicts = await side_by_side(self.tell, works)
+            verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
                 reason = f"{len(stages)} panels were held again"
                 return self.deliver("done", reason, self._winner(stages[-1], verdicts[-1]))
@@ -70,26 +70,26 @@ class Rejudge(Strategy):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """It must be said whose passes these are."""
-        read_options(settings, Again)
+        read_options(settings, RejudgeOptions)
 
-    async def _hold(self, stage: str, attempt: int, tell: Tell) -> Verdict | None:
-        texts = {e.name: e.text for e in self.venue.task.entries if e.stage == stage}
-        venue = replace(self.venue, tell=tell)
+    async def _hold(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
+        texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
+        context = replace(self.context, emit=emit)
         held = stage_of(stage, attempt)
-        verdict = await Panel(venue, held, texts, Size(start=self.settings.judges)).hold()
-        tell(PanelHeld(stage=held, verdict=verdict))
+        verdict = await Panel(context, held, texts, Size(start=self.settings.judges)).hold()
+        emit(PanelDecided(stage=held, verdict=verdict))
         return verdict
 
-    def _winner(self, stage: str, verdict: Verdict | None) -> Reigning:
+    def _winner(self, stage: str, verdict: Verdict | None) -> Incumbent:
         """What a panel would have delivered; the text that wins ties where it came to nothing."""
-        entries = [e for e in self.venue.task.entries if e.stage == stage]
+        entries = [e for e in self.context.task.entries if e.stage == stage]
         winner = verdict.winner if verdict else entries[0].name
         entry = next(e for e in entries if e.name == winner)
-        return Reigning(
+        return Incumbent(
             name=entry.name,
             since=0,
             text=entry.text,
-            keeps_contract=not self.venue.task.contract.violations(entry.text),
+            keeps_contract=not self.context.task.contract.violations(entry.text),
         )
 
 
@@ -128,7 +128,7 @@ def recorded_panels(story: Story, run: str) -> Task:
     )
 
 
-def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
+def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
     """The recorded decisions beside those of the other panel."""
     verdicts = {
         f"{_AGAIN}pass/{held.number}": held.decided.verdict
@@ -137,7 +137,7 @@ def decisions(before: Story, panels: Mapping[str, HeldPanel]) -> list[Decision]:
     }
     if before.playoff and before.playoff.verdict:
         verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
-    return [_decision(stage, was, last_held(panels, stage)) for stage, was in verdicts.items()]
+    return [_decision(stage, was, last_panel(panels, stage)) for stage, was in verdicts.items()]
 
 
 def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
@@ -150,7 +150,7 @@ def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
     ]
 
 
-def _decision(stage: str, was: Verdict, panel: HeldPanel | None) -> Decision:
+def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
     verdict = panel.held.verdict if panel and panel.held else None
     name = stage.removeprefix(_AGAIN).replace("/", " ")
     return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoreason.contract import count_words
-from autoreason.jobs.attempts import last_held
+from autoreason.jobs.attempts import last_panel
 from autoreason.story import Story
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
 from autoreason.studies.panels.panel_report import Judged, PanelReport, report
@@ -17,7 +17,7 @@ def panel_report(story: Story) -> PanelReport:
     """The report of a finished panel, ranked or in pairs."""
     assert story.task is not None
     words = words_of(story.task.entries)
-    panel = last_held(story.panels, STAGE)
+    panel = last_panel(story.panels, STAGE)
     if panel is None:
         return _of_pairs(story, words)
     judged = [

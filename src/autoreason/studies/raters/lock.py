@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autoreason.errors import InvalidInput, JournalUnusable
+from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal.locks import exclusive
 
 _PATIENCE = 0.2
@@ -22,7 +22,7 @@ def sole(folder: Path) -> Iterator[Callable[[str], None]]:
             if lock is None:
                 raise InvalidInput(_taken(folder, path))
             yield lambda where: _write(lock, where)
-    except JournalUnusable:
+    except JournalError:
         raise InvalidInput(
             f"cannot write into {folder}; allow writing there, or copy the packet"
         ) from None

@@ -32,7 +32,7 @@ from autoreason.studies.simulate.world import World
 class Courses:
     """Runs that nothing stopped, one row each; column n is after pass n."""
 
-    reigns: Reigns
+    incumbents: Reigns
     standing: Counts
     """Which of the run's texts stands: also how often A was displaced so far."""
     calls: Counts
@@ -79,7 +79,7 @@ def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> 
     check_fast(settings)
     panels = Panels(settings, lead)
     text = first_draft(world, luck.draft_taste())
-    reigns = Reigns.begin(text, settings.passes)
+    incumbents = Reigns.begin(text, settings.passes)
     standing = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
     calls = np.ones_like(standing)
     for number in range(1, settings.passes + 1):
@@ -93,8 +93,8 @@ def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> 
         text = _chosen(ballot, winner)
         standing[:, number] = standing[:, number - 1] + (winner > 0)
         calls[:, number] = calls[:, number - 1] + critics + np.where(opposed, 2 + asked, 0)
-        reigns.enter(standing[:, number], text)
-    return Courses(reigns, standing, calls)
+        incumbents.enter(standing[:, number], text)
+    return Courses(incumbents, standing, calls)
 
 
 def last_passes(courses: Courses, settings: Settings, budget: int | None = None) -> Counts:
@@ -122,15 +122,15 @@ def finish(
     delivered = standing
     if settings.playoff:
         calls = calls + np.where(standing > 0, settings.playoff, 0)
-        playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced)
-        held = playoffs.hold(world, luck, courses.reigns, standing, last)
+        playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced_orders)
+        held = playoffs.hold(world, luck, courses.incumbents, standing, last)
         delivered = held[settings.playoff]
     claimed = np.zeros(luck.runs, dtype=bool)
     if settings.confirmation:
         calls = calls + np.where(delivered > 0, settings.confirmation, 0)
-        prefer = confirm(world, luck, courses.reigns, delivered, last, settings)
+        prefer = confirm(world, luck, courses.incumbents, delivered, last, settings)
         claimed = prefer >= claims(settings.confirmation)
-    quality = courses.reigns.quality
+    quality = courses.incumbents.quality
     worse = np.zeros_like(courses.standing)
     np.cumsum(np.diff(quality, axis=1) < 0, axis=1, out=worse[:, 1:])
     return Outcomes(quality[rows, delivered], last, calls, standing, worse[rows, standing], claimed)

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from autoreason.events import Reigning
+from autoreason.events import Incumbent
 from autoreason.settings import Settings
 from autoreason.studies.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
 from autoreason.studies.simulate.panels import SCHEDULES, points_of, standing_bonus
@@ -31,9 +31,9 @@ class Reigns:
         """Room for one new text a pass."""
         shape = (len(draft.quality), passes + 1)
         quality, length, taste = np.zeros((3, *shape))
-        reigns = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
-        reigns.enter(draft.born, draft)
-        return reigns
+        incumbents = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
+        incumbents.enter(draft.born, draft)
+        return incumbents
 
     def enter(self, column: Counts, texts: Texts) -> None:
         """Put each run's text into its column."""
@@ -57,7 +57,7 @@ class Playoffs:
     balanced: bool
 
     def hold(
-        self, world: World, luck: Luck, reigns: Reigns, standing: Counts, last: Counts
+        self, world: World, luck: Luck, incumbents: Reigns, standing: Counts, last: Counts
     ) -> dict[int, Counts]:
         """For every size, the column of each run's text to deliver.
 
@@ -69,7 +69,7 @@ class Playoffs:
             rows = np.flatnonzero(counts[standing] == count)
             if len(rows):
                 columns = table[standing[rows], :count]
-                worth = reigns.pick(rows, columns).worth(world, last[rows, None])
+                worth = incumbents.pick(rows, columns).worth(world, last[rows, None])
                 for size, winner in self._vote(world, luck, rows, worth).items():
                     delivered[size][rows] = columns[np.arange(len(rows)), winner]
         return delivered
@@ -90,13 +90,18 @@ class Playoffs:
 
 
 def confirm(
-    world: World, luck: Luck, reigns: Reigns, delivered: Counts, last: Counts, settings: Settings
+    world: World,
+    luck: Luck,
+    incumbents: Reigns,
+    delivered: Counts,
+    last: Counts,
+    settings: Settings,
 ) -> Counts:
     """How many judges of each run's confirmation prefer the delivered text to the first draft."""
     rows, judges = np.arange(luck.runs), settings.confirmation
     both = np.stack([np.zeros_like(delivered), delivered], axis=1)
-    worth = reigns.pick(rows, both).worth(world, last[:, None])
-    places = standing_bonus(world.judges, 2, judges, settings.balanced)
+    worth = incumbents.pick(rows, both).worth(world, last[:, None])
+    places = standing_bonus(world.judges, 2, judges, settings.balanced_orders)
     drawn = luck.orders(CONFIRMATION, SCHEDULES)
     prefer = np.zeros_like(delivered)
     for seat in range(judges):
@@ -118,10 +123,10 @@ def _finalist_table(newest: int, most: int) -> tuple[Counts, Counts]:
 
 
 @cache
-def finalists(reigns: int, most: int) -> tuple[int, ...]:
+def finalists(incumbents: int, most: int) -> tuple[int, ...]:
     """Which of so many texts that reigned meet in the playoff."""
     standing = [
-        Reigning(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
-        for column in range(reigns)
+        Incumbent(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
+        for column in range(incumbents)
     ]
     return tuple(int(reign.name) for reign in choose_finalists(standing, most))

@@ -14,9 +14,9 @@ class Bench(NamedTuple):
     """How the panel of a pass is held."""
 
     judges: int
-    more_judges: int = 0
-    most_judges: int = 9
-    close: int = 2
+    extra_judges: int = 0
+    max_judges: int = 9
+    close_margin: int = 2
     lead: int = 0
     """Points over A that are not enough for a challenger; 0 is the tournament's rule."""
     paper: bool = False
@@ -43,8 +43,8 @@ class Candidate(NamedTuple):
         """As tables show it: judges, then the ending."""
         bench, ending = self
         panel = f"{bench.judges}"
-        if bench.more_judges:
-            panel += f"+{bench.more_judges} to {bench.most_judges} within {bench.close}"
+        if bench.extra_judges:
+            panel += f"+{bench.extra_judges} to {bench.max_judges} within {bench.close_margin}"
         panel += f" lead {bench.lead}" if bench.lead else ""
         playoff = f"{ending.playoff} over {ending.playoff_texts}" if ending.playoff else "none"
         kind = "paper: " if bench.paper else ""
@@ -56,7 +56,8 @@ class Candidate(NamedTuple):
         panel: dict[str, Any] = {"judges": bench.judges}
         if not bench.paper:
             panel |= {
-                name: getattr(bench, name) for name in ("more_judges", "most_judges", "close")
+                name: getattr(bench, name)
+                for name in ("extra_judges", "max_judges", "close_margin")
             }
         # A confirmation changes nothing that is delivered.
         panel |= {"confirmation": 0} | ending._asdict()

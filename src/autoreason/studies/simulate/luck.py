@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoreason.settings import MOST_PASSES
+from autoreason.settings import MAX_PASSES
 
 Numbers = NDArray[np.float64]
 """One row a run."""
-MOST_FINALISTS = 10
+MAX_FINALISTS = 10
 _DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
-PLAYOFF, CONFIRMATION = 0, MOST_PASSES + 1
+PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
 """What stands in for the number of the pass where orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
@@ -65,7 +65,7 @@ class Luck:
 
     def draft_judge(self, seat: int) -> Numbers:
         """The own error of one judge about the drafts, the first one first."""
-        return self._errors(MOST_FINALISTS, _AMONG_DRAFTS, seat)
+        return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
 
     def of_pass(self, number: int) -> PassLuck:
         """What befalls critics and authors."""
@@ -80,7 +80,7 @@ class Luck:
 
     def finalist_judge(self, seat: int) -> Numbers:
         """The own error of one judge of the playoff about the finalists, oldest first."""
-        return self._errors(MOST_FINALISTS, _PLAYOFF, seat)
+        return self._errors(MAX_FINALISTS, _PLAYOFF, seat)
 
     def confirming_judge(self, seat: int) -> Numbers:
         """The own error of one judge of the confirmation about the first draft and the delivered text."""

@@ -38,8 +38,8 @@ class Panels:
         self.settings = settings
         self.lead = lead
         """A challenger needs more than so many points over A."""
-        grows = settings.more_judges > 0
-        self.limit = max(settings.judges, settings.most_judges) if grows else settings.judges
+        grows = settings.extra_judges > 0
+        self.limit = max(settings.judges, settings.max_judges) if grows else settings.judges
         self._waves: dict[int, int] = {}
 
     def judge(self, world: World, luck: Luck, number: int, worth: Numbers) -> Voted:
@@ -61,7 +61,7 @@ class Panels:
 
     def _points(self, world: World, luck: Luck, number: int, worth: Numbers) -> Counts:
         """What each judge, asked or not, would give each text."""
-        places = standing_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced)
+        places = standing_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced_orders)
         drawn = luck.orders(number, SCHEDULES)
         points = np.empty((len(worth), self.limit, len(SLOTS)), dtype=np.int64)
         for seat in range(self.limit):
@@ -88,18 +88,18 @@ class Panels:
             settings.tie_order,
             settings.voting,
             start=settings.judges,
-            step=settings.more_judges,
-            close=settings.close,
+            step=settings.extra_judges,
+            close_margin=settings.close_margin,
             limit=self.limit,
-            spare=settings.spare_judges,
+            early_stop=settings.early_stop,
         )
 
     def _wave_with_lead(self, scores: Counts, asked: int) -> int:
         """A rule the tournament does not have: close is close to the lead that A is given; nobody is spared."""
         if not asked:
             return self.settings.judges
-        close = abs(scores[1:].max() - scores[0] - self.lead) <= self.settings.close
-        return min(self.settings.more_judges, self.limit - asked) if close else 0
+        close = abs(scores[1:].max() - scores[0] - self.lead) <= self.settings.close_margin
+        return min(self.settings.extra_judges, self.limit - asked) if close else 0
 
 
 def points_of(seen: Numbers) -> Counts:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from autoreason.events import AnyEvent
-from autoreason.jobs.context import Venue
+from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.studies.simulate.cast import PROMPTS, Cast
 from autoreason.studies.simulate.luck import Luck
@@ -59,15 +59,15 @@ def play(
         within = _passes_within(budget, settings, cast, tournament)
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
-    reigns = [cast.quality(reign.text) for reign in story.reigns]
+    incumbents = [cast.quality(reign.text) for reign in story.incumbents]
     assert story.delivered is not None
     preference = story.delivered.evidence.preference
     return Played(
         cast.quality(story.delivered.text),
         story.trajectory,
         cast.calls.total(),
-        len(reigns) - 1,
-        sum(after < before for before, after in pairwise(reigns)),
+        len(incumbents) - 1,
+        sum(after < before for before, after in pairwise(incumbents)),
         preference is not None and preference.low > 0.5,
     )
 
@@ -78,7 +78,7 @@ def tournament_of(
     """One run to its end, whatever it takes, with everybody who answered in it."""
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     cast = Cast(world, luck, row)
-    tournament = Tournament(Venue(_TASK, settings, PROMPTS, cast.ask, _unheard))
+    tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, _unheard))
     asyncio.run(tournament.run())
     return cast, tournament
 

@@ -161,7 +161,7 @@ def _try_endings(trial: _Trial) -> _Means:
     found: dict[Ending, tuple[float, float]] = {}
     for k, passes, texts in product(grid.k, grid.passes, grid.playoff_texts):
         last = last_passes(courses, replace(settings, k=k, passes=passes))
-        playoffs = Playoffs(grid.playoff, texts, settings.balanced)
+        playoffs = Playoffs(grid.playoff, texts, settings.balanced_orders)
         for size, came in _delivered(world, luck, courses, last, playoffs).items():
             found[Ending(k, passes, size, texts)] = came
     quality, calls = zip(*(found[ending] for ending in endings), strict=True)
@@ -174,10 +174,10 @@ def _delivered(
     """Mean quality and mean calls with playoffs of each size."""
     rows = np.arange(luck.runs)
     standing, calls = courses.standing[rows, last], courses.calls[rows, last]
-    chosen = playoffs.hold(world, luck, courses.reigns, standing, last)
+    chosen = playoffs.hold(world, luck, courses.incumbents, standing, last)
     return {
         size: (
-            float(courses.reigns.quality[rows, column].mean()),
+            float(courses.incumbents.quality[rows, column].mean()),
             float((calls + np.where(standing > 0, size, 0)).mean()),
         )
         for size, column in chosen.items()

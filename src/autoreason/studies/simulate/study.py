@@ -56,7 +56,7 @@ class Job(NamedTuple):
     plan: Plan
 
 
-def hold_study(
+def run_study(
     worlds: Sequence[World],
     entrants: Sequence[Entrant],
     plan: Plan,

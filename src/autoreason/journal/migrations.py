@@ -1,0 +1,55 @@
+"""What leads an event from each version of its form to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Fields = dict[str, Any]
+Step = Callable[[Fields], Fields]
+
+_TYPES = {
+    "CritiqueMade": "CritiqueWritten",
+    "GuidanceTaken": "GuidanceGiven",
+    "PanelHeld": "PanelDecided",
+    "PartTold": "PartEvent",
+}
+_SETTINGS = {
+    "balanced": "balanced_orders",
+    "close": "close_margin",
+    "inconclusive": "max_inconclusive",
+    "more_judges": "extra_judges",
+    "most_drafts": "max_drafts",
+    "most_judges": "max_judges",
+    "output_limit": "max_tokens",
+    "spare_judges": "early_stop",
+}
+_PROMPTS = {
+    f"{folder}mend_{what}": f"{folder}fix_{what}"
+    for folder in ("", "small/")
+    for what in ("contract", "leak")
+}
+
+
+def _to_2(fields: Fields) -> Fields:
+    """Plain names for events, settings and prompts."""
+    fields = fields | {"type": _TYPES.get(fields["type"], fields["type"])}
+    match fields["type"]:
+        case "PartEvent":
+            fields["event"] = _to_2(fields["event"])
+        case "PassDecided" if fields["outcome"] == "taken":
+            fields["outcome"] = "unjudged"
+        case "RunStarted":
+            fields["settings"] = _renamed(fields["settings"], _SETTINGS)
+            fields["prompts"] = _renamed(fields["prompts"], _PROMPTS)
+        case "RunResumed":
+            fields["settings"] = _renamed(fields["settings"], _SETTINGS)
+    return fields
+
+
+def _renamed(fields: Fields, names: dict[str, str]) -> Fields:
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
+STEPS: tuple[Step, ...] = (_to_2,)
+"""One for every version but the newest."""
