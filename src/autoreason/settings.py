@@ -61,6 +61,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """US dollars."""
     tokens: int | None = None
     calls: int | None = None
+    seconds: float | None = None
+    """Wall-clock time at work; pauses between a stop and a resume do not count."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -155,7 +157,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             if value is not None and not 0 <= value <= 2:
                 raise InvalidInput(f"`{name}` is {value}; give a number from 0 to 2")
         self._pair_servers()
-        for name in ("cost", "tokens", "calls"):
+        for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")

@@ -334,3 +334,24 @@ async def test_no_interleaving_overshoots_a_limit_or_leaves_anybody_waiting(
         task.result()
     # Nothing stays set aside: all that is left can be had in one piece.
     await asyncio.wait_for(till.budget_tracker.reserve(till.left), PATIENCE)
+
+
+async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settled() -> None:
+    now = [0.0]
+    tracker = BudgetTracker(Budget(seconds=90), lambda: now[0])
+    reservation = await tracker.reserve(tracker.bound(request("x"), None))
+    now[0] = 90.0
+    with pytest.raises(BudgetReached, match="the time limit of 90 s is reached"):
+        await tracker.reserve(tracker.bound(request("x"), None))
+    tracker.settle(reservation, Reply(outcome=Outcome.OK, text="", model="x"))
+    assert tracker.spent.calls == 1
+
+
+def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
+    now = [0.0]
+    tracker = BudgetTracker(Budget(seconds=7200), lambda: now[0])
+    for _ in range(10):
+        tracker.carry(Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None))
+    now[0] = 4000.0
+    assert tracker.short_of(5) == ""
+    assert tracker.short_of(10) == "53.3 min of 2 h were left"

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from autoreason.cli.config import LIMITS
 from autoreason.cli.words import SLOTS
 from autoreason.errors import InvalidInput
 from autoreason.settings import (
@@ -115,7 +116,7 @@ def servers_of(before: Settings, models: Models, values: dict[str, Any]) -> dict
 
 def budget_of(values: dict[str, Any]) -> dict[str, Any]:
     """The limits that were given, by the names the budget has for them."""
-    limits = {name: values[f"max_{name}"] for name in ("cost", "tokens", "calls")}
+    limits = {name: values[option] for name, option in LIMITS.items()}
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,26 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.paths import config_file
+from autoreason.settings import Budget
 
-
-class Limits(Struct, frozen=True):
-    """The most that a new run may take, unless an option says otherwise."""
-
-    cost: Decimal | None = None
-    tokens: int | None = None
-    calls: int | None = None
+LIMITS = {
+    "cost": "cost_limit",
+    "tokens": "token_limit",
+    "calls": "call_limit",
+    "seconds": "time_limit",
+}
+"""The options that limit a run, by the names that its budget has for them."""
 
 
 class Config(Struct, frozen=True):
     """What new runs begin with where no option says otherwise."""
 
     model: str | None = None
-    limits: Limits = Limits()
+    limits: Budget = Budget()
 
     def defaults(self) -> dict[str, object]:
         """By the names that options have."""
-        limits = {f"max_{name}": getattr(self.limits, name) for name in Limits.__struct_fields__}
+        limits = {option: getattr(self.limits, name) for name, option in LIMITS.items()}
         found = {"model": self.model, **limits}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -65,7 +65,7 @@ def _check_keys(path: Path, raw: dict[str, Any]) -> None:
     """Refuse a key that nobody reads: it may be one of ours with a typing error."""
     from difflib import get_close_matches
 
-    known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Limits.__struct_fields__)]
+    known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Budget.__struct_fields__)]
     given = [*raw, *(f"limits.{name}" for name in raw.get("limits", ()))]
     for key in given:
         if key not in known:

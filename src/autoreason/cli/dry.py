@@ -233,6 +233,7 @@ def _limits(budget: Budget) -> str:
         words.money(budget.cost) if budget.cost is not None else "",
         words.count(budget.tokens, "token") if budget.tokens is not None else "",
         words.count(budget.calls, "call") if budget.calls is not None else "",
+        words.duration(budget.seconds) if budget.seconds is not None else "",
     )
     return ", ".join(filter(None, limits)) or "none"
 

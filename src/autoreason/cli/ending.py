@@ -264,7 +264,7 @@ def next_steps(result: Result) -> list[tuple[str, str]]:
     return steps
 
 
-_HIGHER = " with a higher --cost-limit, --token-limit or --call-limit"
+_HIGHER = " with a higher --cost-limit, --token-limit, --call-limit or --time-limit"
 
 
 def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:

@@ -40,6 +40,26 @@ class Money(click.ParamType[Decimal]):
         return amount
 
 
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 30m or 2h, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number and its unit; seconds where there is none."""
+        if isinstance(value, int | float):
+            return float(value)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([smh]?)", str(value).strip())
+        if not found:
+            self.fail(f"{value!r} is no time; write 90s, 30m or 2h", param, ctx)
+        return float(found[1]) * _UNITS[found[2]]
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
 class Grouped(click.Option):
     """An option that knows under which heading help shows it."""
 
@@ -267,6 +287,12 @@ limit_options = group(
     ),
     option("--token-limit", type=int, metavar="N", help="Most tokens, read and written."),
     option("--call-limit", type=int, metavar="N", help="Most calls to models."),
+    option(
+        "--time-limit",
+        type=Duration(),
+        metavar="TIME",
+        help="Longest time at work, such as 90s, 30m or 2h; calls under way are waited for.",
+    ),
 )
 strategy_options = group(
     "Strategy",

@@ -1,10 +1,10 @@
-"""The purse of a run: hard limits that calls made side by side cannot overshoot together."""
+"""The budget of a run: hard limits that concurrent calls cannot exceed together."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple, Protocol
@@ -81,8 +81,10 @@ _NOTHING = CostBound(1, 0, None)
 class BudgetTracker:
     """What a run may still spend. Every call reserves its upper bound before it is sent."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._budget = budget
+        self._elapsed = elapsed
+        """Seconds at work so far, those of earlier processes included."""
         self._limited = budget != Budget()
         self._spent = Spent()
         # Stands in for what providers did not say: the limits count it, nobody is shown it.
@@ -159,6 +161,10 @@ class BudgetTracker:
         if budget.calls is not None and taken.calls + calls > budget.calls:
             return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls were left"
         growth = 1 + Decimal(calls) / taken.calls if taken.calls else Decimal(1)
+        seconds = self._elapsed()
+        if budget.seconds is not None and seconds * float(growth) > budget.seconds:
+            left = max(0.0, budget.seconds - seconds)
+            return f"{_time(left)} of {_time(budget.seconds)} were left"
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.
         spare = self._largest
         if budget.tokens is not None and taken.tokens * growth + 2 * spare.tokens > budget.tokens:
@@ -194,6 +200,8 @@ class BudgetTracker:
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
             calls = "1 call" if budget.calls == 1 else f"{budget.calls:,} calls"
             raise BudgetReached(f"the limit of {calls} is reached")
+        if budget.seconds is not None and self._elapsed() >= budget.seconds:
+            raise BudgetReached(f"the time limit of {_time(budget.seconds)} is reached")
         if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
             raise BudgetReached(
                 f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
@@ -231,3 +239,11 @@ def _sum(held: CostBound, more: CostBound, sign: int = 1) -> CostBound:
 def _dollars(amount: Decimal) -> str:
     """To the cent; amounts under a dollar to three digits, where cents could hide them."""
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.3g}"
+
+
+def _time(seconds: float) -> str:
+    size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), (1, "s"))
+    return f"{round(seconds / size, 1):g} {unit}"
+
+
+_UNITS = ((3600, "h"), (60, "min"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import kind_of
 from autoreason.run.recall import Memory, OnEvent, Teller, retell
 from autoreason.run.result import Result, Switch
+from autoreason.run.working_time import worked
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, tell_all
 from autoreason.strategies.registry import prompts_of
@@ -182,7 +184,7 @@ class _Drive:
         examiner: Examiner | None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
-        budget_tracker = self._purse()
+        budget_tracker = self._track_budget()
         async with AsyncExitStack() as exits:
             if pool is None:
                 pool = ModelPool.of(self._settings)
@@ -215,9 +217,14 @@ class _Drive:
                 await self._journal.flush()
         return self._result(strategy.story, ended, budget_tracker)
 
-    def _purse(self) -> BudgetTracker:
-        """What may still be spent; everything paid before, by whomever, counts."""
-        budget_tracker = BudgetTracker(self._settings.budget)
+    def _track_budget(self) -> BudgetTracker:
+        """What may still be spent; everything that earlier processes paid counts."""
+        limited = self._settings.budget.seconds is not None
+        before = worked(self._run, journal=self._journal).seconds if limited else 0.0
+        started = monotonic()
+        budget_tracker = BudgetTracker(
+            self._settings.budget, lambda: before + monotonic() - started
+        )
         for request, reply in self._replies.values():
             if is_model(request.role):
                 budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
