@@ -13,11 +13,11 @@ from statistics import median
 from msgspec import Struct
 
 from autoreason.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.bench import limits_of
+from autoreason.programs.examiner.bench import limits_for
 from autoreason.programs.examiner.verdicts import judge_answer, judge_run
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, comparison
-from autoreason.programs.sandbox.base import Limits, Ran, Sandbox, Session
+from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox, Session
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.sandbox.spawn import real_python
 from benchmarks.measure import Measure, for_information
@@ -62,7 +62,7 @@ async def _measure_small(sandbox: Sandbox) -> list[Measure]:
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), _SMALL)
         without_site = Reference(Path(folder), _SMALL, flags=("-I", "-S"))
-        async with sandbox.open(_SMALL, Limits()) as session:
+        async with sandbox.open(_SMALL, RunLimits()) as session:
             for _ in range(_ROUNDS):
                 theirs.append(await _seconds(reference, b"20 22\n"))
                 ours.append(await _seconds(session, b"20 22\n"))
@@ -142,7 +142,7 @@ async def _measure_problems(sandbox: Sandbox) -> list[Measure]:
 async def rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
     """One problem's first tests, on both sides."""
     tests = problem.tests[:_TESTS]
-    limits = limits_of(problem, tests)
+    limits = limits_for(problem, tests)
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), problem.solution, seconds=limits.seconds)
         if not ours_first:
@@ -177,7 +177,7 @@ class Held(Struct, frozen=True):
 
 
 async def _hold(
-    session: Session, problem: Problem, tests: tuple[Example, ...], limits: Limits
+    session: Session, problem: Problem, tests: tuple[Example, ...], limits: RunLimits
 ) -> Held:
     """The time that the runs take, and, outside of it, what they are worth."""
     seconds, verdicts = 0.0, []
@@ -207,16 +207,16 @@ class Reference:
         self._command = [real_python(), *flags, str(file)]
         self._seconds = seconds
 
-    async def run(self, stdin: bytes, **_: object) -> Ran:
+    async def run(self, stdin: bytes, **_: object) -> ProgramRun:
         """Blocks: nothing else is to happen meanwhile."""
         try:
             done = subprocess.run(  # noqa: ASYNC221 - a pool of threads would be measured too
                 self._command, input=stdin, capture_output=True, timeout=3 * self._seconds
             )
         except subprocess.TimeoutExpired:
-            return Ran(ended="wall", wall=3 * self._seconds)
-        return Ran(
-            ended="exit" if done.returncode >= 0 else "signal",
+            return ProgramRun(end_reason="wall", wall=3 * self._seconds)
+        return ProgramRun(
+            end_reason="exit" if done.returncode >= 0 else "signal",
             status=abs(done.returncode),
             stdout=done.stdout,
             stderr=done.stderr,

@@ -14,7 +14,7 @@ from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or find_level().level == "none", reason="no sandbox holds here"
+    sys.platform != "linux" or find_level().level == "none", reason="no sandbox works here"
 )
 
 

@@ -206,7 +206,9 @@ def test_a_test_that_cannot_be_held_has_a_status_of_its_own(inside: Inside) -> N
 def test_without_a_sandbox_nothing_is_run_unless_it_is_said(
     inside: Inside, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "find_level", lambda *_: levels.Found("none", ("this is a test",)))
+    monkeypatch.setattr(
+        levels, "find_level", lambda *_: levels.DetectedLevel("none", ("this is a test",))
+    )
     mark = inside.folder / "mark"
     program = inside.write("s.py", f"open({str(mark)!r}, 'w').close()\n{RIGHT}")
     said = inside("check", problem, program)

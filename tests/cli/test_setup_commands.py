@@ -11,7 +11,7 @@ from tests.cli.server import Server
 
 from autoreason.cli import small
 from autoreason.cli.doctor import sandbox_finding
-from autoreason.programs.sandbox.levels import Found, find_level
+from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
 
 @pytest.fixture
@@ -91,14 +91,18 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
 @pytest.mark.parametrize(
     ("found", "level", "words"),
     [
-        (Found("bubblewrap", (), True), "ok", "namespaces for each test"),
-        (Found("landlock", ("bubblewrap is not installed: get it",)), "ok", "installed: get it"),
-        (Found("seccomp", ("no Landlock",)), "warn", "no better because no Landlock"),
-        (Found("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
+        (DetectedLevel("bubblewrap", (), True), "ok", "namespaces for each test"),
+        (
+            DetectedLevel("landlock", ("bubblewrap is not installed: get it",)),
+            "ok",
+            "installed: get it",
+        ),
+        (DetectedLevel("seccomp", ("no Landlock",)), "warn", "no better because no Landlock"),
+        (DetectedLevel("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
     ],
 )
 def test_the_doctor_says_how_programs_are_held_and_why_not_better(
-    found: Found, level: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    found: DetectedLevel, level: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     finding = sandbox_finding(found)

@@ -11,7 +11,7 @@ from autoreason.cli import options
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
-    from autoreason.programs.sandbox.levels import Found
+    from autoreason.programs.sandbox.levels import DetectedLevel
 
 Level = Literal["ok", "warn", "fail"]
 _FOR_STUDIES = ("numpy", "scipy")
@@ -124,7 +124,7 @@ def _sandbox() -> Iterator[Finding]:
     yield sandbox_finding(find_level())
 
 
-def sandbox_finding(found: Found) -> Finding:
+def sandbox_finding(found: DetectedLevel) -> Finding:
     """How well programs are held here, why not better, and what would help."""
     level: Level = "ok" if found.level in _HOLD_WELL else "warn"
     said = f"{found.level}: {_sandboxes(found)}"
@@ -137,7 +137,7 @@ def sandbox_finding(found: Found) -> Finding:
 _HOLD_WELL = ("bubblewrap", "landlock")
 
 
-def _sandboxes(found: Found) -> str:
+def _sandboxes(found: DetectedLevel) -> str:
     match found.level:
         case "bubblewrap":
             whose = "each test" if found.namespaces else "each core"

@@ -9,7 +9,7 @@ from tests.programs.examiner.made_up import adding
 
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.cache import VerdictCache, digest_of, key_of, manner_of
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 
 ACCEPTED = Trial(number=0, verdict=CodeVerdict.ACCEPTED)
 
@@ -41,12 +41,12 @@ def test_what_is_no_result_is_not_kept() -> None:
 
 
 def test_a_verdict_depends_on_all_that_could_change_it() -> None:
-    problem, limits = adding(), Limits()
+    problem, limits = adding(), RunLimits()
     manners = {
         manner_of(problem, limits, "landlock"),
         manner_of(problem, limits, "none"),
-        manner_of(problem, Limits(seconds=1), "landlock"),
-        manner_of(problem, Limits(memory=1), "landlock"),
+        manner_of(problem, RunLimits(seconds=1), "landlock"),
+        manner_of(problem, RunLimits(memory=1), "landlock"),
         manner_of(replace(problem, checker="float"), limits, "landlock"),
         manner_of(replace(problem, checker="float", tolerance=0.1), limits, "landlock"),
         manner_of(replace(problem, ignore_case=True), limits, "landlock"),

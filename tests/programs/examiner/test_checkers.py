@@ -14,7 +14,7 @@ from autoreason.programs.sandbox.levels import find_level
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
 ]
 ANY_ORDER = (
     "def check(input, output, expected):\n"

@@ -13,12 +13,12 @@ from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 from autoreason.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.sandbox.base import Level, Limits, Part, Ran, Session
+from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Session
 from autoreason.programs.sandbox.levels import find_level
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
 ]
 
 
@@ -224,7 +224,7 @@ class Counting:
 
     level: Level = "none"
 
-    def __init__(self, *ends: Ran) -> None:
+    def __init__(self, *ends: ProgramRun) -> None:
         self.ends = list(ends)
         self.runs = 0
         self.busy = self.busiest = 0
@@ -233,14 +233,14 @@ class Counting:
     async def open(
         self,
         source: str,  # noqa: ARG002
-        limits: Limits,  # noqa: ARG002
+        limits: RunLimits,  # noqa: ARG002
         *,
-        part: Part = "program",  # noqa: ARG002
+        role: ProgramRole = "program",  # noqa: ARG002
     ) -> AsyncIterator[Session]:
         """Itself."""
         yield self
 
-    async def run(self, stdin: bytes, **_: object) -> Ran:  # noqa: ARG002
+    async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
         """The next end that was prepared; the last stays."""
         self.runs += 1
         self.busy += 1
@@ -253,7 +253,7 @@ class Counting:
         """Nothing."""
 
 
-RIGHT = Ran(ended="exit", stdout=b"3\n")
+RIGHT = ProgramRun(end_reason="exit", stdout=b"3\n")
 
 
 async def test_the_same_program_on_the_same_test_is_run_once() -> None:
@@ -283,7 +283,7 @@ async def test_different_programs_are_run_side_by_side() -> None:
 
 
 async def test_a_broken_run_is_tried_once_more_and_then_is_no_result() -> None:
-    broken = Ran(ended="broken", detail="the server died")
+    broken = ProgramRun(end_reason="broken", detail="the server died")
     problem = adding(public_tests=(Example(input="1 2", output="3"),))
     once = Counting(broken, RIGHT)
     examined = await Examiner(once).examine(problem, "x", "public")

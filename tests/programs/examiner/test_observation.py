@@ -18,7 +18,7 @@ from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
 ]
 
 DOUBLING = "def double(x):\n    return 2 * x\n"

@@ -19,12 +19,12 @@ from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 
 pytestmark = [
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
     pytest.mark.timeout(300),
 ]
 SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
@@ -235,7 +235,7 @@ async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it
     folder: Path, name: str
 ) -> None:
     plain = UnsafeSandbox()
-    limits = Limits(seconds=1.0, memory=512 << 20, output=1 << 20)
+    limits = RunLimits(seconds=1.0, memory=512 << 20, output=1 << 20)
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
@@ -248,9 +248,9 @@ async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it
                 whole = f"{loaded}{problem.setup}\n{test.code}\n"
                 async with plain.open(whole, limits) as session:
                     ran = await session.run(b"")
-                right = ran.ended == "exit" and ran.status == 0
+                right = ran.end_reason == "exit" and ran.status == 0
                 # What takes about as long as it may is stopped now and then.
-                slow = trial.verdict is CodeVerdict.TIME_LIMIT or ran.ended in ("cpu", "wall")
+                slow = trial.verdict is CodeVerdict.TIME_LIMIT or ran.end_reason in ("cpu", "wall")
                 close = slow and min(trial.seconds, ran.seconds) > 0.4
                 if not close and right is not (trial.verdict is CodeVerdict.ACCEPTED):
                     return f"{problem.id}: {way}\n{trial}\n{ran}"

@@ -11,13 +11,13 @@ from tests.programs.examiner.made_up import doubling
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.verdicts import judge_calls
-from autoreason.programs.sandbox.base import Limits, Ran
+from autoreason.programs.sandbox.base import ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
-from autoreason.programs.sandbox.test_driver import LOST
+from autoreason.programs.sandbox.test_driver import DISCONNECTED
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
 ]
 
 
@@ -58,8 +58,8 @@ RAISING = {
     "def double(x): return x / 0": "ZeroDivisionError: division by zero",
     "class Bad(Exception): pass\ndef double(x): raise Bad(x)": "solution.Bad: 3",
     "def double(): return 6": "TypeError: double() takes 0 positional arguments but 1 was given",
-    "def double(x): return 'x' * (17 << 20)": "Exception: a str of more than 16 MiB cannot cross: '"
-    + "x" * 47
+    "def double(x): return 'x' * (17 << 20)": "Exception: a str of more than 16 MiB cannot be sent: '"
+    + "x" * 45
     + ".…",
     "def double(x): raise ValueError('a\\nb c')": "it raised an exception",
     "class E(Exception): pass\nE.__module__ = 'the sandbox failed'\n"
@@ -98,11 +98,13 @@ async def test_a_side_that_broke_is_the_sandboxs_failure_however_the_other_ended
     broken: str,
 ) -> None:
     ends = {
-        "tests": Ran(ended="exit", status=LOST, stdout=b'{"reason": "it is gone"}'),
-        "program": Ran(ended="exit", status=1),
-        broken: Ran(ended="broken", detail="the server died"),
+        "tests": ProgramRun(
+            end_reason="exit", status=DISCONNECTED, stdout=b'{"reason": "it is gone"}'
+        ),
+        "program": ProgramRun(end_reason="exit", status=1),
+        broken: ProgramRun(end_reason="broken", detail="the server died"),
     }
-    trial = judge_calls(ends["tests"], ends["program"], Example(code="f()"), Limits())
+    trial = judge_calls(ends["tests"], ends["program"], Example(code="f()"), RunLimits())
     assert trial.verdict is CodeVerdict.SANDBOX_ERROR
     assert trial.detail == "the sandbox failed: the server died"
 

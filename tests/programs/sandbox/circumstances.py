@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 
 from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp, spawn, wire  # noqa: F401 - as above
-from autoreason.programs.sandbox.base import Level, Limits, Ran
-from autoreason.programs.sandbox.levels import Found, find_level, open_sandbox
+from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits
+from autoreason.programs.sandbox.levels import DetectedLevel, find_level, open_sandbox
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
@@ -41,7 +41,7 @@ PROGRAMS = (
 )
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances."""
 
     ordinary: bool = False
@@ -55,38 +55,41 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A copy of the sandbox's own folder that everybody can read, wherever the project lies."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it."""
 
-    found: Found
-    runs: tuple[Ran, ...]
+    found: DetectedLevel
+    runs: tuple[ProgramRun, ...]
 
 
-def under(asked: Asked) -> Told:
+def under(circumstances: Circumstances) -> Findings:
     """Try it in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        if asked.ordinary:
+        if circumstances.ordinary:
             Path(folder).chmod(0o755)
-            copy = shutil.copytree(spawn.OURS, Path(folder) / "sandbox")
-            asked = msgspec.structs.replace(asked, folder=str(copy))
+            copy = shutil.copytree(spawn.SANDBOX_FOLDER, Path(folder) / "sandbox")
+            circumstances = msgspec.structs.replace(circumstances, folder=str(copy))
         done = subprocess.run(
-            [sys.executable, "-m", __name__, msgspec.json.encode(asked).decode()],
+            [sys.executable, "-m", __name__, msgspec.json.encode(circumstances).decode()],
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
             capture_output=True,
             check=False,
         )
     assert done.returncode == 0, done.stderr.decode()[-3000:]
-    return msgspec.json.decode(done.stdout, type=Told)
+    return msgspec.json.decode(done.stdout, type=Findings)
 
 
 def _refuse(numbers: tuple[int, ...], error: int) -> None:
     """Refuse system calls from now on, as a container's host or an older kernel would."""
-    lines = [seccomp.Line(0x20, 0, 0, 0)]
+    lines = [seccomp.BpfInstruction(0x20, 0, 0, 0)]
     for number in numbers:
-        lines += [seccomp.Line(0x15, 0, 1, number), seccomp.Line(0x06, 0, 0, 0x00050000 | error)]
-    lines.append(seccomp.Line(0x06, 0, 0, 0x7FFF0000))
-    packed = b"".join(map(seccomp.Line.pack, lines))
+        lines += [
+            seccomp.BpfInstruction(0x15, 0, 1, number),
+            seccomp.BpfInstruction(0x06, 0, 0, 0x00050000 | error),
+        ]
+    lines.append(seccomp.BpfInstruction(0x06, 0, 0, 0x7FFF0000))
+    packed = b"".join(map(seccomp.BpfInstruction.pack, lines))
     program = (ctypes.c_ushort * 8)()
     ctypes.memmove(program, len(lines).to_bytes(2, "little"), 2)
     kept = ctypes.create_string_buffer(packed)
@@ -95,34 +98,34 @@ def _refuse(numbers: tuple[int, ...], error: int) -> None:
     kernel.prctl(22, 2, ctypes.addressof(program))
 
 
-async def _try(asked: Asked) -> tuple[Ran, ...]:
-    sandbox = open_sandbox(workers=1, level=asked.level, python=asked.python)
+async def _try(circumstances: Circumstances) -> tuple[ProgramRun, ...]:
+    sandbox = open_sandbox(workers=1, level=circumstances.level, python=circumstances.python)
     runs = []
     for source in PROGRAMS:
-        async with sandbox.open(source, Limits(seconds=5)) as session:
+        async with sandbox.open(source, RunLimits(seconds=5)) as session:
             runs.append(await session.run(b"3 4\n" if "split" in source else b"34\n"))
     await sandbox.close()
     return tuple(runs)
 
 
-def _main(asked: Asked) -> None:
-    if asked.folder:
-        spawn.OURS = Path(asked.folder)
-    if asked.ordinary:
+def _main(circumstances: Circumstances) -> None:
+    if circumstances.folder:
+        spawn.SANDBOX_FOLDER = Path(circumstances.folder)
+    if circumstances.ordinary:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
         # Whoever gives up root is hidden from tools that look at processes; an ordinary user's are not.
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-    if asked.container:
+    if circumstances.container:
         _refuse(NAMESPACES[os.uname().machine], errno.EPERM)
-    if asked.old:
+    if circumstances.old:
         _refuse(LANDLOCK, errno.ENOSYS)
-    found = find_level(asked.level, asked.python)
-    told = Told(found=found, runs=asyncio.run(_try(asked)))
-    sys.stdout.buffer.write(msgspec.json.encode(told))
+    found = find_level(circumstances.level, circumstances.python)
+    findings = Findings(found=found, runs=asyncio.run(_try(circumstances)))
+    sys.stdout.buffer.write(msgspec.json.encode(findings))
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    _main(msgspec.convert(json.loads(sys.argv[1]), Asked))
+    _main(msgspec.convert(json.loads(sys.argv[1]), Circumstances))

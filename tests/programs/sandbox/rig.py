@@ -11,13 +11,13 @@ from typing import cast
 
 import pytest
 
-from autoreason.programs.sandbox.base import Level, Limits, Part, Ran
+from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.linux import LinuxSandbox
 
 LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock", "seccomp")
 
-QUICK = Limits(seconds=5.0)
+QUICK = RunLimits(seconds=5.0)
 
 
 class Rig:
@@ -27,18 +27,26 @@ class Rig:
         self.runner, self.sandbox = runner, sandbox
 
     def run(
-        self, source: str, stdin: bytes = b"", limits: Limits = QUICK, part: Part = "program"
-    ) -> Ran:
+        self,
+        source: str,
+        stdin: bytes = b"",
+        limits: RunLimits = QUICK,
+        role: ProgramRole = "program",
+    ) -> ProgramRun:
         """One program, run once."""
-        return self.runs(source, [stdin], limits, part)[0]
+        return self.runs(source, [stdin], limits, role)[0]
 
     def runs(
-        self, source: str, inputs: list[bytes], limits: Limits = QUICK, part: Part = "program"
-    ) -> list[Ran]:
+        self,
+        source: str,
+        inputs: list[bytes],
+        limits: RunLimits = QUICK,
+        role: ProgramRole = "program",
+    ) -> list[ProgramRun]:
         """One program, run on each input in turn."""
 
-        async def all_of_them() -> list[Ran]:
-            async with self.sandbox.open(source, limits, part=part) as session:
+        async def all_of_them() -> list[ProgramRun]:
+            async with self.sandbox.open(source, limits, role=role) as session:
                 return [await session.run(each) for each in inputs]
 
         return self.runner.run(all_of_them())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.programs.sandbox.rig import LEVELS, Rig, rigged
 
-from autoreason.programs.sandbox.base import Level, Limits
+from autoreason.programs.sandbox.base import Level, RunLimits
 
 
 @pytest.fixture(scope="module", params=LEVELS)
@@ -171,7 +171,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 )
 def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str) -> None:
     ran = rig.run(source, stdin.encode())
-    assert (ran.stderr.decode(), ran.ended, ran.status) == ("", "exit", 0)
+    assert (ran.stderr.decode(), ran.end_reason, ran.status) == ("", "exit", 0)
     assert ran.stdout.decode() == stdout
 
 
@@ -201,7 +201,7 @@ def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str
 )
 def test_how_it_exits(rig: Rig, source: str, status: int, stderr: str) -> None:
     ran = rig.run(source)
-    assert (ran.ended, ran.status) == ("exit", status)
+    assert (ran.end_reason, ran.status) == ("exit", status)
     assert stderr in ran.stderr.decode()
 
 
@@ -231,7 +231,7 @@ def test_a_traceback_is_the_one_that_the_interpreter_prints(
         assert ran.stderr.decode().startswith(expected)
     else:
         assert ran.stderr.decode() == expected
-    assert (ran.ended, ran.status) == ("exit", 1)
+    assert (ran.end_reason, ran.status) == ("exit", 1)
 
 
 def test_a_hook_of_its_own_reports_what_it_raises(rig: Rig) -> None:
@@ -248,7 +248,7 @@ def plain(n):
 def through_c(n):
     return 0 if n == 0 else 1 + max(map(through_c, [n - 1]))
 """
-ROOM = Limits(seconds=10, memory=512 << 20)
+ROOM = RunLimits(seconds=10, memory=512 << 20)
 bounded = pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="newer interpreters bound recursion through C themselves"
 )
@@ -263,7 +263,7 @@ def test_a_deep_recursion_has_room(rig: Rig, call: str, where: str) -> None:
     if where == "thread":
         print_it = f"threading.Thread(target=lambda: print({call})).start()\n"
     ran = rig.run(DEEP + print_it, limits=ROOM)
-    assert (ran.ended, ran.status, ran.stderr) == ("exit", 0, b"")
+    assert (ran.end_reason, ran.status, ran.stderr) == ("exit", 0, b"")
     assert ran.stdout in (b"500000\n", b"100000\n")
 
 
@@ -325,11 +325,11 @@ def test_a_right_answer_before_a_deadly_signal_is_no_good_end(rig: Rig, name: st
     ran = rig.run(
         f"import os, signal\nprint(7, flush=True)\nos.kill(os.getpid(), signal.{name})\nprint('alive')"
     )
-    assert (ran.ended, ran.stdout) == ("signal", b"7\n")
+    assert (ran.end_reason, ran.stdout) == ("signal", b"7\n")
 
 
 def test_a_crash_of_the_interpreter_is_a_signal(rig: Rig) -> None:
     ran = rig.run("import ctypes\nctypes.string_at(0)")
-    assert (ran.ended, ran.status) == ("signal", 11)
+    assert (ran.end_reason, ran.status) == ("signal", 11)
     ran = rig.run("import os\nos.abort()")
-    assert (ran.ended, ran.status) == ("signal", 6)
+    assert (ran.end_reason, ran.status) == ("signal", 6)

@@ -13,15 +13,15 @@ import pytest
 import pytest_asyncio
 
 from autoreason.programs.sandbox import test_driver
-from autoreason.programs.sandbox.base import Limits, Ran, Sandbox
-from autoreason.programs.sandbox.idle import Idle
+from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox
+from autoreason.programs.sandbox.idle import IdleTimer
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(find_level().level == "none", reason="no sandbox holds on this machine"),
+    pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
 ]
-LIMITS = Limits(seconds=2, memory=128 << 20, output=1 << 16)
+LIMITS = RunLimits(seconds=2, memory=128 << 20, output=1 << 16)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -32,26 +32,28 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     await opened.close()
 
 
-class Held(NamedTuple):
+class TestsRun(NamedTuple):
     """How both sides ended."""
 
-    tests: Ran
-    program: Ran
+    tests: ProgramRun
+    program: ProgramRun
 
     @property
     def status(self) -> int:
         """The tests' own end."""
-        assert self.tests.ended == "exit", self
+        assert self.tests.end_reason == "exit", self
         return self.tests.status
 
     @property
     def report(self) -> dict[str, Any]:
         """What the tests told."""
-        told: dict[str, Any] = json.loads(self.tests.stdout)
-        return told
+        text: dict[str, Any] = json.loads(self.tests.stdout)
+        return text
 
 
-async def hold(sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = "") -> Held:
+async def run_tests(
+    sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = ""
+) -> TestsRun:
     """Tests against a program, each in a jail of its own."""
     ours, theirs = socket.socketpair()
 
@@ -61,17 +63,17 @@ async def hold(sandbox: Sandbox, program: str, tests: str, *wanted: str, more: s
 
     with ours, theirs:
         async with (
-            sandbox.open(program, LIMITS, part="candidate") as called,
-            sandbox.open(tests, LIMITS, part="tests") as calling,
+            sandbox.open(program, LIMITS, role="candidate") as called,
+            sandbox.open(tests, LIMITS, role="tests") as calling,
             asyncio.TaskGroup() as both,
         ):
-            idle = Idle()
+            idle = IdleTimer()
             running = both.create_task(called.run(b"", channel=theirs.fileno(), idle=idle))
             asked = json.dumps([wanted, more]).encode()
             testing = both.create_task(calling.run(asked, channel=ours.fileno(), idle=idle))
             running.add_done_callback(lambda _: hang_up(theirs))
             testing.add_done_callback(lambda _: hang_up(ours))
-    return Held(testing.result(), running.result())
+    return TestsRun(testing.result(), running.result())
 
 
 VALUES = [
@@ -89,9 +91,9 @@ async def test_plain_values_go_and_come_equal_and_of_the_same_type(
     program = (
         f"def f(): return {value}\ndef same(x): return x == {value} and type(x) is type({value})"
     )
-    held = await hold(sandbox, program, tests)
-    assert held.status == test_driver.PASSED, held
-    assert (held.program.ended, held.program.status) == ("exit", 0)
+    result = await run_tests(sandbox, program, tests)
+    assert result.status == test_driver.PASSED, result
+    assert (result.program.end_reason, result.program.status) == ("exit", 0)
 
 
 HONEST = {
@@ -167,9 +169,9 @@ async def test_what_an_honest_program_does_works_across_the_boundary(
     sandbox: Sandbox, name: str
 ) -> None:
     program, tests = HONEST[name]
-    held = await hold(sandbox, program, tests, "sum")
-    assert held.status == test_driver.PASSED, held
-    assert (held.program.ended, held.program.status) == ("exit", 0)
+    result = await run_tests(sandbox, program, tests, "sum")
+    assert result.status == test_driver.PASSED, result
+    assert (result.program.end_reason, result.program.status) == ("exit", 0)
 
 
 UNITTEST = (
@@ -190,9 +192,9 @@ AS_A_SCRIPT = {
 
 @pytest.mark.parametrize("name", AS_A_SCRIPT)
 async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
-    right = await hold(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
+    right = await run_tests(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
     assert right.status == test_driver.PASSED, right
-    wrong = await hold(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
+    wrong = await run_tests(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
     assert wrong.status == test_driver.FAILED, wrong
 
 
@@ -208,19 +210,21 @@ async def test_tests_that_leave_pass_with_the_statuses_that_mean_success(
     sandbox: Sandbox, code: str, status: int
 ) -> None:
     program = "class Zero:\n    def __bool__(self): raise ValueError\ndef f(x): return Zero()"
-    held = await hold(sandbox, program, f"raise SystemExit({code})")
-    assert held.status == status, held
+    result = await run_tests(sandbox, program, f"raise SystemExit({code})")
+    assert result.status == status, result
 
 
 async def test_a_program_that_is_gone_fails_unittest_too(sandbox: Sandbox) -> None:
-    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", AS_A_SCRIPT["unittest.main()"])
-    assert held.status == test_driver.LOST
+    result = await run_tests(
+        sandbox, "import os\ndef f(x): os._exit(0)", AS_A_SCRIPT["unittest.main()"]
+    )
+    assert result.status == test_driver.DISCONNECTED
 
 
 async def test_what_unittest_printed_stands_in_for_the_exit_it_made(sandbox: Sandbox) -> None:
-    held = await hold(sandbox, "def f(x): return 5", AS_A_SCRIPT["unittest.main()"])
-    assert held.report["trace"] == ""
-    assert b"AssertionError: 5 != 4" in held.tests.stderr
+    result = await run_tests(sandbox, "def f(x): return 5", AS_A_SCRIPT["unittest.main()"])
+    assert result.report["trace"] == ""
+    assert b"AssertionError: 5 != 4" in result.tests.stderr
 
 
 async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -> None:
@@ -228,9 +232,9 @@ async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -
         "__name__ = 'elsewhere'\n__builtins__ = {'int': str}\n__file__ = 'a'\ndef f(): return 5"
     )
     tests = "assert f() == 5\nif __name__ == '__main__':\n    assert __builtins__ is None, __file__"
-    held = await hold(sandbox, program, tests)
-    assert held.status == test_driver.FAILED, held
-    assert "AssertionError: tests.py" in held.report["trace"]
+    result = await run_tests(sandbox, program, tests)
+    assert result.status == test_driver.FAILED, result
+    assert "AssertionError: tests.py" in result.report["trace"]
 
 
 EQUAL = "class E:\n    def __eq__(s, o): return True\n    __ne__ = __lt__ = __le__ = __eq__\n"
@@ -253,26 +257,29 @@ CHEATS = {
         test_driver.FAILED,
     ),
     "an answer of another type": ("def f(x): return str(x + 1)", test_driver.FAILED),
-    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", test_driver.LOST),
-    "leaving at once": ("import os\ndef f(x): os._exit(0)", test_driver.LOST),
-    "leaving while it is loaded": ("raise SystemExit(0)", test_driver.LOST),
-    "an exception that ends the tests": ("def f(x): raise SystemExit", test_driver.LOST),
+    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", test_driver.DISCONNECTED),
+    "leaving at once": ("import os\ndef f(x): os._exit(0)", test_driver.DISCONNECTED),
+    "leaving while it is loaded": ("raise SystemExit(0)", test_driver.DISCONNECTED),
+    "an exception that ends the tests": ("def f(x): raise SystemExit", test_driver.DISCONNECTED),
     "an exception that ends a loop": ("def f(x): raise StopIteration", test_driver.RAISED),
     "a generator's exit": ("def f(x): raise GeneratorExit", test_driver.RAISED),
     "an interruption": ("def f(x): raise KeyboardInterrupt", test_driver.RAISED),
     "no such function": ("def g(x): return x + 1", test_driver.RAISED),
     "an exception": ("def f(x): return x / 0", test_driver.RAISED),
-    "no memory": ("def f(x): return bytearray(1 << 40)", test_driver.EXHAUSTED),
+    "no memory": ("def f(x): return bytearray(1 << 40)", test_driver.OUT_OF_MEMORY),
     "a forged value": (
         ON_THE_WIRE + "def f(x):\n    say({'value': {'is': {'t': 5}}})",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
     "forged names": (
         ON_THE_WIRE + "say({'value': {'f': 1, 'assertEqual': 2, '__builtins__': {'d': []}}})",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
-    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", test_driver.LOST),
-    "a message without end": ("import os\nos.write(3, b'\\xff\\xff\\xff\\xff')", test_driver.LOST),
+    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", test_driver.DISCONNECTED),
+    "a message without end": (
+        "import os\nos.write(3, b'\\xff\\xff\\xff\\xff')",
+        test_driver.DISCONNECTED,
+    ),
     "a forged exit": (
         ON_THE_WIRE + "say({'raised': 'SystemExit', 'message': '0', 'trace': ''})",
         11,
@@ -281,7 +288,10 @@ CHEATS = {
         ON_THE_WIRE + "def f(x):\n    for _ in range(9): say({'value': {'is': True}})",
         test_driver.FAILED,
     ),
-    "a closed channel": ("import os\ndef f(x):\n    os.close(3)\n    return 6", test_driver.LOST),
+    "a closed channel": (
+        "import os\ndef f(x):\n    os.close(3)\n    return 6",
+        test_driver.DISCONNECTED,
+    ),
     "values too large": ("def f(x): return 'x' * (20 << 20)", test_driver.RAISED),
     "values too deep": (
         "def f(x):\n    v = []\n    for _ in range(900): v = [v]\n    return v",
@@ -300,17 +310,17 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)
-async def test_a_global_that_cannot_cross_is_in_nobodys_way(sandbox: Sandbox, name: str) -> None:
+async def test_a_global_that_cannot_be_sent_does_not_matter(sandbox: Sandbox, name: str) -> None:
     program = f"{TOO_MUCH[name]}\ndef f(n): return n"
-    held = await hold(sandbox, program, "x = f(3)\nassert x == 3\ny = 1\nassert y")
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, program, "x = f(3)\nassert x == 3\ny = 1\nassert y")
+    assert result.status == test_driver.PASSED, result
 
 
-async def test_a_global_that_cannot_cross_can_be_asked_where_it_is(sandbox: Sandbox) -> None:
+async def test_a_global_that_cannot_be_sent_can_be_used_where_it_is(sandbox: Sandbox) -> None:
     program = "primes = list(range(3_000_000))\nlimit = 'a' * 99\nunit = 1"
     tests = "assert (len(primes), primes[5], len(limit), unit) == (3_000_000, 5, 99, 1)"
-    held = await hold(sandbox, program, tests)
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, program, tests)
+    assert result.status == test_driver.PASSED, result
 
 
 ONLY_MENTIONED = {
@@ -327,14 +337,15 @@ async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
     sandbox: Sandbox, name: str
 ) -> None:
     program = (
-        "from autoreason.programs.sandbox import rpc_server as serving\nasked = []\nusual = serving.Served.names\n"
-        "def names(served, wanted):\n    asked.extend(wanted)\n    return usual(served, wanted)\n"
-        "serving._OPERATIONS['names'] = names\n"
-        "def f(): return 'aab'\ndef seen(): return asked"
+        "from autoreason.programs.sandbox import rpc_server\n"
+        "requested = []\noriginal = rpc_server.ProgramServer.names\n"
+        "def names(server, wanted):\n    requested.extend(wanted)\n    return original(server, wanted)\n"
+        "rpc_server._OPERATIONS['names'] = names\n"
+        "def f(): return 'aab'\ndef seen(): return requested"
     )
     tests = f"{ONLY_MENTIONED[name]}\nassert 'f' in seen() and 'count' not in seen()"
-    held = await hold(sandbox, program, tests, "f")
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, program, tests, "f")
+    assert result.status == test_driver.PASSED, result
 
 
 @pytest.mark.parametrize(
@@ -349,8 +360,8 @@ async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
 async def test_a_name_that_is_used_anywhere_in_the_tests_is_asked_for(
     sandbox: Sandbox, tests: str
 ) -> None:
-    held = await hold(sandbox, "LIMIT = 7", tests)
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, "LIMIT = 7", tests)
+    assert result.status == test_driver.PASSED, result
 
 
 @pytest.mark.parametrize("name", CHEATS)
@@ -358,8 +369,8 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     sandbox: Sandbox, name: str
 ) -> None:
     program, status = CHEATS[name]
-    held = await hold(sandbox, program, "assert f(5) == 6")
-    assert held.status == status, held
+    result = await run_tests(sandbox, program, "assert f(5) == 6")
+    assert result.status == status, result
 
 
 @pytest.mark.parametrize(
@@ -367,19 +378,19 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
     [
         (["{'k': 1}", "[]"], test_driver.FAILED),
         (["{'k': 1}", "[5]", "[]"], test_driver.FAILED),
-        (["5"], test_driver.LOST),
-        (["[6]"], test_driver.LOST),
-        (["{'k': 1}", "[6, 6]"], test_driver.LOST),
-        (["{'k': 1}", "6"], test_driver.LOST),
-        (["{'k': 1}", "[{'x': 6}]"], test_driver.LOST),
+        (["5"], test_driver.DISCONNECTED),
+        (["[6]"], test_driver.DISCONNECTED),
+        (["{'k': 1}", "[6, 6]"], test_driver.DISCONNECTED),
+        (["{'k': 1}", "6"], test_driver.DISCONNECTED),
+        (["{'k': 1}", "[{'x': 6}]"], test_driver.DISCONNECTED),
     ],
 )
 async def test_what_is_gone_through_is_compared_by_the_tests(
     sandbox: Sandbox, replies: list[str], status: int
 ) -> None:
     program = FORGED_CALLS + "".join(f"reply({{'value': {each}}})\n" for each in replies)
-    held = await hold(sandbox, program, "assert 6 in f")
-    assert held.status == status, held
+    result = await run_tests(sandbox, program, "assert 6 in f")
+    assert result.status == status, result
 
 
 async def test_what_says_that_it_contains_everything_is_not_believed(sandbox: Sandbox) -> None:
@@ -387,16 +398,16 @@ async def test_what_says_that_it_contains_everything_is_not_believed(sandbox: Sa
         "class E:\n    def __contains__(s, x): return True\n    def __iter__(s): yield 5\n"
         "def f(x): return E()"
     )
-    held = await hold(sandbox, program, "assert 6 in f(5)")
-    assert held.status == test_driver.FAILED, held
+    result = await run_tests(sandbox, program, "assert 6 in f(5)")
+    assert result.status == test_driver.FAILED, result
 
 
 @pytest.mark.parametrize("tests", ["for _ in f: pass", "next(f, 6)", "assert next(f, 6) == 6"])
 async def test_no_exception_of_the_programs_ends_a_loop(sandbox: Sandbox, tests: str) -> None:
     begun = "reply({'value': {'k': 1}})\n" if "for" in tests else ""
     forged = "reply({'raised': 'StopIteration', 'message': '', 'trace': ''})"
-    held = await hold(sandbox, FORGED_CALLS + begun + forged, tests)
-    assert held.status == test_driver.RAISED, held
+    result = await run_tests(sandbox, FORGED_CALLS + begun + forged, tests)
+    assert result.status == test_driver.RAISED, result
 
 
 @pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])
@@ -405,12 +416,12 @@ async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
         f"try: f({key})\nexcept KeyError as e: assert (e.args, str(e)) == (({key},), repr({key}))\n"
         "else: assert False"
     )
-    held = await hold(sandbox, "def f(x): return {}[x]", tests)
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, "def f(x): return {}[x]", tests)
+    assert result.status == test_driver.PASSED, result
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "text"),
     [
         ("KeyError(object)", "\"<class 'object'>\""),
         ("KeyError(1, 2)", "'(1, 2)'"),
@@ -419,39 +430,41 @@ async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
     ],
 )
 async def test_any_other_exception_carries_its_text(
-    sandbox: Sandbox, raised: str, told: str
+    sandbox: Sandbox, raised: str, text: str
 ) -> None:
     program = (
         "class Own(KeyError):\n    def __str__(self): return f'own {self.args[0]}'\n"
         f"def f(): raise {raised}"
     )
-    tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {told!r}, str(e)"
-    held = await hold(sandbox, program, tests)
-    assert held.status == test_driver.PASSED, held
+    tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {text!r}, str(e)"
+    result = await run_tests(sandbox, program, tests)
+    assert result.status == test_driver.PASSED, result
 
 
 @pytest.mark.parametrize("message", ["{'k': 0}", "[{'k': 0}]", "{'x': 1}", "{'b': 'zz'}"])
 async def test_an_exception_holds_nothing_but_plain_values(sandbox: Sandbox, message: str) -> None:
     forged = f"{{'raised': 'KeyError', 'message': {message}, 'trace': ''}}"
     tests = "try: f()\nexcept KeyError: pass"
-    held = await hold(sandbox, FORGED_CALLS + f"reply({forged})", tests)
-    assert held.status == test_driver.LOST, held
-    assert held.report["reason"].startswith("the program sent what is not a")
+    result = await run_tests(sandbox, FORGED_CALLS + f"reply({forged})", tests)
+    assert result.status == test_driver.DISCONNECTED, result
+    assert result.report["reason"].startswith("the program sent a message that is not a")
 
 
 @pytest.mark.parametrize("at", ["1", "-1", "'c'", "None", "[]", "0.0"])
 async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox, at: str) -> None:
     program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [[{at}, [6]]]}}}})"
-    held = await hold(sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]")
-    assert held.status == test_driver.LOST, held
-    assert held.report["reason"] == "the program sent a change of what is no argument"
+    result = await run_tests(
+        sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]"
+    )
+    assert result.status == test_driver.DISCONNECTED, result
+    assert result.report["reason"] == "the program sent a change of something that is no argument"
 
 
 @pytest.mark.parametrize("forged", ["6", "{'d': [['x', 6]]}", "{'k': 7}", "{'t': [6]}"])
 async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, forged: str) -> None:
     program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [['b', {forged}]]}}}})"
-    held = await hold(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
+    assert result.status == test_driver.PASSED, result
 
 
 WAYS_OUT = {
@@ -463,17 +476,17 @@ WAYS_OUT = {
     "a message that is handed back manifold": (
         "def f(x): raise ValueError('a' * 3_000_000)\ndef g(x): return 1",
         "try: f(1)\nexcept ValueError as e: assert g(str(e) * 6) == 1",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
     "a number of many digits": (
         "def f(x): return 1 << 200_000\ndef g(x): return 1",
         "assert g(hex(f(1)) * 400) == 1",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
     "what is gone through one by one": (
         "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
         "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
     "what cannot be sliced": (
         "from collections import deque\ndef f(x): return deque([1, 2])",
@@ -483,12 +496,12 @@ WAYS_OUT = {
     "its exception handed back": (
         "def f(x): raise ValueError\ndef g(x): return 1",
         "try: r = f(1)\nexcept ValueError as e: r = e\nassert g([r]) == 1",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
-    "a ticket that takes much room": (
+    "a handle that takes much room": (
         FORGED_CALLS + "reply({'value': {'is': {'k': 1 << 64}}})\nreply({'value': {'is': 1}})",
         "assert g(f(1)) == 1",
-        test_driver.LOST,
+        test_driver.DISCONNECTED,
     ),
 }
 
@@ -496,23 +509,23 @@ WAYS_OUT = {
 @pytest.mark.parametrize("name", WAYS_OUT)
 async def test_no_program_gets_out_of_a_verdict(sandbox: Sandbox, name: str) -> None:
     program, tests, status = WAYS_OUT[name]
-    held = await hold(sandbox, program, tests)
-    assert held.status == status, held
+    result = await run_tests(sandbox, program, tests)
+    assert result.status == status, result
 
 
 async def test_too_much_that_the_tests_made_alone_is_not_held_against_the_program(
     sandbox: Sandbox,
 ) -> None:
     program = "class A: pass\ndef f(x): return A() if x else 1 << 63"
-    held = await hold(sandbox, program, "f(1)\nf(0)\nf('a' * (17 << 20))")
-    assert held.status == test_driver.UNFIT, held
+    result = await run_tests(sandbox, program, "f(1)\nf(0)\nf('a' * (17 << 20))")
+    assert result.status == test_driver.UNUSABLE, result
 
 
 async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
     program = "def f(x): return 1 / x\ndef g(x): return x[0]"
     tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
-    held = await hold(sandbox, program, tests)
-    assert "return 1 / x" in held.report["trace"]
+    result = await run_tests(sandbox, program, tests)
+    assert "return 1 / x" in result.report["trace"]
 
 
 @pytest.mark.parametrize(
@@ -526,12 +539,12 @@ async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sand
 async def test_a_program_that_is_gone_fails_even_tests_that_expect_an_exception(
     sandbox: Sandbox, tests: str
 ) -> None:
-    held = await hold(sandbox, "import os\ndef f(x): os._exit(0)", tests)
-    assert held.status == test_driver.LOST
+    result = await run_tests(sandbox, "import os\ndef f(x): os._exit(0)", tests)
+    assert result.status == test_driver.DISCONNECTED
 
 
 @pytest.mark.parametrize(
-    ("program", "ended"),
+    ("program", "end_reason"),
     [
         # On a busy machine the clock may come first.
         ("def f():\n    while True: pass", ("cpu", "wall")),
@@ -540,19 +553,22 @@ async def test_a_program_that_is_gone_fails_even_tests_that_expect_an_exception(
     ],
 )
 async def test_a_limit_is_hit_by_the_program_and_the_tests_lose_it(
-    sandbox: Sandbox, program: str, ended: tuple[str, ...]
+    sandbox: Sandbox, program: str, end_reason: tuple[str, ...]
 ) -> None:
-    held = await hold(sandbox, program, "assert f() == 1")
-    assert held.program.ended in ended
-    assert held.tests.ended == "wall" or held.status in (test_driver.LOST, test_driver.RAISED)
+    result = await run_tests(sandbox, program, "assert f() == 1")
+    assert result.program.end_reason in end_reason
+    assert result.tests.end_reason == "wall" or result.status in (
+        test_driver.DISCONNECTED,
+        test_driver.RAISED,
+    )
 
 
 async def test_a_change_to_an_argument_comes_back_only_where_nothing_is_returned(
     sandbox: Sandbox,
 ) -> None:
     program = "def f(xs):\n    xs.clear()\n    return []"
-    held = await hold(sandbox, program, "xs = [2, 1]\nassert f(xs) == sorted(xs)")
-    assert held.status == test_driver.FAILED
+    result = await run_tests(sandbox, program, "xs = [2, 1]\nassert f(xs) == sorted(xs)")
+    assert result.status == test_driver.FAILED
 
 
 async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) -> None:
@@ -560,10 +576,10 @@ async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) ->
         "class math:\n    isclose = staticmethod(lambda *a: True)\n"
         "def abs(x): return 0\ndef f(): return 5"
     )
-    held = await hold(sandbox, program, "assert math.isclose(f(), 6)")
-    assert held.status == test_driver.FAILED
-    held = await hold(sandbox, program, "assert abs(f() - 6) < 1e-6")
-    assert held.status == test_driver.FAILED
+    result = await run_tests(sandbox, program, "assert math.isclose(f(), 6)")
+    assert result.status == test_driver.FAILED
+    result = await run_tests(sandbox, program, "assert abs(f() - 6) < 1e-6")
+    assert result.status == test_driver.FAILED
 
 
 @pytest.mark.parametrize(
@@ -584,47 +600,49 @@ async def test_the_tests_use_their_own_modules_and_builtins(sandbox: Sandbox) ->
 async def test_what_python_has_under_a_name_never_comes_from_the_program(
     sandbox: Sandbox, name: str, test: str, value: str
 ) -> None:
-    held = await hold(sandbox, f"{name} = {value}\ndef f(): return 1", f"assert f() == 1\n{test}")
-    assert held.status == test_driver.PASSED, held
-    held = await hold(sandbox, f"{name} = {value}", f"assert not {name}", name)
-    assert held.status == (test_driver.PASSED if value == "None" else test_driver.FAILED), (
+    result = await run_tests(
+        sandbox, f"{name} = {value}\ndef f(): return 1", f"assert f() == 1\n{test}"
+    )
+    assert result.status == test_driver.PASSED, result
+    result = await run_tests(sandbox, f"{name} = {value}", f"assert not {name}", name)
+    assert result.status == (test_driver.PASSED if value == "None" else test_driver.FAILED), (
         "as it is called"
     )
 
 
 async def test_tests_may_have_a_name_of_their_own_that_a_module_has(sandbox: Sandbox) -> None:
     tests = "calendar = 5\nassert f(calendar) == 5\nimport string as token\nassert token.digits"
-    held = await hold(sandbox, "def f(x): return x", tests)
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, "def f(x): return x", tests)
+    assert result.status == test_driver.PASSED, result
 
 
 async def test_a_module_that_tests_use_and_nobody_has_is_not_held_against_the_program(
     sandbox: Sandbox,
 ) -> None:
-    held = await hold(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
-    assert held.status == test_driver.UNFIT
-    assert held.report["reason"] == "the tests use `this` without importing it"
+    result = await run_tests(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
+    assert result.status == test_driver.UNUSABLE
+    assert result.report["reason"] == "the tests use `this` without importing it"
 
 
 async def test_tests_that_lack_a_module_are_not_held_against_the_program(sandbox: Sandbox) -> None:
-    held = await hold(sandbox, "def f(): return 1", "import numpy\nassert f() == 1")
-    assert held.status == test_driver.UNFIT
-    held = await hold(sandbox, "def f(): import numpy", "assert f() is None")
-    assert held.status == test_driver.RAISED
+    result = await run_tests(sandbox, "def f(): return 1", "import numpy\nassert f() == 1")
+    assert result.status == test_driver.UNUSABLE
+    result = await run_tests(sandbox, "def f(): import numpy", "assert f() is None")
+    assert result.status == test_driver.RAISED
 
 
-async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_program(
+async def test_a_test_that_passes_what_cannot_be_sent_does_not_count_against_the_program(
     sandbox: Sandbox,
 ) -> None:
-    held = await hold(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
-    assert held.status == test_driver.UNFIT
-    assert held.report["reason"].startswith(
+    result = await run_tests(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
+    assert result.status == test_driver.UNUSABLE
+    assert result.report["reason"].startswith(
         "a function cannot be passed to the program: <function <lambda>"
     )
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
+    ("returned", "text"),
     [
         (
             "decimal.Decimal('1.50')",
@@ -637,8 +655,8 @@ async def test_a_test_that_passes_what_cannot_cross_is_not_held_against_the_prog
         ("Endless()", "<object>"),
     ],
 )
-async def test_what_cannot_cross_is_shown_by_type_and_text(
-    sandbox: Sandbox, returned: str, told: str
+async def test_what_cannot_be_sent_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, text: str
 ) -> None:
     program = (
         "import collections, decimal\n"
@@ -647,28 +665,28 @@ async def test_what_cannot_cross_is_shown_by_type_and_text(
         "class Endless:\n    def __repr__(self):\n        while True: pass\n"
         f"def f(): return {returned}"
     )
-    held = await hold(sandbox, program, "assert f() == 1.5")
-    assert held.status == test_driver.FAILED
-    assert held.report["got"].startswith(told)
-    assert len(held.report["got"]) < 5000
+    result = await run_tests(sandbox, program, "assert f() == 1.5")
+    assert result.status == test_driver.FAILED
+    assert result.report["got"].startswith(text)
+    assert len(result.report["got"]) < 5000
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
+    ("returned", "text"),
     [
-        ("nest", "a list nested more than 200 deep cannot cross: [[[[[["),
-        ("'x' * (17 << 20)", "a str of more than 16 MiB cannot cross: 'xxx"),
-        ("[1.1234567890123456] * (1 << 20)", "a list of more than 16 MiB cannot cross: [1.12345"),
+        ("nest", "a list nested more than 200 deep cannot be sent: [[[[[["),
+        ("'x' * (17 << 20)", "a str of more than 16 MiB cannot be sent: 'xxx"),
+        ("[1.1234567890123456] * (1 << 20)", "a list of more than 16 MiB cannot be sent: [1.12345"),
     ],
 )
-async def test_what_is_too_much_to_cross_is_shown_by_type_and_text(
-    sandbox: Sandbox, returned: str, told: str
+async def test_what_is_too_large_to_be_sent_is_shown_by_type_and_text(
+    sandbox: Sandbox, returned: str, text: str
 ) -> None:
     program = f"nest = []\nfor _ in range(300): nest = [nest]\ndef f(): return {returned}"
-    held = await hold(sandbox, program, "assert f() == 1")
-    assert held.status == test_driver.RAISED
-    assert held.report["trace"].startswith(f"Exception: {told}")
-    assert len(held.report["trace"]) < 500
+    result = await run_tests(sandbox, program, "assert f() == 1")
+    assert result.status == test_driver.RAISED
+    assert result.report["trace"].startswith(f"Exception: {text}")
+    assert len(result.report["trace"]) < 500
 
 
 @pytest.mark.parametrize(
@@ -681,34 +699,38 @@ async def test_what_is_too_much_to_cross_is_shown_by_type_and_text(
 async def test_a_function_that_is_too_deep_is_not_called_too_large(
     sandbox: Sandbox, body: str
 ) -> None:
-    held = await hold(sandbox, f"def f():\n    {body}", "assert f() == 1")
-    assert held.status == test_driver.RAISED
-    assert "RecursionError: " in held.report["trace"]
+    result = await run_tests(sandbox, f"def f():\n    {body}", "assert f() == 1")
+    assert result.status == test_driver.RAISED
+    assert "RecursionError: " in result.report["trace"]
 
 
 async def test_a_failure_tells_the_line_the_call_and_what_came_back(sandbox: Sandbox) -> None:
-    held = await hold(sandbox, "def f(a, b): return [a - b]", "x = 1\nassert f(2, b=x) == [3]")
-    assert held.report["line"] == "assert f(2, b=x) == [3]"
-    assert held.report["called"] == "f(2, b=1)"
-    assert held.report["got"] == "[1]"
+    result = await run_tests(
+        sandbox, "def f(a, b): return [a - b]", "x = 1\nassert f(2, b=x) == [3]"
+    )
+    assert result.report["line"] == "assert f(2, b=x) == [3]"
+    assert result.report["called"] == "f(2, b=1)"
+    assert result.report["got"] == "[1]"
 
 
 async def test_an_exception_tells_the_programs_own_lines(sandbox: Sandbox) -> None:
-    held = await hold(sandbox, "def f(x):\n    return 1 / x", "assert f(0) == 1")
-    trace = held.report["trace"]
+    result = await run_tests(sandbox, "def f(x):\n    return 1 / x", "assert f(0) == 1")
+    trace = result.report["trace"]
     assert "return 1 / x" in trace
     assert trace.endswith("ZeroDivisionError: division by zero\n")
     assert "rpc_server" not in trace
-    held = await hold(sandbox, "x = 1\ny = x.z", "assert f(0) == 1")
-    assert "y = x.z" in held.program.stderr.decode()
-    assert "rpc_server" not in held.program.stderr.decode()
+    result = await run_tests(sandbox, "x = 1\ny = x.z", "assert f(0) == 1")
+    assert "y = x.z" in result.program.stderr.decode()
+    assert "rpc_server" not in result.program.stderr.decode()
 
 
 async def test_tests_too_long_for_a_program_come_as_data(sandbox: Sandbox) -> None:
     numbers = list(range(30_000))
-    held = await hold(sandbox, "def f(xs): return sum(xs)", "", more=f"assert f({numbers}) == 1")
-    assert held.status == test_driver.FAILED
-    assert held.report["got"] == str(sum(numbers))
+    result = await run_tests(
+        sandbox, "def f(xs): return sum(xs)", "", more=f"assert f({numbers}) == 1"
+    )
+    assert result.status == test_driver.FAILED
+    assert result.report["got"] == str(sum(numbers))
 
 
 async def test_the_program_never_sees_the_tests(sandbox: Sandbox) -> None:
@@ -719,5 +741,5 @@ async def test_the_program_never_sees_the_tests(sandbox: Sandbox) -> None:
         "while f:\n    if 'MAGIC' + 'ANSWER' in str(f.f_locals)[:100000]: found.append(2)\n    f = f.f_back\n"
         "def hits(): return len(found)"
     )
-    held = await hold(sandbox, program, "assert hits() == 0, 'MAGICANSWER'")
-    assert held.status == test_driver.PASSED, held
+    result = await run_tests(sandbox, program, "assert hits() == 0, 'MAGICANSWER'")
+    assert result.status == test_driver.PASSED, result

@@ -13,8 +13,8 @@ from tests.programs.sandbox.busy import busy_cores
 from autoreason.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.sandbox.base import Limits, Sandbox
-from autoreason.programs.sandbox.idle import Idle, most_idle, pid_of
+from autoreason.programs.sandbox.base import RunLimits, Sandbox
+from autoreason.programs.sandbox.idle import IdleTimer, max_idle_seconds, pid_of
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 
@@ -40,9 +40,9 @@ async def opened(kind: str) -> Sandbox:
     if kind == "none":
         return UnsafeSandbox(1)
     if find_level().level not in ("bubblewrap", "landlock", "seccomp"):
-        pytest.skip("no sandbox holds on this machine")
+        pytest.skip("no sandbox works on this machine")
     sandbox = open_sandbox(workers=1)
-    async with sandbox.open("", Limits()) as session:
+    async with sandbox.open("", RunLimits()) as session:
         await session.run(b"")
     return sandbox
 
@@ -51,16 +51,16 @@ async def opened(kind: str) -> Sandbox:
 async def test_on_a_busy_machine_a_program_within_its_processor_time_is_not_called_slow(
     kind: str,
 ) -> None:
-    sandbox, limits = await opened(kind), Limits(seconds=SECONDS)
+    sandbox, limits = await opened(kind), RunLimits(seconds=SECONDS)
     with busy_cores():
         for source in (NEARLY, IN_A_THREAD):
             async with sandbox.open(source, limits) as session:
                 ran = await session.run(b"")
-            assert (ran.ended, ran.stdout) == ("exit", b"done\n"), ran
+            assert (ran.end_reason, ran.stdout) == ("exit", b"done\n"), ran
         async with sandbox.open(ASLEEP, limits) as session:
             ran = await session.run(b"")
-        assert ran.ended == "wall"
-        assert most_idle(SECONDS) <= ran.wall < 10 * most_idle(SECONDS)
+        assert ran.end_reason == "wall"
+        assert max_idle_seconds(SECONDS) <= ran.wall < 10 * max_idle_seconds(SECONDS)
     await sandbox.close()
 
 
@@ -83,7 +83,7 @@ async def test_on_a_busy_machine_a_function_and_its_tests_may_wait_for_each_othe
 
 
 def test_a_process_that_computes_is_never_idle_and_one_that_sleeps_always() -> None:
-    idle = {"while True: pass": Idle(), ASLEEP: Idle()}
+    idle = {"while True: pass": IdleTimer(), ASLEEP: IdleTimer()}
     started = [
         subprocess.Popen(
             [sys.executable, "-c", f"print(flush=True)\n{source}"], stdout=subprocess.PIPE
@@ -99,10 +99,10 @@ def test_a_process_that_computes_is_never_idle_and_one_that_sleeps_always() -> N
             assert pid_of(handle) == process.pid
             os.close(handle)
             one.add(process.pid)
-        before = [one.look() for one in idle.values()]
+        before = [one.update() for one in idle.values()]
         time.sleep(0.5)
         computing, sleeping = (
-            one.look() - was for one, was in zip(idle.values(), before, strict=True)
+            one.update() - was for one, was in zip(idle.values(), before, strict=True)
         )
     finally:
         for process in started:
@@ -115,6 +115,6 @@ def test_a_process_that_computes_is_never_idle_and_one_that_sleeps_always() -> N
 def test_where_nothing_is_known_of_a_process_the_clock_runs_as_fast_as_the_machine_is_free() -> (
     None
 ):
-    unknown = Idle()
+    unknown = IdleTimer()
     unknown.add(None, since=10.0)
-    assert 0 < unknown.look() <= 10.1
+    assert 0 < unknown.update() <= 10.1

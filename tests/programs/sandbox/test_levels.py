@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 import pytest
-from tests.programs.sandbox.circumstances import Asked, Told, under
+from tests.programs.sandbox.circumstances import Circumstances, Findings, under
 from tests.programs.sandbox.rig import LEVELS, need_level, public_python
 
 from autoreason.errors import InvalidInput
@@ -17,10 +17,10 @@ from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.base import Level
 
 
-def assert_held(told: Told) -> None:
+def assert_confined(findings: Findings) -> None:
     """The programs that may do what they do did it, and the others were refused."""
-    added, who, threads, read, forked, connected, listed, sized = told.runs
-    assert (added.ended, added.stdout) == ("exit", b"7\n")
+    added, who, threads, read, forked, connected, listed, sized = findings.runs
+    assert (added.end_reason, added.stdout) == ("exit", b"7\n")
     assert who.stdout == b"True True {}\n"
     assert (threads.stdout, threads.stderr) == (b"7\n", b"")
     assert (sized.stdout, sized.stderr) == (b"b'34\\n' b'34\\n'\n34\n\n", b"")
@@ -30,7 +30,7 @@ def assert_held(told: Told) -> None:
         (connected, b"PermissionError: [Errno 1]"),
         (listed, b"FileNotFoundError: [Errno 2]"),
     ):
-        assert (refused.ended, refused.status, refused.stdout) == ("exit", 1, b"")
+        assert (refused.end_reason, refused.status, refused.stdout) == ("exit", 1, b"")
         assert refused.stderr.rstrip().splitlines()[-1].startswith(why)
 
 
@@ -45,39 +45,39 @@ def as_nobody() -> str:
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_holds_as_whoever_runs_the_tests(level: Level) -> None:
     need_level(level)
-    assert_held(under(Asked(level=level)))
+    assert_confined(under(Circumstances(level=level)))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_holds_as_an_ordinary_user(level: Level, as_nobody: str) -> None:
     need_level(level)
-    told = under(Asked(ordinary=True, level=level, python=as_nobody))
-    assert told.found.level == level
-    assert_held(told)
+    findings = under(Circumstances(ordinary=True, level=level, python=as_nobody))
+    assert findings.found.level == level
+    assert_confined(findings)
 
 
 def test_in_a_container_landlock_is_found_and_bubblewrap_explained() -> None:
     need_level("landlock")
-    told = under(Asked(container=True))
-    assert told.found.level == "landlock"
-    (reason,) = told.found.reasons
+    findings = under(Circumstances(container=True))
+    assert findings.found.level == "landlock"
+    (reason,) = findings.found.reasons
     assert reason.startswith("bubblewrap needs user namespaces")
-    assert_held(told)
+    assert_confined(findings)
 
 
 def test_in_a_container_landlock_is_found_by_an_ordinary_user_too(as_nobody: str) -> None:
     need_level("landlock")
-    told = under(Asked(container=True, ordinary=True, python=as_nobody))
-    assert told.found.level == "landlock"
-    assert_held(told)
+    findings = under(Circumstances(container=True, ordinary=True, python=as_nobody))
+    assert findings.found.level == "landlock"
+    assert_confined(findings)
 
 
 def test_without_landlock_and_namespaces_system_calls_are_still_filtered() -> None:
     need_level("seccomp")
-    told = under(Asked(container=True, old=True))
-    assert told.found.level == "seccomp"
-    assert [reason for reason in told.found.reasons if "Landlock" in reason]
-    assert_held(told)
+    findings = under(Circumstances(container=True, old=True))
+    assert findings.found.level == "seccomp"
+    assert [reason for reason in findings.found.reasons if "Landlock" in reason]
+    assert_confined(findings)
 
 
 def test_what_was_found_is_not_looked_for_again() -> None:
@@ -113,17 +113,17 @@ def test_without_a_sandbox_nothing_is_run_and_the_ways_out_are_named(
     monkeypatch.setattr(platform, "machine", lambda: machine)
     with pytest.raises(InvalidInput) as refused:
         levels.open_sandbox()
-    said = str(refused.value)
-    assert "--unsafe" in said
-    assert "use Linux" in said
-    assert "\n" not in said
+    last_error = str(refused.value)
+    assert "--unsafe" in last_error
+    assert "use Linux" in last_error
+    assert "\n" not in last_error
     assert levels.open_sandbox(unsafe=True).level == "none"
 
 
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 def test_where_no_level_holds_every_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "_trouble", lambda *_: "refused")
+    monkeypatch.setattr(levels, "_find_problem", lambda *_: "refused")
     assert levels.find_level().level == "none"
     assert levels.find_level("landlock").level == "none"
     assert len(levels.find_level().reasons) >= 3

@@ -15,7 +15,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.programs.sandbox.rig import LEVELS, need_level, rigged
 
-from autoreason.programs.sandbox.base import Level, Limits
+from autoreason.programs.sandbox.base import Level, RunLimits
 from autoreason.programs.sandbox.levels import find_level
 from autoreason.programs.sandbox.linux import LinuxSandbox
 
@@ -46,14 +46,14 @@ def family(root: int) -> set[int]:
 def gone(pids: set[int], seconds: float = PATIENCE) -> bool:
     """Whether all of them end within some time."""
     last = time.monotonic() + seconds
-    while any(alive(pid) for pid in pids):
+    while any(is_alive(pid) for pid in pids):
         if time.monotonic() > last:
             return False
         time.sleep(0.01)
     return True
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -76,7 +76,7 @@ def test_nobody_is_left_after_closing_even_in_the_middle_of_a_run(level: Level) 
     with rigged(level) as rig:
 
         async def begin() -> set[int]:
-            async with rig.sandbox.open(LOOP, Limits(seconds=60)) as session:
+            async with rig.sandbox.open(LOOP, RunLimits(seconds=60)) as session:
                 running = asyncio.create_task(session.run(b""))
                 started = await grown(before, SIZES[level])
                 running.cancel()
@@ -89,13 +89,13 @@ def test_nobody_is_left_after_closing_even_in_the_middle_of_a_run(level: Level) 
 
 CLIENT = """
 import asyncio, sys
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import open_sandbox
 
 async def main():
     sandbox = open_sandbox(level=sys.argv[1], workers=2)
-    async with sandbox.open(sys.argv[2], Limits(seconds=60)) as a:
-        async with sandbox.open(sys.argv[2], Limits(seconds=60)) as b:
+    async with sandbox.open(sys.argv[2], RunLimits(seconds=60)) as a:
+        async with sandbox.open(sys.argv[2], RunLimits(seconds=60)) as b:
             await asyncio.gather(a.run(b""), b.run(b""))
 
 asyncio.run(main())
@@ -123,15 +123,15 @@ def test_a_cancelled_run_ends_at_once_and_frees_its_slot(level: Level) -> None:
     with rigged(level) as rig:
 
         async def cancel_then_run() -> tuple[set[int], bytes]:
-            async with rig.sandbox.open("", Limits()) as session:
+            async with rig.sandbox.open("", RunLimits()) as session:
                 await session.run(b"")
             server = family(os.getpid())
-            async with rig.sandbox.open(SLEEP, Limits(seconds=60)) as session:
+            async with rig.sandbox.open(SLEEP, RunLimits(seconds=60)) as session:
                 running = asyncio.create_task(session.run(b""))
                 started = await grown(server, 2)
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)
-            async with rig.sandbox.open("print(1)", Limits()) as session:
+            async with rig.sandbox.open("print(1)", RunLimits()) as session:
                 ran = await session.run(b"")
             return started, ran.stdout
 
@@ -147,7 +147,7 @@ def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Leve
 
         async def kill_the_server() -> list[str]:
             source = "import time\ntime.sleep(int(input()))"
-            async with rig.sandbox.open(source, Limits()) as session:
+            async with rig.sandbox.open(source, RunLimits()) as session:
                 first = await session.run(b"0")
                 idle = family(os.getpid())
                 running = asyncio.create_task(session.run(b"20"))
@@ -156,7 +156,11 @@ def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Leve
                     # With the death of one the kernel ends others.
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                return [first.ended, (await running).ended, (await session.run(b"0")).ended]
+                return [
+                    first.end_reason,
+                    (await running).end_reason,
+                    (await session.run(b"0")).end_reason,
+                ]
 
         assert rig.runner.run(kill_the_server()) == ["exit", "broken", "exit"]
 
@@ -175,8 +179,8 @@ def test_programs_wait_for_a_slot_and_their_tests_do_not() -> None:
     with rigged("seccomp", workers=1) as rig:
 
         async def fill() -> tuple[bytes, bool]:
-            async with rig.sandbox.open("print(1)", Limits(), part="program"):
-                async with rig.sandbox.open("print(2)", Limits(), part="checker") as checker:
+            async with rig.sandbox.open("print(1)", RunLimits(), role="program"):
+                async with rig.sandbox.open("print(2)", RunLimits(), role="checker") as checker:
                     checked = await checker.run(b"")
                 other = asyncio.create_task(enter(rig.sandbox))
                 done, _ = await asyncio.wait([other], timeout=0.2)
@@ -187,7 +191,7 @@ def test_programs_wait_for_a_slot_and_their_tests_do_not() -> None:
 
 
 async def enter(sandbox: LinuxSandbox) -> None:
-    async with sandbox.open("", Limits()):
+    async with sandbox.open("", RunLimits()):
         pass
 
 
@@ -195,7 +199,7 @@ def test_as_many_run_at_once_as_there_are_workers() -> None:
     with rigged("seccomp", workers=3) as rig:
 
         async def one(source: str) -> None:
-            async with rig.sandbox.open(source, Limits(seconds=60)) as session:
+            async with rig.sandbox.open(source, RunLimits(seconds=60)) as session:
                 await session.run(b"")
 
         async def together() -> None:
@@ -227,8 +231,8 @@ def test_solutions_at_the_same_time_are_different_users(level: Level) -> None:
 
         async def both() -> set[bytes]:
             async with (
-                rig.sandbox.open(source, Limits()) as one,
-                rig.sandbox.open(source, Limits(), part="checker") as other,
+                rig.sandbox.open(source, RunLimits()) as one,
+                rig.sandbox.open(source, RunLimits(), role="checker") as other,
             ):
                 return {(await each.run(b"")).stdout for each in (one, other)}
 

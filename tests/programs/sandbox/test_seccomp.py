@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox.seccomp import Line, for_session, for_test
-from autoreason.programs.sandbox.syscalls import CHECKED, FREE, MACHINES, SUPERVISING
+from autoreason.programs.sandbox.seccomp import BpfInstruction, filter_for_solution, filter_for_test
+from autoreason.programs.sandbox.syscalls import (
+    ALLOWED_WITH_CHECKS,
+    ALWAYS_ALLOWED,
+    MACHINES,
+    SUPERVISOR_CALLS,
+)
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, NO_FILE = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
@@ -34,11 +39,11 @@ class Call(NamedTuple):
         return struct.pack("<IIQ6Q", self.number, self.audit, 0, *arguments)
 
 
-def answer(lines: list[Line], call: Call) -> int:
+def answer(lines: list[BpfInstruction], call: Call) -> int:
     """What a filter says to a call, reading it as the kernel does."""
     shown, register, at = call.shown(), 0, 0
     while True:
-        code, so, not_so, constant = lines[at]
+        code, if_true, if_false, constant = lines[at]
         at += 1
         match code:
             case 0x20:
@@ -46,9 +51,9 @@ def answer(lines: list[Line], call: Call) -> int:
             case 0x54:
                 register &= constant
             case 0x15:
-                at += so if register == constant else not_so
+                at += if_true if register == constant else if_false
             case 0x35:
-                at += so if register >= constant else not_so
+                at += if_true if register >= constant else if_false
             case 0x06:
                 return constant
             case _:
@@ -59,7 +64,10 @@ def judged(machine: str, name: str, *arguments: int, paths: bool = False) -> int
     """What a test process is told: the stricter answer of its two filters."""
     here = MACHINES[machine]
     call = Call(here.numbers[name], here.audit, arguments)
-    answers = answer(for_session(here), call), answer(for_test(here, paths=paths), call)
+    answers = (
+        answer(filter_for_solution(here), call),
+        answer(filter_for_test(here, paths=paths), call),
+    )
     return next((each for each in answers if each != ALLOW), ALLOW)
 
 
@@ -69,19 +77,19 @@ def test_a_call_that_is_not_listed_is_refused(
 ) -> None:
     here = MACHINES[machine]
     if number not in here.numbers.values():
-        assert answer(for_session(here), Call(number, here.audit, arguments)) == REFUSE
+        assert answer(filter_for_solution(here), Call(number, here.audit, arguments)) == REFUSE
 
 
 @given(machines, st.integers(0, 2**32 - 1), words)
 def test_calls_of_another_machine_kill(machine: str, number: int, argument: int) -> None:
     here = MACHINES[machine]
     for audit in (0x40000003, 0x40000028, *(m.audit for m in MACHINES.values() if m != here)):
-        assert answer(for_session(here), Call(number, audit, (argument,))) == KILL
+        assert answer(filter_for_solution(here), Call(number, audit, (argument,))) == KILL
     x32 = Call(number | 0x40000000, here.audit)
-    assert answer(for_session(here), x32) == KILL
+    assert answer(filter_for_solution(here), x32) == KILL
 
 
-@given(machines, st.sampled_from(SUPERVISING), st.tuples(*[words] * 6))
+@given(machines, st.sampled_from(SUPERVISOR_CALLS), st.tuples(*[words] * 6))
 def test_a_program_cannot_do_what_its_supervisor_does(
     machine: str, name: str, arguments: tuple[int, ...]
 ) -> None:
@@ -91,7 +99,7 @@ def test_a_program_cannot_do_what_its_supervisor_does(
 
 @each_machine
 def test_what_is_free_is_allowed(machine: str) -> None:
-    for name in set(FREE) & set(MACHINES[machine].numbers):
+    for name in set(ALWAYS_ALLOWED) & set(MACHINES[machine].numbers):
         assert judged(machine, name, *[2**64 - 1] * 6) == ALLOW
 
 
@@ -179,7 +187,7 @@ def test_nothing_that_opens_connects_or_starts_is_listed(machine: str) -> None:
         "vfork",
         "process_vm_readv",
     }
-    allowed = set(FREE) | set(CHECKED) | set(SUPERVISING)
+    allowed = set(ALWAYS_ALLOWED) | set(ALLOWED_WITH_CHECKS) | set(SUPERVISOR_CALLS)
     assert not never & (set(numbers) | allowed)
     assert not {"open", "openat"} & allowed
     assert len(set(numbers.values())) == len(numbers)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.programs.sandbox.spawn import OURS, bubblewrap, real_python, unused_uids
+from autoreason.programs.sandbox.spawn import SANDBOX_FOLDER, bubblewrap, real_python, unused_uids
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 
@@ -29,7 +29,7 @@ def test_the_interpreter_is_the_real_one() -> None:
 def test_bubblewrap_shows_the_interpreter_and_its_libraries_and_no_more() -> None:
     command = bubblewrap("/opt/python/bin/python3.11")
     shown = [command[at + 1] for at, word in enumerate(command) if word == "--ro-bind"]
-    assert {"/opt/python/bin/python3.11", "/opt/python/lib", str(OURS)} <= set(shown)
+    assert {"/opt/python/bin/python3.11", "/opt/python/lib", str(SANDBOX_FOLDER)} <= set(shown)
     assert not {"/", "/home", "/etc", "/proc", "/dev", "/tmp", "/usr", str(Path.cwd())} & set(shown)
     assert "--unshare-net" in command
     assert "--unshare-pid" in command

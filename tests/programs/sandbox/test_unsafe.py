@@ -8,21 +8,26 @@ import subprocess
 
 import pytest
 
-from autoreason.programs.sandbox.base import Limits, Part, Ran
+from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits
 from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 
-LIMITS = Limits(seconds=1, memory=64 << 20, output=1 << 16)
+LIMITS = RunLimits(seconds=1, memory=64 << 20, output=1 << 16)
 
 
-async def run(source: str, stdin: bytes = b"", *, part: Part = "program") -> Ran:
+async def run(source: str, stdin: bytes = b"", *, role: ProgramRole = "program") -> ProgramRun:
     """One run of a program."""
-    async with UnsafeSandbox(1).open(source, LIMITS, part=part) as session:
+    async with UnsafeSandbox(1).open(source, LIMITS, role=role) as session:
         return await session.run(stdin)
 
 
 async def test_it_reads_and_prints_like_any_program() -> None:
     ran = await run("import sys\nprint(input()[::-1])\nprint('é', file=sys.stderr)", b"abc\n")
-    assert (ran.ended, ran.status, ran.stdout, ran.stderr) == ("exit", 0, b"cba\n", "é\n".encode())
+    assert (ran.end_reason, ran.status, ran.stdout, ran.stderr) == (
+        "exit",
+        0,
+        b"cba\n",
+        "é\n".encode(),
+    )
     assert ran.seconds > 0
     assert ran.wall > 0
     assert ran.memory
@@ -30,7 +35,7 @@ async def test_it_reads_and_prints_like_any_program() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "ended", "status"),
+    ("source", "end_reason", "status"),
     [
         ("exit(3)", "exit", 3),
         ("print(", "exit", 1),
@@ -41,9 +46,11 @@ async def test_it_reads_and_prints_like_any_program() -> None:
         ("while True: print('x' * 1000)", "output", None),
     ],
 )
-async def test_how_a_program_ended_is_told(source: str, ended: str, status: int | None) -> None:
+async def test_how_a_program_ended_is_told(
+    source: str, end_reason: str, status: int | None
+) -> None:
     ran = await run(source)
-    assert ran.ended == ended
+    assert ran.end_reason == end_reason
     assert status is None or ran.status == status
     assert len(ran.stdout) <= LIMITS.output
 
@@ -71,7 +78,7 @@ async def test_what_it_started_ends_with_it() -> None:
         "    os._exit(0)\nprint(pid)"
     )
     ran = await run(source)
-    assert ran.ended == "exit"
+    assert ran.end_reason == "exit"
     for _ in range(100):
         if not os.access(f"/proc/{int(ran.stdout)}/exe", os.X_OK):
             return
@@ -92,12 +99,12 @@ async def test_a_run_that_is_interrupted_leaves_no_process() -> None:
 async def test_programs_wait_for_a_slot_and_what_belongs_to_tests_does_not() -> None:
     sandbox = UnsafeSandbox(1)
     async with sandbox.open("", LIMITS):
-        async with sandbox.open("", LIMITS, part="checker"), sandbox.open("", LIMITS, part="tests"):
+        async with sandbox.open("", LIMITS, role="checker"), sandbox.open("", LIMITS, role="tests"):
             pass
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1), sandbox.open("", LIMITS):
                 pass
-    async with sandbox.open("", LIMITS, part="candidate"):
+    async with sandbox.open("", LIMITS, role="candidate"):
         pass
 
 

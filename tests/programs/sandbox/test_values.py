@@ -1,4 +1,4 @@
-"""Plain built-in values cross unchanged; nothing else does."""
+"""Plain built-in values are sent unchanged; nothing else is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.programs.sandbox import values
-from autoreason.programs.sandbox.values import DEEPEST, Gone, Malformed, Uncrossable, decode, encode
+from autoreason.programs.sandbox.values import (
+    MAX_DEPTH,
+    ChannelClosed,
+    MalformedMessage,
+    UnsendableValue,
+    decode,
+    encode,
+)
 
 hashable = st.recursive(
     st.none()
@@ -42,11 +49,11 @@ plain = st.recursive(
 
 def refuse(value: object) -> int:
     """Keeps nothing."""
-    raise Uncrossable(type(value).__name__)
+    raise UnsendableValue(type(value).__name__)
 
 
 def none(number: int) -> object:
-    """No ticket is known."""
+    """No handle is known."""
     raise AssertionError(number)
 
 
@@ -103,12 +110,12 @@ Point = namedtuple("Point", "x y")
         (Liar([1, 2]), [1, 2]),
     ],
 )
-def test_a_subclass_crosses_as_the_plain_value_below_it(value: object, arrived: object) -> None:
+def test_a_subclass_is_sent_as_the_plain_value_below_it(value: object, arrived: object) -> None:
     assert type(across(value)) is type(arrived)
     assert across(value) == arrived
 
 
-def test_anything_else_stays_and_sends_the_number_of_a_ticket() -> None:
+def test_anything_else_stays_and_sends_a_handle() -> None:
     kept: list[object] = []
 
     def keep(value: object) -> int:
@@ -116,20 +123,20 @@ def test_anything_else_stays_and_sends_the_number_of_a_ticket() -> None:
         return len(kept) - 1
 
     held = object()
-    assert decode(encode([1, held], keep), lambda number: ("ticket", number)) == [1, ("ticket", 0)]
+    assert decode(encode([1, held], keep), lambda number: ("handle", number)) == [1, ("handle", 0)]
     assert kept == [held]
 
 
 def test_nesting_has_an_end_in_both_directions() -> None:
     value: list[Any] = []
-    for _ in range(DEEPEST - 1):
+    for _ in range(MAX_DEPTH - 1):
         value = [value]
     assert across(value) == value
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(Uncrossable):
+    with pytest.raises(UnsendableValue):
         encode(endless, refuse)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode([value], none)
 
 
@@ -159,7 +166,7 @@ def test_nesting_has_an_end_in_both_directions() -> None:
     ],
 )
 def test_what_nobody_honest_sends_is_refused(sent: object) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode(sent, none)
 
 
@@ -177,7 +184,7 @@ EXACT = (type(None), bool, int, float, complex, str, bytes, bytearray, range, sl
 def test_whatever_is_sent_becomes_exactly_built_in_types_or_is_refused(sent: object) -> None:
     try:
         arrived = decode(sent, lambda number: number)
-    except Malformed:
+    except MalformedMessage:
         return
     assert type(arrived) in (*EXACT, dict, set, frozenset)
 
@@ -194,14 +201,14 @@ def sent_through_a_pipe(data: bytes) -> Any:
 
 
 def test_a_channel_that_ends_is_told_from_one_that_sends_nonsense() -> None:
-    with pytest.raises(Gone):
+    with pytest.raises(ChannelClosed):
         sent_through_a_pipe(b"")
-    with pytest.raises(Gone):
+    with pytest.raises(ChannelClosed):
         sent_through_a_pipe(b"\0\0\0\x05[1")
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         sent_through_a_pipe(b"\0\0\0\x02[1")
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         sent_through_a_pipe(b"\xff\xff\xff\xff" + b"[" * 100)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         sent_through_a_pipe((60_000).to_bytes(4, "big") + b"[" * 60_000)
     assert sent_through_a_pipe(b"\0\0\0\x03[1]") == [1]

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox.warm import ALWAYS, KNOWN, NOWHERE, REFUSED, named, preload
+from autoreason.programs.sandbox.warm import (
+    COMMON_MODULES,
+    IMPORTABLE,
+    MISSING_HOME,
+    REFUSED_MODULES,
+    imported_modules,
+    preload,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,12 +43,12 @@ from autoreason.programs.sandbox.warm import ALWAYS, KNOWN, NOWHERE, REFUSED, na
     ],
 )
 def test_what_looks_like_an_import_is_found(source: str, modules: set[str]) -> None:
-    assert set(named(source)) == modules
+    assert set(imported_modules(source)) == modules
 
 
 @given(st.text())
 def test_any_text_can_be_looked_through(source: str) -> None:
-    assert all(isinstance(name, str) for name in named(source))
+    assert all(isinstance(name, str) for name in imported_modules(source))
 
 
 def test_programs_inside_packages_are_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,11 +63,11 @@ def test_modules_that_look_for_a_home_find_none(monkeypatch: pytest.MonkeyPatch)
     homes: list[Path] = []
     monkeypatch.setattr(importlib, "import_module", lambda _: homes.append(Path.home()))
     preload("import sysconfig, readline")
-    assert homes == [Path(NOWHERE)] * 2
+    assert homes == [Path(MISSING_HOME)] * 2
     assert "HOME" not in os.environ
 
 
 def test_modules_that_do_things_when_imported_are_left_to_the_program() -> None:
-    assert not KNOWN & {"antigravity", "this", "idlelib", "turtle", "tkinter"}
-    assert sys.stdlib_module_names > KNOWN
-    assert not {name.partition(".")[0] for name in ALWAYS} & REFUSED
+    assert not IMPORTABLE & {"antigravity", "this", "idlelib", "turtle", "tkinter"}
+    assert sys.stdlib_module_names > IMPORTABLE
+    assert not {name.partition(".")[0] for name in COMMON_MODULES} & REFUSED_MODULES

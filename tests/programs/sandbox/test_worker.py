@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from tests.programs.sandbox.rig import LEVELS, Rig, rigged
 
-from autoreason.programs.sandbox.base import SOURCE_LIMIT, Level, Limits
-from autoreason.programs.sandbox.idle import most_idle
+from autoreason.programs.sandbox.base import SOURCE_LIMIT, Level, RunLimits
+from autoreason.programs.sandbox.idle import max_idle_seconds
 
-SECOND = Limits(seconds=1.0, memory=256 << 20, output=1 << 20)
+SECOND = RunLimits(seconds=1.0, memory=256 << 20, output=1 << 20)
 
 
 @pytest.fixture(scope="module", params=LEVELS)
@@ -34,29 +34,29 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
     ],
 )
 def test_processor_time_ends_a_run_close_to_the_limit(rig: Rig, source: str) -> None:
-    ran = rig.run(source, limits=Limits(seconds=0.5))
-    assert ran.ended == "cpu"
+    ran = rig.run(source, limits=RunLimits(seconds=0.5))
+    assert ran.end_reason == "cpu"
     assert ran.seconds < 0.7
 
 
 def test_time_over_the_limit_counts_even_if_the_run_came_to_its_end(rig: Rig) -> None:
     source = "import time\nwhile time.process_time() < 0.3: pass\nprint('done')"
-    assert rig.run(source, limits=Limits(seconds=0.2)).ended == "cpu"
-    assert rig.run(source, limits=Limits(seconds=2.0)).ended == "exit"
+    assert rig.run(source, limits=RunLimits(seconds=0.2)).end_reason == "cpu"
+    assert rig.run(source, limits=RunLimits(seconds=2.0)).end_reason == "exit"
 
 
 def test_the_clock_ends_what_takes_no_processor_time(rig: Rig) -> None:
-    ran = rig.run("import time\ntime.sleep(60)", limits=Limits(seconds=0.1))
-    assert ran.ended == "wall"
+    ran = rig.run("import time\ntime.sleep(60)", limits=RunLimits(seconds=0.1))
+    assert ran.end_reason == "wall"
     assert ran.seconds < 0.1
-    assert most_idle(0.1) <= ran.wall < 10
+    assert max_idle_seconds(0.1) <= ran.wall < 10
 
 
 def test_the_clock_ends_what_has_stopped_computing(rig: Rig) -> None:
     source = "import time\nwhile time.process_time() < 0.2: pass\nwhile True: time.sleep(0.05)"
-    ran = rig.run(source, limits=Limits(seconds=0.4))
-    assert ran.ended == "wall"
-    assert most_idle(0.4) <= ran.wall < 10
+    ran = rig.run(source, limits=RunLimits(seconds=0.4))
+    assert ran.end_reason == "wall"
+    assert max_idle_seconds(0.4) <= ran.wall < 10
 
 
 def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_else_suffers(
@@ -66,15 +66,15 @@ def test_a_program_that_takes_the_compiler_too_far_is_out_of_time_and_nobody_els
     for depth in range(1, 15):
         lines += [" " * depth + "try:a", " " * depth + "finally:"]
     bomb = "\n".join([*lines, " " * 16 + "a"] * 100)
-    ran = rig.run(bomb, limits=Limits(seconds=1.0))
-    assert (ran.ended, ran.detail) == ("cpu", "compiling the program took too long")
+    ran = rig.run(bomb, limits=RunLimits(seconds=1.0))
+    assert (ran.end_reason, ran.detail) == ("cpu", "compiling the program took too long")
     assert rig.run("print(1)").stdout == b"1\n"
 
 
 def test_what_is_imported_is_not_held_against_the_program(rig: Rig) -> None:
     imports = "import asyncio, unittest, email.mime.text, xml.dom.minidom, http.client, multiprocessing.pool\n"
-    ran = rig.run(imports + "print(1)", limits=Limits(seconds=5.0, memory=16 << 20))
-    assert (ran.ended, ran.stdout) == ("exit", b"1\n")
+    ran = rig.run(imports + "print(1)", limits=RunLimits(seconds=5.0, memory=16 << 20))
+    assert (ran.end_reason, ran.stdout) == ("exit", b"1\n")
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_what_is_imported_is_not_held_against_the_program(rig: Rig) -> None:
 )
 def test_memory_ends_a_run(rig: Rig, source: str) -> None:
     ran = rig.run(source, limits=SECOND)
-    assert ran.ended == "memory"
+    assert ran.end_reason == "memory"
     assert ran.memory is not None
     assert ran.memory < 320 << 20
 
 
 def test_memory_within_the_limit_is_had(rig: Rig) -> None:
     ran = rig.run("x = bytearray(200 << 20)\nprint(len(x))", limits=SECOND)
-    assert (ran.ended, ran.stdout) == ("exit", b"209715200\n")
+    assert (ran.end_reason, ran.stdout) == ("exit", b"209715200\n")
     assert ran.memory is not None
     assert ran.memory > 200 << 20
 
@@ -113,18 +113,18 @@ def test_memory_within_the_limit_is_had(rig: Rig) -> None:
     ],
 )
 def test_output_ends_a_run(rig: Rig, source: str) -> None:
-    ran = rig.run(source, limits=Limits(seconds=5, output=1 << 20))
-    if "ftruncate" in source and ran.ended == "exit":
+    ran = rig.run(source, limits=RunLimits(seconds=5, output=1 << 20))
+    if "ftruncate" in source and ran.end_reason == "exit":
         assert ran.status == 1  # a file cannot be made that large at once
     else:
-        assert ran.ended == "output"
+        assert ran.end_reason == "output"
     assert len(ran.stdout) <= 1 << 20
     assert len(ran.stderr) <= 1 << 20
 
 
 def test_output_up_to_the_limit_is_kept_whole(rig: Rig) -> None:
-    ran = rig.run("print('x' * 999_999)", limits=Limits(output=1_000_000))
-    assert (ran.ended, len(ran.stdout)) == ("exit", 1_000_000)
+    ran = rig.run("print('x' * 999_999)", limits=RunLimits(output=1_000_000))
+    assert (ran.end_reason, len(ran.stdout)) == ("exit", 1_000_000)
 
 
 def test_much_input_is_read_whole(rig: Rig) -> None:
@@ -137,7 +137,7 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
     fits = line * (SOURCE_LIMIT // len(line))
     assert rig.run(fits + "#" * (SOURCE_LIMIT - len(fits))).status == 0
     ran = rig.run(fits + "#" * len(line))
-    assert (ran.ended, ran.status) == ("exit", 1)
+    assert (ran.end_reason, ran.status) == ("exit", 1)
     assert b"at most 65,536 are run" in ran.stderr
 
 
@@ -147,8 +147,8 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
 )
 def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
     first, second = rig.runs(source, [b"", b""], SECOND)
-    assert (first.ended, first.status) == (second.ended, second.status)
-    assert first.ended in ("exit", "signal")
+    assert (first.end_reason, first.status) == (second.end_reason, second.status)
+    assert first.end_reason in ("exit", "signal")
     assert first.status != 0
     assert b"Error" in first.stderr
 
@@ -165,8 +165,8 @@ def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> N
     ],
 )
 def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None:
-    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
-    assert (ran.ended, ran.status) == ("exit", 1)
+    ran = rig.run(source, limits=RunLimits(seconds=10, memory=128 << 20))
+    assert (ran.end_reason, ran.status) == ("exit", 1)
     # The interpreter may also lose the exception on the way out of so many frames.
     last = ran.stderr.rstrip().rpartition(b"\n")[2]
     assert last.startswith((b"RecursionError: ", b"SystemError: ")), ran.stderr
@@ -175,24 +175,24 @@ def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters bound it themselves")
 def test_a_recursion_through_c_that_leaves_its_stack_is_not_called_too_large(rig: Rig) -> None:
     source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return max(map(f, [n]))\nf(0)"
-    ran = rig.run(source, limits=Limits(seconds=10, memory=128 << 20))
+    ran = rig.run(source, limits=RunLimits(seconds=10, memory=128 << 20))
     # Which ends first, the stack or the memory, depends on where the kernel put them.
-    assert (ran.ended, ran.status) in (("signal", 11), ("exit", 1)), ran
+    assert (ran.end_reason, ran.status) in (("signal", 11), ("exit", 1)), ran
 
 
 def test_a_program_that_is_hard_to_compile_is_out_of_time(rig: Rig) -> None:
     # Constants are folded while compiling: each line builds large tuples and throws them away.
     source = "\n".join(f"x = (0,) * 250, (1,) * {n % 200 + 1}" for n in range(1900))
     ran = rig.run(source, limits=SECOND)
-    assert ran.ended in ("exit", "cpu")
+    assert ran.end_reason in ("exit", "cpu")
     assert ran.wall < 5
 
 
 def test_a_program_may_name_every_module_there_is(rig: Rig) -> None:
     names = sorted(sys.stdlib_module_names - {"antigravity", "this"})
     tries = (f"try: import {name}\nexcept ImportError: pass" for name in names)
-    ran = rig.run("\n".join([*tries, "print('done')"]), limits=Limits(seconds=5))
-    assert (ran.ended, ran.stdout) in (("exit", b"done\n"), ("cpu", b""))
+    ran = rig.run("\n".join([*tries, "print('done')"]), limits=RunLimits(seconds=5))
+    assert (ran.end_reason, ran.stdout) in (("exit", b"done\n"), ("cpu", b""))
 
 
 def test_a_session_goes_on_after_every_kind_of_end(rig: Rig) -> None:
@@ -212,5 +212,7 @@ match sys.stdin.read():
         while True: print("x" * 10_000)
 """
     kinds = ["exit", "cpu", "exit", "memory", "signal", "output", "exit"]
-    runs = rig.runs(source, [kind.encode() for kind in kinds], Limits(seconds=0.3, output=1 << 16))
-    assert [ran.ended for ran in runs] == kinds
+    runs = rig.runs(
+        source, [kind.encode() for kind in kinds], RunLimits(seconds=0.3, output=1 << 16)
+    )
+    assert [ran.end_reason for ran in runs] == kinds

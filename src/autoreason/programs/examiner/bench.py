@@ -22,17 +22,24 @@ from autoreason.programs.examiner.verdicts import (
     room_for,
 )
 from autoreason.programs.problems.problem import Problem, comparison
-from autoreason.programs.sandbox.base import SOURCE_LIMIT, Limits, Part, Ran, Sandbox, Session
-from autoreason.programs.sandbox.idle import Idle
+from autoreason.programs.sandbox.base import (
+    SOURCE_LIMIT,
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Sandbox,
+    Session,
+)
+from autoreason.programs.sandbox.idle import IdleTimer
 
 _LONG = 1 << 20
 """Bytes of an answer that is not compared in a moment."""
 
 
-def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
+def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
     """What a program may take on these tests."""
     room = max((room_for(test.output) for test in tests), default=room_for(""))
-    return Limits(
+    return RunLimits(
         seconds=problem.time_limit_s,
         memory=problem.memory_limit_mb << 20,
         # Nobody looks at what a function prints.
@@ -43,13 +50,13 @@ def limits_of(problem: Problem, tests: Sequence[Example]) -> Limits:
 class Bench:
     """A program, and where the problem has one its checker, ready to run."""
 
-    def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: Limits) -> None:
+    def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: RunLimits) -> None:
         self._sandbox, self._problem, self._program = sandbox, problem, program
         self._limits = limits
         self._tests_limits = replace(limits, output=LARGEST_OUTPUT)
         self._comparison = comparison(problem)
         self._stack = AsyncExitStack()
-        self._opened: dict[Part, Session] = {}
+        self._opened: dict[ProgramRole, Session] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,33 +81,33 @@ class Bench:
         checker = await self._session("checker", source, CHECKER_LIMITS)
         return await check_answer(checker, ran, test)
 
-    async def _session(self, part: Part, source: str, limits: Limits) -> Session:
-        if part not in self._opened:
-            opening = self._sandbox.open(source, limits, part=part)
-            self._opened[part] = await self._stack.enter_async_context(opening)
-        return self._opened[part]
+    async def _session(self, role: ProgramRole, source: str, limits: RunLimits) -> Session:
+        if role not in self._opened:
+            opening = self._sandbox.open(source, limits, role=role)
+            self._opened[role] = await self._stack.enter_async_context(opening)
+        return self._opened[role]
 
     async def _call(self, test: Example) -> Trial:
         """A function's test: it calls a program in another jail."""
         calling, called = await self.converse(test.code)
         return judge_calls(calling, called, test, self._limits)
 
-    async def run(self, stdin: str) -> Ran:
+    async def run(self, stdin: str) -> ProgramRun:
         """The program by itself."""
         session = await self._session("program", self._program, self._limits)
         return await session.run(stdin.encode())
 
-    async def converse(self, code: str) -> tuple[Ran, Ran]:
+    async def converse(self, code: str) -> tuple[ProgramRun, ProgramRun]:
         """Code that calls the program from a jail of its own: how it ended, and how the program did."""
         candidate = await self._session("candidate", self._program, self._limits)
         source, more = f"{self._problem.setup}\n{code}\n".removeprefix("\n"), ""
         if len(source.encode()) > SOURCE_LIMIT:
             source, more = self._problem.setup, code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
-        (ours, theirs), idle = socket.socketpair(), Idle()
+        (ours, theirs), idle = socket.socketpair(), IdleTimer()
         with ours, theirs:
             async with (
-                self._sandbox.open(source, self._tests_limits, part="tests") as tests,
+                self._sandbox.open(source, self._tests_limits, role="tests") as tests,
                 asyncio.TaskGroup() as both,
             ):
                 called = both.create_task(candidate.run(b"", channel=theirs.fileno(), idle=idle))

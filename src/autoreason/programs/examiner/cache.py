@@ -9,7 +9,7 @@ import msgspec
 
 from autoreason.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.problems.problem import Problem, comparison
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 
 _ROOM = 64 << 20
 _EACH = 500
@@ -22,7 +22,7 @@ def digest_of(*parts: object) -> bytes:
     return sha256(_encode(parts)).digest()
 
 
-def manner_of(problem: Problem, limits: Limits, level: str) -> bytes:
+def manner_of(problem: Problem, limits: RunLimits, level: str) -> bytes:
     """How a problem's tests are held and judged, whatever the program and the test."""
     how = (problem.kind, problem.setup, problem.entry_point, problem.checker_program)
     return digest_of(how, comparison(problem), limits.seconds, limits.memory, level)

@@ -14,13 +14,13 @@ from autoreason.programs.examiner.verdicts import (
     printed,
     refused,
 )
-from autoreason.programs.sandbox.base import Ended, Limits, Ran, Session
+from autoreason.programs.sandbox.base import EndReason, ProgramRun, RunLimits, Session
 
-LIMITS = Limits(seconds=20, memory=1 << 30, output=1 << 20)
+LIMITS = RunLimits(seconds=20, memory=1 << 30, output=1 << 20)
 _REFUSED = "the checker refused this answer"
 _UNREADABLE = "the checker cannot read this answer"
 _LONGEST = 400
-_STOPPED: dict[Ended, str] = {
+_STOPPED: dict[EndReason, str] = {
     "cpu": f"it took more than {LIMITS.seconds:g} s",
     "wall": f"it waited for more than {3 * LIMITS.seconds:g} s",
     "memory": f"it took more than {LIMITS.memory >> 20:,} MB",
@@ -47,7 +47,7 @@ def checker_source(program: str) -> str:
     return program + _ASKING
 
 
-async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
+async def check_answer(session: Session, ran: ProgramRun, test: Example) -> Trial:
     """The verdict of the checker; where it fails, that is no result, unless it is the answer that made it fail."""
     checked = await _ask(session, test, printed(ran))
     said = _said(checked)
@@ -59,19 +59,21 @@ async def check_answer(session: Session, ran: Ran, test: Example) -> Trial:
     failure = _failure(checked, said)
     # Otherwise whoever prints what the checker cannot read would never be counted as wrong. The test's own output
     # may be a placeholder, so that any verdict on it shows that the checker works.
-    if checked.ended != "broken" and _is_verdict(_said(await _ask(session, test, test.output))):
+    if checked.end_reason != "broken" and _is_verdict(
+        _said(await _ask(session, test, test.output))
+    ):
         # What the checker says as it falls may tell of things that nobody is to see.
         return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE)
     return refused(ran, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
 
 
-async def _ask(session: Session, test: Example, answer: str) -> Ran:
+async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
     return await session.run(json.dumps([test.input, answer, test.output]).encode())
 
 
-def _said(checked: Ran) -> object:
+def _said(checked: ProgramRun) -> object:
     """What the checker returned, as far as it can be told."""
-    if checked.ended != "exit" or checked.status != 0:
+    if checked.end_reason != "exit" or checked.status != 0:
         return None
     try:
         last = checked.stdout.rstrip().rpartition(b"\n")[2]
@@ -86,12 +88,12 @@ def _is_verdict(said: object) -> bool:
     return isinstance(said, bool) or (isinstance(said, str) and bool(said.strip()))
 
 
-def _failure(checked: Ran, said: object) -> str:
-    if checked.ended == "broken":
+def _failure(checked: ProgramRun, said: object) -> str:
+    if checked.end_reason == "broken":
         return f"{BROKEN}: {checked.detail}" if checked.detail else BROKEN
-    if checked.ended == "exit" and checked.status == 0:
+    if checked.end_reason == "exit" and checked.status == 0:
         returned = said[0] if isinstance(said, list) and said else said
         return f"{CHECKER_NONSENSE}: it returned {returned!s}"
     last = checked.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    why = _STOPPED.get(checked.ended) or last or "it said nothing"
+    why = _STOPPED.get(checked.end_reason) or last or "it said nothing"
     return f"{CHECKER_CRASHED}: {excerpt(why, most=_LONGEST)}"

@@ -29,7 +29,7 @@ from autoreason.programs.examiner.messages import (
     framed,
     read_told,
 )
-from autoreason.programs.sandbox.processes import see_off
+from autoreason.programs.sandbox.processes import wait_or_kill
 
 if TYPE_CHECKING:
     from autoreason.programs.problems.sets import Broken
@@ -256,7 +256,7 @@ class _Line:
         try:
             reader, writer = await asyncio.open_connection(sock=ours)
         except BaseException:
-            await see_off(process, 0)
+            await wait_or_kill(process, 0)
             raise
         return cls(process, reader, writer)
 
@@ -280,7 +280,7 @@ class _Line:
         """Close the socket, which ends the process; one that stays is killed."""
         self._writer.close()
         try:
-            await see_off(self._process, _PATIENCE)
+            await wait_or_kill(self._process, _PATIENCE)
         finally:
             # What it never read would be kept for it.
             self._writer.transport.abort()

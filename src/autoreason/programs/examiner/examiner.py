@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from autoreason.assignment import CodeVerdict, Examined, Example, Input, Observed, Trial, Which
-from autoreason.programs.examiner.bench import Bench, limits_of
+from autoreason.programs.examiner.bench import Bench, limits_for
 from autoreason.programs.examiner.cache import VerdictCache, digest_of, key_of, manner_of
 from autoreason.programs.examiner.observation import observe_program
 from autoreason.programs.examiner.verdicts import BROKEN, CHECKER_CRASHED, REASONS
@@ -51,7 +51,7 @@ class Examiner:
         if not program.strip():
             yield Trial(number=1, verdict=CodeVerdict.NO_CODE, detail="there is no program")
             return
-        limits = limits_of(problem, tests)
+        limits = limits_for(problem, tests)
         ours = digest_of(program)
         manner = manner_of(problem, limits, self.level)
         async with self._turn(ours), Bench(self._sandbox, problem, program, limits) as bench:

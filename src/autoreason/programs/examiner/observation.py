@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from autoreason.assignment import CodeVerdict, Input, Observation
 from autoreason.errors import InvalidInput
-from autoreason.programs.examiner.bench import Bench, limits_of
+from autoreason.programs.examiner.bench import Bench, limits_for
 from autoreason.programs.examiner.verdicts import exception_of, printed, verdict_of
 from autoreason.programs.problems.comparison import canonical
 from autoreason.programs.problems.problem import Problem, comparison
-from autoreason.programs.sandbox.base import Ran, Sandbox
-from autoreason.programs.sandbox.observation import shortened
+from autoreason.programs.sandbox.base import ProgramRun, Sandbox
+from autoreason.programs.sandbox.observation import shorten
 
 SECONDS = 1.0
 """Processor time for one input of a program, or for all calls of a function."""
@@ -33,25 +33,25 @@ async def observe_program(
     """One observation for each input, in order."""
     if not program.strip():
         return tuple(_failed(CodeVerdict.NO_CODE) for _ in inputs)
-    limits = limits_of(problem, problem.public_tests)
+    limits = limits_for(problem, problem.public_tests)
     limits = replace(limits, seconds=min(limits.seconds, SECONDS))
     seen: list[Observation] = []
-    ended: list[str] = []
+    fatal_failures: list[str] = []
     async with Bench(sandbox, problem, program, limits) as bench:
-        while len(seen) < len(inputs) and len(ended) < PATIENCE:
+        while len(seen) < len(inputs) and len(fatal_failures) < PATIENCE:
             if problem.kind == "function":
                 seen += await _call(bench, inputs[len(seen) :])
             else:
                 seen.append(await _run(bench, problem, inputs[len(seen)]))
-            ended += [each for each in (seen[-1].failure,) if each in _ENDS]
-    return (*seen, *(_failed(ended[-1]) for _ in inputs[len(seen) :]))
+            fatal_failures += [each for each in (seen[-1].failure,) if each in _ENDS]
+    return (*seen, *(_failed(fatal_failures[-1]) for _ in inputs[len(seen) :]))
 
 
 async def _run(bench: Bench, problem: Problem, stdin: Input) -> Observation:
     ran = await bench.run(stdin)
     verdict = verdict_of(ran)
     if verdict is None:
-        return Observation(value=shortened(canonical(printed(ran), comparison(problem))))
+        return Observation(value=shorten(canonical(printed(ran), comparison(problem))))
     raised = verdict is CodeVerdict.RUNTIME_ERROR
     return _failed(exception_of(ran) if raised else verdict)
 
@@ -70,7 +70,7 @@ async def _call(bench: Bench, inputs: Sequence[Input]) -> list[Observation]:
     return seen
 
 
-def _recorded(calling: Ran) -> list[Observation]:
+def _recorded(calling: ProgramRun) -> list[Observation]:
     seen = []
     for line in calling.stdout.splitlines():
         try:

@@ -14,7 +14,7 @@ from autoreason.programs.examiner.excerpts import ending, excerpt
 from autoreason.programs.problems.comparison import Comparison, compare
 from autoreason.programs.problems.problem import NO_CHECKER
 from autoreason.programs.sandbox import test_driver
-from autoreason.programs.sandbox.base import Ended, Limits, Ran
+from autoreason.programs.sandbox.base import EndReason, ProgramRun, RunLimits
 
 BROKEN = "the sandbox failed"
 CHECKER_CRASHED = "the checker crashed"
@@ -31,7 +31,7 @@ _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
 _BESIDE = 100
 """Characters kept of a line of the tests, or of a value, that is told beside others."""
 
-_LIMITED: dict[Ended, CodeVerdict] = {
+_LIMITED: dict[EndReason, CodeVerdict] = {
     "cpu": CodeVerdict.TIME_LIMIT,
     "wall": CodeVerdict.TIME_LIMIT,
     "memory": CodeVerdict.MEMORY_LIMIT,
@@ -46,12 +46,12 @@ def room_for(expected: str) -> int:
     return min(max(SMALLEST_OUTPUT, 4 * size), LARGEST_OUTPUT)
 
 
-def printed(ran: Ran) -> str:
+def printed(ran: ProgramRun) -> str:
     """What a program wrote to standard output."""
     return ran.stdout.decode("utf-8", "replace")
 
 
-def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
+def judge_run(ran: ProgramRun, test: Example, limits: RunLimits) -> Trial | None:
     """The verdict of a run that did not come to a regular end; None where its answer is to be judged."""
     verdict = verdict_of(ran)
     if verdict is None and len(ran.stdout) > room_for(test.output):
@@ -61,7 +61,7 @@ def judge_run(ran: Ran, test: Example, limits: Limits) -> Trial | None:
     return refused(ran, test, verdict=verdict, detail=_detail(ran, verdict, limits))
 
 
-def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
+def judge_answer(ran: ProgramRun, test: Example, how: Comparison) -> Trial:
     """The verdict on what a program printed, by comparing."""
     answer = printed(ran)
     difference = compare(test.output, answer, how)
@@ -77,7 +77,7 @@ def judge_answer(ran: Ran, test: Example, how: Comparison) -> Trial:
     return refused(ran, test, verdict=CodeVerdict.WRONG_ANSWER, difference=said, places=places)
 
 
-def accepted(ran: Ran) -> Trial:
+def accepted(ran: ProgramRun) -> Trial:
     """A test that was passed."""
     return Trial(
         number=0,
@@ -89,7 +89,7 @@ def accepted(ran: Ran) -> Trial:
 
 
 def refused(
-    ran: Ran,
+    ran: ProgramRun,
     test: Example,
     *,
     verdict: CodeVerdict,
@@ -110,7 +110,7 @@ def refused(
     )
 
 
-def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Trial:
+def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: RunLimits) -> Trial:
     """The verdict of a function's tests: the tests' own end, and where the program fell, how it did."""
     report = _report(tests)
     verdict = _called(tests, program)
@@ -119,11 +119,11 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
     fallen = program if verdict_of(program) else tests
     trace = ending(str(report.get("trace", ""))) or _trace(fallen)
     why = str(report.get("reason", ""))
-    if "broken" in (tests.ended, program.ended):
-        why = _detail(program if program.ended == "broken" else tests, verdict, limits)
+    if "broken" in (tests.end_reason, program.end_reason):
+        why = _detail(program if program.end_reason == "broken" else tests, verdict, limits)
     elif verdict is CodeVerdict.SANDBOX_ERROR:
         why = f"{UNFIT}: {why or _last_line(tests)}"
-    elif fallen is tests and tests.status in (test_driver.LOST, test_driver.RAISED):
+    elif fallen is tests and tests.status in (test_driver.DISCONNECTED, test_driver.RAISED):
         why = why or _exception(trace)
     else:
         why = _detail(fallen, verdict, limits)
@@ -141,32 +141,32 @@ def judge_calls(tests: Ran, program: Ran, test: Example, limits: Limits) -> Tria
 
 _ENDS = {
     test_driver.FAILED: CodeVerdict.WRONG_ANSWER,
-    test_driver.EXHAUSTED: CodeVerdict.MEMORY_LIMIT,
+    test_driver.OUT_OF_MEMORY: CodeVerdict.MEMORY_LIMIT,
 }
 
 
-def _called(tests: Ran, program: Ran) -> CodeVerdict:
-    if "broken" in (tests.ended, program.ended):
+def _called(tests: ProgramRun, program: ProgramRun) -> CodeVerdict:
+    if "broken" in (tests.end_reason, program.end_reason):
         return CodeVerdict.SANDBOX_ERROR
-    if tests.ended != "exit":
+    if tests.end_reason != "exit":
         # Whatever kept the tests from ending came from the program: they have nothing else to wait for.
         return verdict_of(program) or verdict_of(tests) or CodeVerdict.RUNTIME_ERROR
     if tests.status == test_driver.PASSED:
         return verdict_of(program) or CodeVerdict.ACCEPTED
-    if tests.status in (test_driver.LOST, test_driver.RAISED):
+    if tests.status in (test_driver.DISCONNECTED, test_driver.RAISED):
         return verdict_of(program) or CodeVerdict.RUNTIME_ERROR
     return _ENDS.get(tests.status, CodeVerdict.SANDBOX_ERROR)
 
 
-def verdict_of(ran: Ran) -> CodeVerdict | None:
+def verdict_of(ran: ProgramRun) -> CodeVerdict | None:
     """What a run's end alone says; nothing where it ended well."""
-    if ran.ended in _LIMITED:
-        return _LIMITED[ran.ended]
-    return None if ran.ended == "exit" and ran.status == 0 else CodeVerdict.RUNTIME_ERROR
+    if ran.end_reason in _LIMITED:
+        return _LIMITED[ran.end_reason]
+    return None if ran.end_reason == "exit" and ran.status == 0 else CodeVerdict.RUNTIME_ERROR
 
 
-def _detail(ran: Ran, verdict: CodeVerdict, limits: Limits) -> str:
-    match ran.ended:
+def _detail(ran: ProgramRun, verdict: CodeVerdict, limits: RunLimits) -> str:
+    match ran.end_reason:
         case "cpu":
             return f"over {limits.seconds:g} s of processor time"
         case "wall":
@@ -192,11 +192,11 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _trace(ran: Ran) -> str:
+def _trace(ran: ProgramRun) -> str:
     return ending(ran.stderr.decode("utf-8", "replace"))
 
 
-def _last_line(ran: Ran) -> str:
+def _last_line(ran: ProgramRun) -> str:
     return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
@@ -206,7 +206,7 @@ def _exception(trace: str) -> str:
     return _short(last) if _EXCEPTION.fullmatch(last) else "it raised an exception"
 
 
-def exception_of(ran: Ran) -> str:
+def exception_of(ran: ProgramRun) -> str:
     """The type of the exception that ended a program, as far as can be told."""
     return _exception(_trace(ran)).partition(":")[0]
 
@@ -215,7 +215,7 @@ def _short(line: str) -> str:
     return line if len(line) <= _BESIDE else f"{line[:_BESIDE]}…"
 
 
-def _report(tests: Ran) -> dict[str, Any]:
+def _report(tests: ProgramRun) -> dict[str, Any]:
     """What the tests told at their end; nothing where they could not."""
     try:
         report = json.loads(tests.stdout)

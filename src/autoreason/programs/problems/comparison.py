@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autoreason.programs.sandbox.observation import number
+from autoreason.programs.sandbox.observation import number_text
 
 Checker = Literal["tokens", "exact", "float", "special"]
 """How answers are compared; `special`: several are right, and comparing cannot tell."""
@@ -88,7 +88,7 @@ def _canonical(token: bytes, how: Comparison) -> bytes:
         return _bytes(_folded(token))
     if how.checker == "float" and _NUMBER.fullmatch(token) and not _INTEGER.fullmatch(token):
         digits = max(1, math.floor(-math.log10(how.tolerance or TOLERANCE)))
-        return _bytes(number(float(token), digits))
+        return _bytes(number_text(float(token), digits))
     return _bytes(_folded(token)) if how.ignore_case else token
 
 

@@ -1,4 +1,4 @@
-"""What every sandbox offers: a program opened once, then run again and again, each time in a process of its own."""
+"""The interface of every sandbox: a program is opened once, then run many times, each time in a new process."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from autoreason.programs.sandbox.idle import Idle
+from autoreason.programs.sandbox.idle import IdleTimer
 
 Level = Literal["bubblewrap", "landlock", "seccomp", "none"]
-"""How well it holds, best first; `none` is no sandbox at all."""
+"""The strength of a sandbox, best first; `none` is no sandbox at all."""
 
 
 SOURCE_LIMIT = 64 * 1024
-"""Bytes of source; compiling megabytes takes seconds."""
+"""Maximum size of a source in bytes; compiling megabytes takes seconds."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """What one run may take."""
+class RunLimits(Struct, frozen=True, kw_only=True):
+    """The limits of one run."""
 
     seconds: float = 10.0
     """Processor time; by the clock it may be idle for three times as long, and a second."""
@@ -28,14 +28,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Bytes written to standard output; of standard error only the end is kept."""
 
 
-Ended = Literal["exit", "signal", "cpu", "wall", "memory", "output", "broken"]
-"""Why a run was over; `broken` is the sandbox's own failure and says nothing of the program."""
+EndReason = Literal["exit", "signal", "cpu", "wall", "memory", "output", "broken"]
+"""Why a run ended; `broken` is a failure of the sandbox and says nothing about the program."""
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class ProgramRun(Struct, frozen=True, kw_only=True):
     """One run of one program."""
 
-    ended: Ended
+    end_reason: EndReason
     status: int = 0
     """Exit status, or the signal's number."""
     seconds: float = 0.0
@@ -45,7 +45,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     """Peak, in bytes, where it could be measured."""
     stdout: bytes = b""
     stderr: bytes = b""
-    """Its end: a traceback's last lines."""
+    """Only its end: the last lines of a traceback."""
     detail: str = ""
 
 
@@ -53,8 +53,8 @@ class Session(Protocol):
     """One program, compiled once."""
 
     async def run(
-        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
-    ) -> Ran:
+        self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
+    ) -> ProgramRun:
         """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3.
 
         Runs that work on one test together share `idle`: while one computes, the other may wait for it.
@@ -62,25 +62,25 @@ class Session(Protocol):
         ...
 
 
-Part = Literal["program", "candidate", "tests", "checker"]
-"""A whole program; for functions, the one called and the one that calls; a problem's own program, that checks."""
+ProgramRole = Literal["program", "candidate", "tests", "checker"]
+"""A whole program; for functions, the program called and the tests that call it; a problem's own checker."""
 
 
 class Sandbox(Protocol):
-    """A place to run programs. One slot a core: opening a program or a candidate waits for a free one.
+    """Runs programs. There is one slot per core: opening a program or a candidate waits for a free one.
 
-    Tests and checkers belong to a program that has its slot, and never wait.
+    Tests and checkers belong to a program that has a slot, and never wait.
     """
 
     @property
     def level(self) -> Level:
-        """How well it holds."""
+        """The strength of this sandbox."""
         ...
 
     def open(
-        self, source: str, limits: Limits, *, part: Part = "program"
+        self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AbstractAsyncContextManager[Session]:
-        """A program ready to run; what cannot be compiled runs and ends as it would anywhere, with a traceback."""
+        """A program ready to run; one that cannot be compiled ends as it would anywhere, with a traceback."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Telling what is too deep from what is too large: Python raises MemoryError for both. Standard library only."""
+"""Distinguishes too deep from too large: Python raises MemoryError for both. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import sys
 from itertools import islice
 from types import TracebackType
 
-DEEP = 2000
-"""Frames that only a program has which raised the limit on them."""
-NESTED = "the source is nested too deeply to be parsed"
-_PARSING = ("eval(", "exec(", "compile(")
+DEEP_FRAMES = 2000
+"""More frames than a program can have without raising the recursion limit."""
+TOO_NESTED = "the source is nested too deeply to be parsed"
+_PARSING_CALLS = ("eval(", "exec(", "compile(")
 
 
-def rightly_named(error: BaseException) -> BaseException:
-    """The same exception, or a RecursionError for a MemoryError that comes of depth."""
+def as_recursion_error(error: BaseException) -> BaseException:
+    """The same exception, or a RecursionError for a MemoryError caused by depth."""
     if type(error) is not MemoryError:
         return error
     depth, last = 0, error.__traceback__
     while last is not None and last.tb_next is not None:
         depth, last = depth + 1, last.tb_next
-    if depth > DEEP:
-        said = f"out of memory, {depth:,} calls deep"
+    if depth > DEEP_FRAMES:
+        message = f"out of memory, {depth:,} calls deep"
     elif last is not None and _parses(last) and _has_room():
-        said = NESTED
+        message = TOO_NESTED
     else:
         return error
-    return RecursionError(said).with_traceback(error.__traceback__)
+    return RecursionError(message).with_traceback(error.__traceback__)
 
 
 def _parses(trace: TracebackType) -> bool:
-    """Whether what was called there, and has no frame of its own, reads source."""
+    """Whether the call at this point, which has no frame of its own, parses source."""
     code = trace.tb_frame.f_code
     if (tree := sys.modules.get("ast")) is not None and code is tree.parse.__code__:
         return True
@@ -41,16 +41,16 @@ def _parses(trace: TracebackType) -> bool:
         linecache.getline(code.co_filename, line)
         .encode()[start:end]
         .decode(errors="replace")
-        .startswith(_PARSING)
+        .startswith(_PARSING_CALLS)
     )
 
 
 def _has_room() -> bool:
-    """Whether at most half of the memory has been in use; so it is taken to be where that is not known."""
+    """Whether at most half of the memory has been in use; True where that is not known."""
     try:
         import resource
     except ImportError:
         return True
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return most == resource.RLIM_INFINITY or 2 * peak <= most
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit == resource.RLIM_INFINITY or 2 * peak <= limit

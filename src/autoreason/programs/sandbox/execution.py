@@ -21,22 +21,22 @@ from itertools import islice
 from types import CodeType, ModuleType
 from typing import Any, NoReturn, Self, TextIO
 
-from autoreason.programs.sandbox.depth import DEEP, rightly_named
+from autoreason.programs.sandbox.depth import DEEP_FRAMES, as_recursion_error
 
-Way = Callable[[CodeType], None]
+Runner = Callable[[CodeType], None]
 
-FRAMES = 60
-"""Frames of a cut traceback that are shown: the last ones."""
+MAX_FRAMES = 60
+"""Frames shown of a shortened traceback: the last ones."""
 
-_OURS = __file__.removesuffix("running.py")
+_FOLDER = __file__.removesuffix("execution.py")
 
 CHANNEL = 3
 """The descriptor of the socket between a candidate and its tests."""
-NOTHING = 4
-"""The descriptor of /dev/null, for programs that name it."""
+NULL_DEVICE = 4
+"""The descriptor of /dev/null, for programs that mention it."""
 
 
-def remember(name: str, source: str) -> None:
+def cache_source(name: str, source: str) -> None:
     """Let tracebacks show a program's lines, although there is no such file."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
@@ -50,36 +50,36 @@ def add_site_builtins() -> None:
     )
 
 
-_usual_open, _usual_descriptor = builtins.open, os.open
-_usual_fstat, _usual_stack_size = os.fstat, threading.stack_size
+_original_open, _original_os_open = builtins.open, os.open
+_original_fstat, _original_stack_size = os.fstat, threading.stack_size
 _streams: dict[int, os.stat_result] = {}
-"""What the standard streams were like at the start."""
-_DEEP_ENOUGH = 128 << 20
-"""Bytes of a thread's stack; room that is asked for counts as memory, used or not."""
+"""The state of the standard streams at the start."""
+_MAX_THREAD_STACK = 128 << 20
+"""Bytes of a thread's stack; a reserved stack counts as memory, used or not."""
 
 
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
     if str(file) == "/dev/stdin":
         file, kwargs = 0, kwargs | {"closefd": False}
     elif str(file) == os.devnull:
-        file = os.dup(NOTHING)
-    return _usual_open(file, *args, **kwargs)
+        file = os.dup(NULL_DEVICE)
+    return _original_open(file, *args, **kwargs)
 
 
 def _open_descriptor(path: Any, *args: Any, **kwargs: Any) -> int:
     if path == os.devnull:
-        return os.dup(NOTHING)
-    return _usual_descriptor(path, *args, **kwargs)
+        return os.dup(NULL_DEVICE)
+    return _original_os_open(path, *args, **kwargs)
 
 
-def _keep_limits(what: int, limits: tuple[int, int]) -> None:
-    """Programs ask for a deeper stack, which they have already."""
+def _ignore_setrlimit(what: int, limits: tuple[int, int]) -> None:
+    """Ignore a request for a deeper stack, which the program has already."""
 
 
 def _fstat(fd: int) -> os.stat_result:
-    """Programs ask how much there is to read, by a call that is refused where it could tell of other files too."""
+    """Answer how much there is to read where the call is refused because it could describe other files."""
     try:
-        return _usual_fstat(fd)
+        return _original_fstat(fd)
     except OSError:
         if fd in _streams:
             return _streams[fd]
@@ -87,55 +87,55 @@ def _fstat(fd: int) -> os.stat_result:
 
 
 class _Map(mmap.mmap):
-    """Finds out by the same call how long what it maps is."""
+    """A memory map that finds the length of its file by the same call."""
 
     def __new__(cls, fileno: int, length: int, *args: Any, **kwargs: Any) -> Self:
-        """A map of a standard stream is as long as that was at the start."""
+        """Map a standard stream with the length it had at the start."""
         if length == 0 and fileno in _streams:
             length = _streams[fileno].st_size
         return super().__new__(cls, fileno, length, *args, **kwargs)
 
 
 def _stack_size(size: int = 0) -> int:
-    """Programs ask for half a gigabyte, to be on the safe side."""
-    return _usual_stack_size(min(size, _DEEP_ENOUGH))
+    """Limit the size: programs often ask for half a gigabyte."""
+    return _original_stack_size(min(size, _MAX_THREAD_STACK))
 
 
-_WORDS_FOR_NOTHING = ("/dev/null", "devnull")
-_ACCOMMODATED: tuple[tuple[str, ModuleType, str, Any], ...] = (
+_NULL_DEVICE_WORDS = ("/dev/null", "devnull")
+_PATCHES: tuple[tuple[str, ModuleType, str, Any], ...] = (
     *(
         (word, module, "open", _open)
-        for word in ("/dev/stdin", *_WORDS_FOR_NOTHING)
+        for word in ("/dev/stdin", *_NULL_DEVICE_WORDS)
         for module in (builtins, io)
     ),
-    *((word, os, "open", _open_descriptor) for word in _WORDS_FOR_NOTHING),
+    *((word, os, "open", _open_descriptor) for word in _NULL_DEVICE_WORDS),
     ("fstat", os, "fstat", _fstat),
     ("mmap", mmap, "mmap", _Map),
-    ("setrlimit", resource, "setrlimit", _keep_limits),
+    ("setrlimit", resource, "setrlimit", _ignore_setrlimit),
     ("stack_size", threading, "stack_size", _stack_size),
 )
-"""Words of a program, and what is put in whose place where it has them."""
+"""A word in a program, and the attribute that is replaced where the program contains it."""
 
 
-def stay_at_the_root() -> None:
-    """Let programs ask where they are, also where the kernel could not tell: their folder may be no longer there."""
+def patch_getcwd() -> None:
+    """Let `os.getcwd` answer where the kernel cannot: the current folder may have been removed."""
     os.getcwd = lambda: "/"
 
 
-def needs_nothing(source: str) -> bool:
+def needs_null_device(source: str) -> bool:
     """Whether a program may open /dev/null."""
-    return any(word in source for word in _WORDS_FOR_NOTHING)
+    return any(word in source for word in _NULL_DEVICE_WORDS)
 
 
-def accommodate(source: str) -> None:
-    """Let pass what some programs do first, and what changes nothing here. Never before the limits are set."""
-    for word, module, name, ours in _ACCOMMODATED:
+def apply_patches(source: str) -> None:
+    """Make harmless calls that the jail refuses succeed. Never before the limits are set."""
+    for word, module, name, replacement in _PATCHES:
         if word in source:
-            setattr(module, name, ours)
+            setattr(module, name, replacement)
 
 
 def open_streams() -> None:
-    """Standard streams over descriptors 0, 1 and 2, as the interpreter makes them."""
+    """Open standard streams over descriptors 0, 1 and 2, as the interpreter does."""
     for descriptor, mode, name in ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr")):
         _streams[descriptor] = os.fstat(descriptor)
         stream = _stream(descriptor, mode, f"<{name}>")
@@ -143,24 +143,24 @@ def open_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def way_of(part: str) -> Way:
-    """How a part is run; called while files can still be read."""
-    if part == "candidate":
+def runner_for(role: str) -> Runner:
+    """The function that runs code in this role; called while files can still be read."""
+    if role == "candidate":
         from autoreason.programs.sandbox.rpc_server import serve
 
         return partial(_over_channel, serve)
-    if part == "tests":
+    if role == "tests":
         from autoreason.programs.sandbox.test_driver import drive
 
         return partial(_over_channel, drive)
     return _as_main
 
 
-def run(code: CodeType, way: Way) -> NoReturn:
+def run(code: CodeType, runner: Runner) -> NoReturn:
     """Run a program and end this process as the interpreter would."""
     status = 0
     try:
-        way(code)
+        runner(code)
     except SystemExit as stop:
         status = _status(stop)
     except BaseException as error:
@@ -178,8 +178,8 @@ def _as_main(code: CodeType) -> None:
     exec(code, main.__dict__)
 
 
-def _over_channel(hold: Callable[[CodeType, int], None], code: CodeType) -> None:
-    hold(code, CHANNEL)
+def _over_channel(function: Callable[[CodeType, int], None], code: CodeType) -> None:
+    function(code, CHANNEL)
 
 
 def _stream(descriptor: int, mode: str, name: str) -> TextIO:
@@ -189,7 +189,7 @@ def _stream(descriptor: int, mode: str, name: str) -> TextIO:
     raw.name = name
     buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
     stream = io.TextIOWrapper(buffer, "utf-8", errors, newline, line_buffering=descriptor == 2)
-    # The usual template for fast reading looks at it.
+    # A common template for fast reading checks it.
     vars(stream)["mode"] = mode
     return stream
 
@@ -198,7 +198,7 @@ def _status(stop: SystemExit) -> int:
     if stop.code is None:
         return 0
     if isinstance(stop.code, int):
-        # What is no C integer is -1, as the interpreter has it.
+        # An integer too large for C is -1, as in the interpreter.
         return stop.code & 0xFF if -(1 << 63) <= stop.code < 1 << 63 else 255
     with contextlib.suppress(Exception):
         print(stop.code, file=sys.stderr)
@@ -206,41 +206,41 @@ def _status(stop: SystemExit) -> int:
 
 
 def _report(error: BaseException) -> None:
-    error = rightly_named(error)
+    error = as_recursion_error(error)
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
         trace = trace.tb_next
     with contextlib.suppress(BaseException):
         if sys.excepthook is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
             return
         # The built-in hook would look for the source in a file.
-        deep = next(islice(traceback.walk_tb(trace), DEEP, None), None) is not None
-        traceback.print_exception(type(error), error, trace, limit=-FRAMES if deep else None)
+        deep = next(islice(traceback.walk_tb(trace), DEEP_FRAMES, None), None) is not None
+        traceback.print_exception(type(error), error, trace, limit=-MAX_FRAMES if deep else None)
         return
     with contextlib.suppress(BaseException):
         os.write(2, f"{type(error).__name__}\n".encode())
 
 
 def _finish(status: int) -> int:
-    """What the interpreter does at the end, less the parts that nobody can see."""
+    """Do what the interpreter does at exit, as far as it can be observed."""
     with contextlib.suppress(BaseException):
         threading._shutdown()  # type: ignore[attr-defined]
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()
     flushed = _flush()
     if len(sys._current_frames()) == 1:
-        _let_go()
+        _drop_globals()
         flushed = _flush() and flushed
     return status if flushed else 120
 
 
-def _let_go() -> None:
-    """Drop a program's globals: files it opened over a descriptor write what they still hold."""
+def _drop_globals() -> None:
+    """Drop a program's globals, so that files it opened over a descriptor write their buffers."""
     with contextlib.suppress(BaseException):
-        # What a program put in their place may no longer work without its globals.
+        # The program's replacements may no longer work without its globals.
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
-        # All at once and not name by name: what is written last may need other names for it.
+        # All at once and not name by name: the last write may need other names.
         del sys.modules["__main__"]
         gc.collect()
 

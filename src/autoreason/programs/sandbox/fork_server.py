@@ -1,6 +1,6 @@
-"""The fork server: it has the usual modules imported, runs no program itself, and starts a process for each solution.
+"""The fork server: it imports the common modules, runs no program itself, and starts a process for each solution.
 
-Standard library only. Started by `launch.py`, once a core, with a socket on which each message brings a session's.
+Standard library only. Started by `spawn.py`, one per core, with a socket on which each message brings a session.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import sys
 from typing import NamedTuple, NoReturn
 
 from autoreason.programs.sandbox import execution, jail, kernel, landlock, seccomp, warm, worker
-from autoreason.programs.sandbox.wire import Reply
+from autoreason.programs.sandbox.wire import RunReport
 
 READY = b"ready"
 
 
-class Solution(NamedTuple):
-    """A solution process under way."""
+class SolutionProcess(NamedTuple):
+    """A running solution process."""
 
     pid: int
     session: socket.socket
@@ -30,34 +30,34 @@ class Solution(NamedTuple):
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Warm up, say so, and serve until the client goes away."""
+    """Import the common modules, report that, and serve until the client disconnects."""
     control_fd, uids, namespaces, files = arguments
     control = socket.socket(fileno=int(control_fd))
     os.environ.clear()
     os.chdir("/")
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    kernel.tame_threads()
-    warm.warm()
+    kernel.limit_thread_memory()
+    warm.preload_common_modules()
     execution.add_site_builtins()
-    execution.stay_at_the_root()
+    execution.patch_getcwd()
     seccomp.prepare()
     random.seed(0)
-    walls = jail.Jail(
+    jail_spec = jail.JailSpec(
         uid=None,
         namespaces=namespaces == "yes",
-        ruleset=landlock.allow_nothing() if files == "yes" else None,
-        mapped=kernel.mapped(),
+        ruleset=landlock.create_ruleset() if files == "yes" else None,
+        base_memory=kernel.measure_address_space(),
     )
     gc.collect()
     gc.freeze()
     control.send(READY)
-    _serve(control, walls, [int(uid) for uid in uids.split(",") if uid])
+    _serve(control, jail_spec, [int(uid) for uid in uids.split(",") if uid])
 
 
-def _serve(control: socket.socket, walls: jail.Jail, uids: list[int]) -> NoReturn:
+def _serve(control: socket.socket, jail_spec: jail.JailSpec, uids: list[int]) -> NoReturn:
     events = select.poll()
     events.register(control, select.POLLIN)
-    solutions: dict[int, Solution] = {}
+    solutions: dict[int, SolutionProcess] = {}
     while True:
         for ready, _ in events.poll():
             if ready == control.fileno():
@@ -65,56 +65,58 @@ def _serve(control: socket.socket, walls: jail.Jail, uids: list[int]) -> NoRetur
                 if not message:
                     os._exit(0)
                 uid = _free(uids, {each.uid for each in solutions.values()})
-                begun = _begin(socket.socket(fileno=descriptors[0]), walls._replace(uid=uid))
-                pidfd = os.pidfd_open(begun.pid)
-                solutions[pidfd] = begun
+                solution = _start_solution(
+                    socket.socket(fileno=descriptors[0]), jail_spec._replace(uid=uid)
+                )
+                pidfd = os.pidfd_open(solution.pid)
+                solutions[pidfd] = solution
                 events.register(pidfd, select.POLLIN)
             else:
                 events.unregister(ready)
                 os.close(ready)
-                _end(solutions.pop(ready))
+                _report_end(solutions.pop(ready))
 
 
-def _free(uids: list[int], taken: set[int | None]) -> int | None:
-    """A user for another solution: one that no other has, if there is one left; none where nobody can be chosen."""
-    return next((uid for uid in uids if uid not in taken), uids[-1] if uids else None)
+def _free(uids: list[int], used: set[int | None]) -> int | None:
+    """A user for another solution: an unused one if any is left; None where no user can be chosen."""
+    return next((uid for uid in uids if uid not in used), uids[-1] if uids else None)
 
 
-def _begin(session: socket.socket, walls: jail.Jail) -> Solution:
+def _start_solution(session: socket.socket, jail_spec: jail.JailSpec) -> SolutionProcess:
     pid = kernel.fork()
     if pid:
-        return Solution(pid, session, walls.uid)
+        return SolutionProcess(pid, session, jail_spec.uid)
     try:
-        _leave(session, walls)
-        if walls.ruleset is not None:
-            walls = walls._replace(ruleset=worker.RULESET)
-        worker.live(socket.socket(fileno=worker.SESSION), walls)
+        _keep_descriptors(session, jail_spec)
+        if jail_spec.ruleset is not None:
+            jail_spec = jail_spec._replace(ruleset=worker.RULESET)
+        worker.run_worker(socket.socket(fileno=worker.SESSION), jail_spec)
     except BaseException as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
     os._exit(1)
 
 
-def _leave(session: socket.socket, walls: jail.Jail) -> None:
-    """Keep the session, the ruleset and standard streams of all that the server has open."""
+def _keep_descriptors(session: socket.socket, jail_spec: jail.JailSpec) -> None:
+    """Close every descriptor of the server but the session, the ruleset and standard streams."""
     # Above everything: what is put in its place below may be what is to be kept.
-    kept, rules = (
+    session_fd, ruleset_fd = (
         fcntl.fcntl(each, fcntl.F_DUPFD, worker.RULESET + 1)
-        for each in (session.fileno(), 0 if walls.ruleset is None else walls.ruleset)
+        for each in (session.fileno(), 0 if jail_spec.ruleset is None else jail_spec.ruleset)
     )
-    os.dup2(kept, worker.SESSION)
+    os.dup2(session_fd, worker.SESSION)
     # Standard input of the server is /dev/null.
-    os.dup2(0, execution.NOTHING)
-    if walls.ruleset is not None:
-        os.dup2(rules, worker.RULESET)
+    os.dup2(0, execution.NULL_DEVICE)
+    if jail_spec.ruleset is not None:
+        os.dup2(ruleset_fd, worker.RULESET)
     session.detach()
-    kernel.close_from(worker.RULESET + (walls.ruleset is not None))
+    kernel.close_from(worker.RULESET + (jail_spec.ruleset is not None))
 
 
-def _end(ended: Solution) -> None:
-    """Tell the client that a solution process is over, and how, unless it has gone."""
-    _, status = os.waitpid(ended.pid, 0)
+def _report_end(solution: SolutionProcess) -> None:
+    """Report to the client how a solution process ended, unless it has disconnected."""
+    _, status = os.waitpid(solution.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     number = -code if code < 0 else code - 128 if code > 128 else code
     with contextlib.suppress(OSError):
-        ended.session.send(Reply("died", number).pack(), socket.MSG_NOSIGNAL)
-    ended.session.close()
+        solution.session.send(RunReport("died", number).pack(), socket.MSG_NOSIGNAL)
+    solution.session.close()

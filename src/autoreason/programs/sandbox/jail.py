@@ -1,4 +1,4 @@
-"""How a process gives up what it has: user, namespaces, files, descriptors, limits, system calls. Standard library."""
+"""How a process is confined: user, namespaces, files, descriptors, limits, system calls. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,117 +12,117 @@ from typing import NamedTuple
 from autoreason.programs.sandbox import kernel, landlock, seccomp
 
 COMPILE_SECONDS = 5
-"""Processor time that compiling may take, and importing before that, however much the runs have."""
+"""Processor time for compiling, and for importing before that, whatever the limit of the runs."""
 
-ERRORS = 16 << 20
+MAX_ERROR_BYTES = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
 
-EMPTY = "/empty"
+EMPTY_FOLDER = "/empty"
 """An empty folder inside bubblewrap."""
 
-_DESCRIPTORS = 64
-_OWN_TASKS = 64
-"""Threads where nobody else has this user."""
-_MORE_TASKS = 512
-"""Threads and processes that an ordinary user may get more of while a program is tested, its own included."""
-_STACK = 256 << 20
-_SIGNALS = 64
-"""Signals that wait to be dealt with; what is left of the whole user's."""
+_MAX_DESCRIPTORS = 64
+_MAX_TASKS = 64
+"""Threads where no other process has this user."""
+_EXTRA_TASKS = 512
+"""Threads and processes that an ordinary user may add while a program is tested, its own included."""
+_MAX_STACK = 256 << 20
+_MAX_PENDING_SIGNALS = 64
+"""Pending signals; the limit counts those of the whole user."""
 
 
-class Jail(NamedTuple):
-    """What this machine offers to keep a program in."""
+class JailSpec(NamedTuple):
+    """How programs are confined on this machine."""
 
     uid: int | None
-    """The unused user that root becomes."""
+    """The unused user that root switches to."""
     namespaces: bool
-    """Whether each test has a process namespace of its own."""
+    """Whether each test has its own process namespace."""
     ruleset: int | None
     """A Landlock ruleset that allows nothing."""
-    mapped: int
+    base_memory: int
     """Bytes of address space that a bare interpreter takes."""
-    tasks: int = _OWN_TASKS
-    """Threads and processes of the user in all, beyond which a program starts no more threads."""
-    bare: bool = False
-    """Whether no path leads to a file of anybody's."""
+    tasks: int = _MAX_TASKS
+    """Threads and processes of the user in total, beyond which a program can start no thread."""
+    no_files: bool = False
+    """Whether no path leads to any file."""
 
 
-def settle(jail: Jail) -> Jail:
-    """What a solution process gives up before it compiles. With namespaces it goes on as a child of its own."""
-    if jail.uid is not None:
+def confine_solution(spec: JailSpec) -> JailSpec:
+    """Confine a solution process before it compiles. With namespaces it continues as a child process."""
+    if spec.uid is not None:
         # A process that has changed its root can make no user namespace; with namespaces that comes afterwards.
-        bare = not jail.namespaces and _go_where_nothing_is()
-        _become(jail.uid)
-        jail = jail._replace(bare=bare)
-    elif not jail.namespaces:
-        jail = jail._replace(tasks=kernel.tasks() + _MORE_TASKS)
-    if jail.namespaces:
+        no_files = not spec.namespaces and _chroot_to_removed_folder()
+        _switch_user(spec.uid)
+        spec = spec._replace(no_files=no_files)
+    elif not spec.namespaces:
+        spec = spec._replace(tasks=kernel.count_tasks() + _EXTRA_TASKS)
+    if spec.namespaces:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
-        _go_on_inside()
-        os.chroot(EMPTY)
+        _continue_in_namespace()
+        os.chroot(EMPTY_FOLDER)
         os.chdir("/")
-        jail = jail._replace(bare=True)
+        spec = spec._replace(no_files=True)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    if jail.ruleset is not None:
-        landlock.restrict(jail.ruleset)
-    seccomp.hold_session()
-    return jail
+    if spec.ruleset is not None:
+        landlock.restrict(spec.ruleset)
+    seccomp.restrict_solution()
+    return spec
 
 
-def confine(jail: Jail, seconds: float, memory: int, output: int) -> None:
-    """What a test process gives up before it runs the program; system calls last."""
+def confine_test(spec: JailSpec, seconds: float, memory: int, output: int) -> None:
+    """Confine a test process before it runs the program; system calls last."""
     whole = int(seconds) + 2
-    for what, most in (
+    for what, limit in (
         (resource.RLIMIT_CPU, whole),
-        (resource.RLIMIT_AS, jail.mapped + memory),
-        (resource.RLIMIT_FSIZE, max(output + 1, ERRORS)),
-        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
-        (resource.RLIMIT_NPROC, jail.tasks),
+        (resource.RLIMIT_AS, spec.base_memory + memory),
+        (resource.RLIMIT_FSIZE, max(output + 1, MAX_ERROR_BYTES)),
+        (resource.RLIMIT_NOFILE, _MAX_DESCRIPTORS),
+        (resource.RLIMIT_NPROC, spec.tasks),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_STACK, _STACK),
+        (resource.RLIMIT_STACK, _MAX_STACK),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
-        (resource.RLIMIT_SIGPENDING, _SIGNALS),
+        (resource.RLIMIT_SIGPENDING, _MAX_PENDING_SIGNALS),
     ):
-        _limit(what, most)
-    kernel.give_up_powers()
+        _set_limit(what, limit)
+    kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if jail.ruleset is not None:
-        landlock.restrict(jail.ruleset)
-        os.close(jail.ruleset)
-    seccomp.hold_test(os.getpid(), paths=not jail.bare)
+    if spec.ruleset is not None:
+        landlock.restrict(spec.ruleset)
+        os.close(spec.ruleset)
+    seccomp.restrict_test(os.getpid(), paths=not spec.no_files)
 
 
-def relax(what: int, most: int | None) -> None:
-    """Limit this process in a way that can be taken back, or take it back."""
+def relax(what: int, limit: int | None) -> None:
+    """Set the soft limit of this process, which can be raised again; None raises it to the hard limit."""
     hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (hard if most is None else _within(most, hard), hard))
+    resource.setrlimit(what, (hard if limit is None else _capped(limit, hard), hard))
 
 
-def _limit(what: int, most: int) -> None:
-    most = _within(most, resource.getrlimit(what)[1])
-    resource.setrlimit(what, (most, most))
+def _set_limit(what: int, limit: int) -> None:
+    limit = _capped(limit, resource.getrlimit(what)[1])
+    resource.setrlimit(what, (limit, limit))
 
 
-def _within(most: int, hard: int) -> int:
-    return most if hard == resource.RLIM_INFINITY else min(most, hard)
+def _capped(limit: int, hard: int) -> int:
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-def _go_where_nothing_is() -> bool:
-    """Make a folder that is no longer there the root of all paths, if that can be done: then no path finds a file."""
+def _chroot_to_removed_folder() -> bool:
+    """Make a removed folder the root, if possible: then no path leads to a file."""
     with contextlib.suppress(OSError):
-        nowhere = Path("/tmp", f"autoreason-{os.urandom(8).hex()}")
-        nowhere.mkdir(0o700)
-        os.chdir(nowhere)
-        nowhere.rmdir()
+        removed = Path("/tmp", f"autoreason-{os.urandom(8).hex()}")
+        removed.mkdir(0o700)
+        os.chdir(removed)
+        removed.rmdir()
         os.chroot(".")
         return True
     return False
 
 
-def _become(uid: int) -> None:
+def _switch_user(uid: int) -> None:
     try:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -131,8 +131,8 @@ def _become(uid: int) -> None:
         raise OSError(f"root cannot be given up for user {uid}: {error.strerror}") from error
 
 
-def _go_on_inside() -> None:
-    """Go on as the first process of the new namespace; what was before only waits, and ends as that ends."""
+def _continue_in_namespace() -> None:
+    """Continue as the first process of the new namespace; the old process waits, and ends as it ends."""
     inside = kernel.fork()
     if inside == 0:
         return

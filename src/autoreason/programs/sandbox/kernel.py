@@ -22,16 +22,16 @@ CLONE_NEWPID = 0x20000000
 _CLOSE_RANGE = 436  # the same on every machine
 _M_ARENA_MAX = -8
 _THREAD_STACK = 8 << 20
-_MOST_TASKS = 1 << 16
+_MAX_TASKS = 1 << 16
 _CAPABILITY_VERSION = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_locked = ctypes.PyDLL(None, use_errno=True)
+_libc_holding_gil = ctypes.PyDLL(None, use_errno=True)
 _keeper_stack = ctypes.create_string_buffer(32 * 1024)
 
 
-def checked(result: int, what: str) -> int:
-    """A call's result, or the error it came back with."""
+def check_result(result: int, what: str) -> int:
+    """The result of a call; raises the error it set."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -40,38 +40,38 @@ def checked(result: int, what: str) -> int:
 
 def syscall(number: int, what: str, *arguments: object) -> int:
     """A system call by its number."""
-    return checked(_libc.syscall(ctypes.c_long(number), *arguments), what)
+    return check_result(_libc.syscall(ctypes.c_long(number), *arguments), what)
 
 
-def prctl(option: int, value: int, more: int = 0) -> None:
+def prctl(option: int, value: int, extra: int = 0) -> None:
     """Change something about this process."""
     zero = ctypes.c_ulong(0)
-    given = (ctypes.c_ulong(value), ctypes.c_ulong(more), zero, zero)
-    checked(_libc.prctl(option, *given), f"prctl {option}")
+    arguments = (ctypes.c_ulong(value), ctypes.c_ulong(extra), zero, zero)
+    check_result(_libc.prctl(option, *arguments), f"prctl {option}")
 
 
 def fork() -> int:
-    """Fork without what Python does for threads and chance: there is one thread, and chance is to repeat itself.
+    """Fork without Python's work for threads and randomness: there is one thread, and randomness should repeat.
 
-    That alone touches, and so copies, half of the memory a short test needs.
+    That work alone touches, and so copies, half of the memory a short test needs.
     """
-    return checked(_locked.fork(), "fork")
+    return check_result(_libc_holding_gil.fork(), "fork")
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces; for process ids that holds for children only."""
-    checked(_libc.unshare(flags), "unshare")
+    """Leave namespaces; for process ids this affects children only."""
+    check_result(_libc.unshare(flags), "unshare")
 
 
-def enter(pidfd: int, flags: int) -> None:
+def enter_namespaces(pidfd: int, flags: int) -> None:
     """Enter the namespaces of a process."""
-    checked(_libc.setns(pidfd, flags), "setns")
+    check_result(_libc.setns(pidfd, flags), "setns")
 
 
-def give_up_powers() -> None:
-    """Be without what a user namespace gives to whoever made it."""
+def drop_capabilities() -> None:
+    """Drop the capabilities that a user namespace gives to its creator."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    checked(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+    check_result(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
 
 
 def close_from(first: int) -> None:
@@ -81,7 +81,7 @@ def close_from(first: int) -> None:
 
 
 def keep_namespace() -> int:
-    """A process that does nothing but be the first of a new namespace; with its death everything inside ends.
+    """Start a process that only is the first of a new namespace; when it dies, everything inside ends.
 
     It shares our memory and sleeps inside the C library, so it costs next to nothing. Without it the program would be
     the first process, on which signals with default action, such as its own SIGKILL, have no effect.
@@ -89,16 +89,16 @@ def keep_namespace() -> int:
     top = ctypes.addressof(_keeper_stack) + len(_keeper_stack)
     sleep = ctypes.cast(_libc.pause, ctypes.c_void_p)
     flags = CLONE_VM | CLONE_FS | CLONE_FILES | signal.SIGCHLD
-    return checked(_libc.clone(sleep, ctypes.c_void_p(top & ~15), flags, None), "clone")
+    return check_result(_libc.clone(sleep, ctypes.c_void_p(top & ~15), flags, None), "clone")
 
 
-def tasks() -> int:
-    """Processes and threads that count against this user's limit, found by trying limits.
+def count_tasks() -> int:
+    """Count the processes and threads that count against this user's limit, by trying limits.
 
     The kernel counts those in other containers too, which are not in our /proc.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    low, high = 0, _MOST_TASKS if hard == resource.RLIM_INFINITY else min(hard, _MOST_TASKS)
+    low, high = 0, _MAX_TASKS if hard == resource.RLIM_INFINITY else min(hard, _MAX_TASKS)
     try:
         while high - low > 1:
             middle = (low + high) // 2
@@ -123,14 +123,14 @@ def _can_start() -> bool:
     return True
 
 
-def exit_on(number: signal.Signals) -> None:
-    """End on this signal with its number as status, even as the first process of a namespace."""
+def exit_on_signal(number: signal.Signals) -> None:
+    """Exit on this signal with its number as status, even as the first process of a namespace."""
     _libc.signal.restype = ctypes.c_void_p
     _libc.signal(int(number), ctypes.cast(_libc._exit, ctypes.c_void_p))
 
 
-def tame_threads() -> None:
-    """Threads that share one heap and have stacks of the usual size, so that address space is left for the program."""
+def limit_thread_memory() -> None:
+    """Let threads share one heap and have small stacks, so that address space is left for the program."""
     attributes = ctypes.create_string_buffer(256)
     _libc.pthread_attr_init(attributes)
     _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_THREAD_STACK))
@@ -140,8 +140,8 @@ def tame_threads() -> None:
         _libc.mallopt(_M_ARENA_MAX, 1)
 
 
-def mapped() -> int:
-    """Bytes of address space in use, found by trying limits, since there is no /proc in the jail."""
+def measure_address_space() -> int:
+    """Bytes of address space in use, found by trying limits: there is no /proc in the jail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     low, high = 0, 1 << 40 if hard == resource.RLIM_INFINITY else hard
     try:

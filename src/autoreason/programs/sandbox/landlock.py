@@ -1,4 +1,4 @@
-"""Landlock: a process that may open no file, reach no port and signal nobody outside. Standard library only."""
+"""Landlock: a process that may open no file, reach no port and signal no other process. Standard library only."""
 
 from __future__ import annotations
 
@@ -24,23 +24,27 @@ class _Ruleset(ctypes.Structure):
 
 
 def version() -> int:
-    """Which version this kernel has; an OSError where it has none."""
+    """The version of Landlock in this kernel; an OSError where it has none."""
     null, size = ctypes.c_void_p(None), ctypes.c_size_t(0)
     return kernel.syscall(_CREATE, "landlock_create_ruleset", null, size, _VERSION)
 
 
-def allow_nothing() -> int:
-    """A ruleset, as a descriptor, that handles everything this kernel knows and allows none of it."""
-    here = version()
-    kinds = max(count for since, count in _FILES if since <= here)
-    rules = _Ruleset((1 << kinds) - 1, 3 if here >= _PORTS else 0, 3 if here >= _SCOPES else 0)
+def create_ruleset() -> int:
+    """Create a ruleset (a descriptor) that handles every access this kernel knows and allows none."""
+    kernel_version = version()
+    kinds = max(count for since, count in _FILES if since <= kernel_version)
+    rules = _Ruleset(
+        (1 << kinds) - 1,
+        3 if kernel_version >= _PORTS else 0,
+        3 if kernel_version >= _SCOPES else 0,
+    )
     # An older kernel refuses a structure that is longer than its own.
-    size = 24 if here >= _SCOPES else 16 if here >= _PORTS else 8
+    size = 24 if kernel_version >= _SCOPES else 16 if kernel_version >= _PORTS else 8
     arguments = (ctypes.byref(rules), ctypes.c_size_t(size), ctypes.c_uint(0))
     return kernel.syscall(_CREATE, "landlock_create_ruleset", *arguments)
 
 
 def restrict(ruleset: int) -> None:
-    """Hold this process, and every one it starts, to a ruleset for good."""
+    """Restrict this process, and every one it starts, to a ruleset for good."""
     arguments = (ctypes.c_int(ruleset), ctypes.c_uint(0))
     kernel.syscall(_RESTRICT, "landlock_restrict_self", *arguments)

@@ -1,4 +1,4 @@
-"""How well this machine can hold a program: found by holding one."""
+"""The strongest sandbox of this machine, found by running a program in it."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.sandbox.base import Level, Sandbox
 
 if TYPE_CHECKING:
-    from autoreason.programs.sandbox.spawn import Isolation, Server
+    from autoreason.programs.sandbox.spawn import ForkServer, Isolation
 
-_PATIENCE = 20.0
+_TIMEOUT_SECONDS = 20.0
 _MACHINES = ("x86_64", "aarch64")
 
 
-class Found(Struct, frozen=True):
-    """The best level that holds here, and why no better one does, each with its mend."""
+class DetectedLevel(Struct, frozen=True):
+    """The best level that works here, and why no better one does, each with its fix."""
 
     level: Level
     reasons: tuple[str, ...] = ()
     namespaces: bool = False
-    """Whether each test has a process namespace of its own."""
+    """Whether each test has its own process namespace."""
 
 
 @cache
-def find_level(only: Level | None = None, python: str | None = None) -> Found:
-    """The best level here, or whether one level holds; each but the last is tried by running a program in it."""
+def find_level(only: Level | None = None, python: str | None = None) -> DetectedLevel:
+    """The best level here, or whether `only` works; each is tried by running a program in it."""
     if sys.platform != "linux":
-        reason = f"the sandbox is made of what only Linux has, and this is {sys.platform}"
-        return Found("none", (reason,))
+        reason = f"the sandbox needs Linux, and this is {sys.platform}"
+        return DetectedLevel("none", (reason,))
     if platform.machine() not in _MACHINES:
-        return Found("none", (f"the sandbox knows no system calls of {platform.machine()}",))
+        return DetectedLevel(
+            "none", (f"the sandbox knows no system calls of {platform.machine()}",)
+        )
     from autoreason.programs.sandbox.spawn import Isolation
 
     reasons: dict[Level, str] = {}
-    for walls in (
+    for isolation in (
         Isolation("bubblewrap", namespaces=True),
         Isolation("bubblewrap"),
         Isolation("landlock"),
         Isolation("seccomp"),
     ):
-        if only is not None and walls.level != only:
+        if only is not None and isolation.level != only:
             continue
-        trouble = _trouble(walls, python)
-        if not trouble:
-            return Found(walls.level, tuple(reasons.values()), walls.namespaces)
-        reasons[walls.level] = _reason(walls, trouble)
-    return Found("none", tuple(reasons.values()))
+        problem = _find_problem(isolation, python)
+        if not problem:
+            return DetectedLevel(isolation.level, tuple(reasons.values()), isolation.namespaces)
+        reasons[isolation.level] = _reason(isolation, problem)
+    return DetectedLevel("none", tuple(reasons.values()))
 
 
 def open_sandbox(
@@ -63,81 +65,81 @@ def open_sandbox(
     level: Level | None = None,
     python: str | None = None,
 ) -> Sandbox:
-    """The best sandbox there is here; without any, nothing is run unless `unsafe` is said."""
+    """Open the best sandbox of this machine; without any, only `unsafe` runs programs."""
     if unsafe:
         from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 
         return UnsafeSandbox(workers)
-    found = find_level(level, python)
-    if found.level == "none":
+    detected = find_level(level, python)
+    if detected.level == "none":
         raise InvalidInput(
-            f"no sandbox holds on this machine ({found.reasons[-1]}), so programs written by a model are not run: "
+            f"no sandbox works on this machine ({detected.reasons[-1]}), so programs written by a model are not run: "
             "use Linux (on Windows through WSL), or --unsafe to run them like any other program"
         )
     from autoreason.programs.sandbox.linux import LinuxSandbox
     from autoreason.programs.sandbox.spawn import Isolation
 
-    return LinuxSandbox(Isolation(found.level, found.namespaces), workers=workers, python=python)
+    return LinuxSandbox(
+        Isolation(detected.level, detected.namespaces), workers=workers, python=python
+    )
 
 
-def _trouble(walls: Isolation, python: str | None) -> str:
-    """Why a level does not hold here; nothing where it does."""
-    from autoreason.programs.sandbox.spawn import launch
+def _find_problem(isolation: Isolation, python: str | None) -> str:
+    """Why a level does not work here; empty where it does."""
+    from autoreason.programs.sandbox.spawn import start_fork_server
 
-    if walls.level == "bubblewrap" and shutil.which("bwrap") is None:
+    if isolation.level == "bubblewrap" and shutil.which("bwrap") is None:
         return "not installed"
     try:
-        server = launch(walls, python=python)
+        server = start_fork_server(isolation, python=python)
     except OSError as error:
         return str(error)
     try:
-        return _first_run(server)
+        return _run_first_program(server)
     except OSError as error:
-        return server.said() or str(error)
+        return server.last_error() or str(error)
     finally:
         server.process.kill()
         server.process.wait()
-        server.leave()
+        server.close()
 
 
-def _first_run(server: Server) -> str:
+def _run_first_program(server: ForkServer) -> str:
     from autoreason.programs.sandbox.fork_server import READY
     from autoreason.programs.sandbox.linux import memory_files
-    from autoreason.programs.sandbox.wire import RUN, Opening, Reply
+    from autoreason.programs.sandbox.wire import RUN, ProgramSpec, RunReport
 
-    server.control.settimeout(_PATIENCE)
+    server.control.settimeout(_TIMEOUT_SECONDS)
     if server.control.recv(16) != READY:
-        return server.said() or "it did not start"
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        socket.send_fds(server.control, [b"session"], [theirs.fileno()])
-    with ours, memory_files(b"") as files:
-        ours.settimeout(_PATIENCE)
-        ours.send(Opening("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
-        socket.send_fds(ours, [RUN], files)
+        return server.last_error() or "it did not start"
+    local, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with remote:
+        socket.send_fds(server.control, [b"session"], [remote.fileno()])
+    with local, memory_files(b"") as files:
+        local.settimeout(_TIMEOUT_SECONDS)
+        local.send(ProgramSpec("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
+        socket.send_fds(local, [RUN], files)
         reply = None
-        while reply is None or reply.ended == "running":
-            message = ours.recv(1024)
+        while reply is None or reply.end_reason == "running":
+            message = local.recv(1024)
             if not message:
-                return server.said() or "it ended in the middle of a first program"
-            reply = Reply.unpack(message)
-        if reply.ended == "exit" and reply.status == 0:
+                return server.last_error() or "it ended in the middle of a first program"
+            reply = RunReport.unpack(message)
+        if reply.end_reason == "exit" and reply.status == 0:
             return ""
-        return server.said() or f"a first program ended by {reply.ended}, {reply.status}"
+        return server.last_error() or f"a first program ended by {reply.end_reason}, {reply.status}"
 
 
-def _reason(walls: Isolation, trouble: str) -> str:
-    match walls.level:
-        case "bubblewrap" if trouble == "not installed":
+def _reason(isolation: Isolation, problem: str) -> str:
+    match isolation.level:
+        case "bubblewrap" if problem == "not installed":
             return "bubblewrap is not installed: apt-get install bubblewrap"
-        case "bubblewrap" if walls.namespaces:
-            return (
-                f"bubblewrap cannot give each test a process namespace of its own here ({trouble})"
-            )
+        case "bubblewrap" if isolation.namespaces:
+            return f"bubblewrap cannot give each test its own process namespace here ({problem})"
         case "bubblewrap":
-            return f"bubblewrap needs user namespaces, which this host refuses ({trouble})"
-        case "landlock" if "landlock" in trouble:
-            return f"this kernel has no Landlock, or it is off ({trouble}): use Linux 5.13 or newer"
+            return f"bubblewrap needs user namespaces, which this host refuses ({problem})"
+        case "landlock" if "landlock" in problem:
+            return f"this kernel has no Landlock, or it is off ({problem}): use Linux 5.13 or newer"
         case "landlock":
-            return f"Landlock is of no use here ({trouble})"
-    return f"system calls cannot be filtered here ({trouble})"
+            return f"Landlock is of no use here ({problem})"
+    return f"system calls cannot be filtered here ({problem})"

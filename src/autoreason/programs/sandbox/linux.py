@@ -1,4 +1,4 @@
-"""The sandbox on Linux: a fork server a core, a session a program, a process a run."""
+"""The sandbox on Linux: one fork server per core, one session per program, one process per run."""
 
 from __future__ import annotations
 
@@ -11,53 +11,61 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from itertools import cycle
 from typing import get_args
 
-from autoreason.programs.sandbox.base import SOURCE_LIMIT, Ended, Level, Limits, Part, Ran, Session
-from autoreason.programs.sandbox.idle import Idle, most_idle, pid_of
-from autoreason.programs.sandbox.slots import Slot, receive
-from autoreason.programs.sandbox.spawn import Isolation, Server
-from autoreason.programs.sandbox.wire import RUN, STOP, Opening, Reply
+from autoreason.programs.sandbox.base import (
+    SOURCE_LIMIT,
+    EndReason,
+    Level,
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Session,
+)
+from autoreason.programs.sandbox.idle import IdleTimer, max_idle_seconds, pid_of
+from autoreason.programs.sandbox.slots import ServerSlot, receive
+from autoreason.programs.sandbox.spawn import ForkServer, Isolation
+from autoreason.programs.sandbox.wire import RUN, STOP, ProgramSpec, RunReport
 
 SLACK_SECONDS = 20.0
-"""How much longer than a run's last second its reply may take."""
+"""How much longer than its limit a run's reply may take."""
 ERRORS_KEPT = 32 << 10
 """Bytes of standard error that are kept: its end."""
 
-_COMPILING = {"SIGXCPU": 24, "SIGSEGV": 11, "SIGBUS": 7, "SIGABRT": 6}
-"""How a solution process dies when a program takes the compiler too far."""
+_COMPILER_SIGNALS = {"SIGXCPU": 24, "SIGSEGV": 11, "SIGBUS": 7, "SIGABRT": 6}
+"""Signals by which a solution process dies when a program exceeds the compiler's limits."""
 
 
 class LinuxSandbox:
-    """Fork servers, one a core, and who is using them."""
+    """Fork servers, one per core, and the slots to use them."""
 
     def __init__(
-        self, walls: Isolation, *, workers: int | None = None, python: str | None = None
+        self, isolation: Isolation, *, workers: int | None = None, python: str | None = None
     ) -> None:
-        self._walls = walls
+        self._isolation = isolation
         count = workers or len(os.sched_getaffinity(0))
-        self._slots = [Slot(walls, number, python) for number in range(count)]
-        self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
+        self._slots = [ServerSlot(isolation, number, python) for number in range(count)]
+        self._free: asyncio.LifoQueue[ServerSlot] = asyncio.LifoQueue()
         for slot in reversed(self._slots):
             self._free.put_nowait(slot)
         self._turns = cycle(self._slots)
 
     @property
     def level(self) -> Level:
-        """How well it holds."""
-        return self._walls.level
+        """The strength of this sandbox."""
+        return self._isolation.level
 
     @asynccontextmanager
     async def open(
-        self, source: str, limits: Limits, *, part: Part = "program"
+        self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[Session]:
-        """A program ready to run; what belongs to the tests needs no slot."""
+        """A program ready to run; tests and checkers need no slot."""
         size = len(source.encode("utf-8", "surrogatepass"))
         if size > SOURCE_LIMIT:
-            yield TooLong(size)
+            yield OversizedProgram(size)
             return
-        opening = Opening(part, limits.seconds, limits.memory, limits.output, source)
-        slotted = part in ("program", "candidate")
+        spec = ProgramSpec(role, limits.seconds, limits.memory, limits.output, source)
+        slotted = role in ("program", "candidate")
         slot = await self._free.get() if slotted else next(self._turns)
-        session = LinuxSession(slot, opening, limits)
+        session = LinuxSession(slot, spec, limits)
         try:
             yield session
         finally:
@@ -73,120 +81,126 @@ class LinuxSandbox:
 
 
 class LinuxSession:
-    """One program in a solution process, begun anew where that one was lost."""
+    """One program in a solution process, which is started again if it died."""
 
-    def __init__(self, slot: Slot, opening: Opening, limits: Limits) -> None:
-        self._slot, self._opening, self._limits = slot, opening, limits
-        self._server: Server | None = None
+    def __init__(self, slot: ServerSlot, spec: ProgramSpec, limits: RunLimits) -> None:
+        self._slot, self._spec, self._limits = slot, spec, limits
+        self._server: ForkServer | None = None
         self._socket: socket.socket | None = None
         self._replied = False
 
     async def run(
-        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
-    ) -> Ran:
+        self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
+    ) -> ProgramRun:
         """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3."""
         with memory_files(stdin) as files:
-            given = [*files, *([] if channel is None else [channel])]
+            descriptors = [*files, *([] if channel is None else [channel])]
             try:
-                reply = await self._ask(given, Idle() if idle is None else idle)
+                reply = await self._request_run(descriptors, IdleTimer() if idle is None else idle)
             except (OSError, TimeoutError) as error:
                 self.close()
-                return Ran(ended="broken", detail=f"the sandbox failed: {str(error) or 'no reply'}")
+                return ProgramRun(
+                    end_reason="broken", detail=f"the sandbox failed: {str(error) or 'no reply'}"
+                )
             except BaseException:
                 self.close()
                 raise
-            return self._told(reply, *files[1:])
+            return self._build_run(reply, *files[1:])
 
     def close(self) -> None:
-        """Let go of the solution process, which ends."""
+        """Disconnect from the solution process, which ends."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._replied = None, False
 
-    async def _ask(self, descriptors: list[int], idle: Idle) -> Reply:
-        session = self._socket or await self._begin()
+    async def _request_run(self, descriptors: list[int], idle: IdleTimer) -> RunReport:
+        session = self._socket or await self._start()
         socket.send_fds(session, [RUN], descriptors)
-        most, running, stopped = most_idle(self._limits.seconds), False, False
+        max_idle, running, stopped = max_idle_seconds(self._limits.seconds), False, False
         while True:
             try:
-                message, handles = await receive(session, idle.next_look(most))
+                message, handles = await receive(session, idle.next_check(max_idle))
             except TimeoutError:
-                idled = idle.look()
-                if idled >= most + SLACK_SECONDS:
+                idled = idle.update()
+                if idled >= max_idle + SLACK_SECONDS:
                     raise
-                if idled >= most and running and not stopped:
+                if idled >= max_idle and running and not stopped:
                     session.send(STOP)
                     stopped = True
                 continue
             if not message:
                 if self._server is not None:
-                    await self._slot.lose(self._server)
+                    await self._slot.discard(self._server)
                 raise OSError("the fork server died")
-            reply = Reply.unpack(message)
-            if reply.ended != "running":
+            reply = RunReport.unpack(message)
+            if reply.end_reason != "running":
                 return reply
             running = True
             for handle in handles:
                 idle.add(pid_of(handle), since=reply.wall)
                 os.close(handle)
 
-    async def _begin(self) -> socket.socket:
-        self._server = await self._slot.server()
-        session, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    async def _start(self) -> socket.socket:
+        self._server = await self._slot.get_server()
+        session, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = session
-        with theirs:
-            socket.send_fds(self._server.control, [b"session"], [theirs.fileno()])
-        session.send(self._opening.pack())
+        with remote:
+            socket.send_fds(self._server.control, [b"session"], [remote.fileno()])
+        session.send(self._spec.pack())
         return session
 
-    def _told(self, reply: Reply, out: int, err: int) -> Ran:
-        if reply.ended == "died":
-            died_compiling = not self._replied and reply.status in _COMPILING.values()
+    def _build_run(self, reply: RunReport, out: int, err: int) -> ProgramRun:
+        if reply.end_reason == "died":
+            died_compiling = not self._replied and reply.status in _COMPILER_SIGNALS.values()
             self.close()
-            return _not_compiled(reply.status) if died_compiling else _lost(reply.status)
+            return (
+                _compiler_failure(reply.status) if died_compiling else _worker_failure(reply.status)
+            )
         self._replied = True
         errors = os.fstat(err).st_size
         kept = os.pread(err, ERRORS_KEPT, max(0, errors - ERRORS_KEPT))
-        ended = _ending(reply.ended)
-        if ended in ("exit", "signal") and reply.status and _ran_out_of_memory(kept):
-            ended = "memory"
-        return Ran(
-            ended=ended,
+        end_reason = _end_reason(reply.end_reason)
+        if end_reason in ("exit", "signal") and reply.status and _ran_out_of_memory(kept):
+            end_reason = "memory"
+        return ProgramRun(
+            end_reason=end_reason,
             status=reply.status,
             seconds=reply.seconds,
             wall=reply.wall,
             memory=reply.memory,
             stdout=_read(out, self._limits.output),
             stderr=kept,
-            detail=kept.decode(errors="replace").strip() if ended == "broken" else "",
+            detail=kept.decode(errors="replace").strip() if end_reason == "broken" else "",
         )
 
 
-class TooLong:
-    """A program whose source is not even looked at."""
+class OversizedProgram:
+    """A program whose source is too long to be compiled."""
 
     def __init__(self, size: int) -> None:
         self._size = size
 
-    async def run(self, stdin: bytes, **_: object) -> Ran:  # noqa: ARG002
-        """Ends as a program does that cannot be compiled."""
-        said = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
-        return Ran(ended="exit", status=1, stderr=said.encode())
+    async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
+        """End as a program that cannot be compiled."""
+        message = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
+        return ProgramRun(end_reason="exit", status=1, stderr=message.encode())
 
 
-def _not_compiled(number: int) -> Ran:
-    if number == _COMPILING["SIGXCPU"]:
-        return Ran(ended="cpu", detail="compiling the program took too long")
-    said = "SyntaxError: the program crashes the compiler\n"
-    return Ran(ended="signal", status=number, stderr=said.encode())
+def _compiler_failure(number: int) -> ProgramRun:
+    if number == _COMPILER_SIGNALS["SIGXCPU"]:
+        return ProgramRun(end_reason="cpu", detail="compiling the program took too long")
+    message = "SyntaxError: the program crashes the compiler\n"
+    return ProgramRun(end_reason="signal", status=number, stderr=message.encode())
 
 
-def _lost(status: int) -> Ran:
-    return Ran(ended="broken", detail=f"the solution process ended with status {status}")
+def _worker_failure(status: int) -> ProgramRun:
+    return ProgramRun(
+        end_reason="broken", detail=f"the solution process ended with status {status}"
+    )
 
 
-def _ending(name: str) -> Ended:
-    return next((each for each in get_args(Ended) if each == name), "broken")
+def _end_reason(name: str) -> EndReason:
+    return next((each for each in get_args(EndReason) if each == name), "broken")
 
 
 def _ran_out_of_memory(errors: bytes) -> bool:
@@ -194,10 +208,10 @@ def _ran_out_of_memory(errors: bytes) -> bool:
     return last.startswith((b"MemoryError", b"OSError: [Errno 12]"))
 
 
-def _read(descriptor: int, most: int) -> bytes:
+def _read(descriptor: int, limit: int) -> bytes:
     parts = []
     at = 0
-    while at < most and (part := os.pread(descriptor, most - at, at)):
+    while at < limit and (part := os.pread(descriptor, limit - at, at)):
         parts.append(part)
         at += len(part)
     return b"".join(parts)
@@ -205,7 +219,7 @@ def _read(descriptor: int, most: int) -> bytes:
 
 @contextmanager
 def memory_files(stdin: bytes) -> Iterator[list[int]]:
-    """Memory files for a run: what it reads, which nobody can change, and what it writes."""
+    """Memory files for a run: its input, which no process can change, and its output."""
     with ExitStack() as stack:
         files = []
         for name in ("stdin", "stdout", "stderr"):

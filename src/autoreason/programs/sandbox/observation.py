@@ -1,4 +1,4 @@
-"""What a program returns, written down so that values which tests would call equal are the same text.
+"""What a program returns, as text that is the same for values that tests would call equal.
 
 Standard library only: this runs inside the jail.
 """
@@ -12,29 +12,29 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
-LONGEST = 200
-"""Characters of a value that are kept as they are; of longer ones a digest."""
+MAX_TEXT = 200
+"""Characters of a value that are kept as they are; longer ones are replaced by a digest."""
 DIGITS = 6
-"""Significant digits in which numbers must agree that are no integers."""
-_WHOLE = 1e-9
-"""How near to an integer a number is one, relatively."""
+"""Significant digits in which fractions must agree."""
+_INTEGER_TOLERANCE = 1e-9
+"""Relative distance at which a number counts as an integer."""
 
 
 def record(calls: Sequence[Callable[[], object]]) -> None:
-    """Make each call and write down at once what came of it: the next may be the last."""
+    """Make each call and write its result at once: the next call may end the process."""
     for call in calls:
         try:
-            written = ["value", shortened(canonical(call()))]
+            entry = ["value", shorten(canonical(call()))]
         except Exception as error:
-            written = ["failure", type(error).__name__]
-        os.write(1, json.dumps(written).encode() + b"\n")
+            entry = ["failure", type(error).__name__]
+        os.write(1, json.dumps(entry).encode() + b"\n")
 
 
-def shortened(text: str) -> str:
-    """A text of bounded length that is the same for the same text only."""
-    if len(text) <= LONGEST:
+def shorten(text: str) -> str:
+    """A text of bounded length, different for different texts."""
+    if len(text) <= MAX_TEXT:
         return text
-    return f"{text[: LONGEST // 2]}… {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"{text[: MAX_TEXT // 2]}… {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def canonical(value: object) -> str:
@@ -43,14 +43,14 @@ def canonical(value: object) -> str:
         case None | str() | bytes() | bytearray() | range():
             return repr(value)
         case int():
-            return number(value)
+            return number_text(value)
         case float():
-            return number(value)
+            return number_text(value)
         case complex():
             return (
-                f"({number(value.real)}, {number(value.imag)})j"
+                f"({number_text(value.real)}, {number_text(value.imag)})j"
                 if value.imag
-                else number(value.real)
+                else number_text(value.real)
             )
         case list():
             return f"[{', '.join(map(canonical, value))}]"
@@ -68,14 +68,14 @@ def _item(item: tuple[Any, Any]) -> str:
     return f"{canonical(key)}: {canonical(value)}"
 
 
-def number(value: float, digits: int = DIGITS) -> str:
-    """A number as text: integers whole, others to so many significant digits."""
+def number_text(value: float, digits: int = DIGITS) -> str:
+    """A number as text: integers exact, others to this many significant digits."""
     if isinstance(value, int):
-        # Not in decimals: of a long integer that takes its time, and Python refuses.
+        # Not in decimals: for a long integer that takes long, and Python refuses.
         return str(int(value)) if value.bit_length() <= 1024 else hex(value)
     if not math.isfinite(value):
         return str(value)
     whole = round(value)
-    if abs(value - whole) <= _WHOLE * max(1.0, abs(value)):
-        return number(whole)
+    if abs(value - whole) <= _INTEGER_TOLERANCE * max(1.0, abs(value)):
+        return number_text(whole)
     return f"{value:.{digits}g}"

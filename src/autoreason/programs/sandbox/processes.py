@@ -1,4 +1,4 @@
-"""The end of a child process, whatever becomes of the task that waits for it."""
+"""Waiting for a child process, also where the waiting task is cancelled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import subprocess
 _PAUSE = 0.005
 
 
-async def see_off(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for a process to end; one that takes longer is killed, and so it is where the waiting is cancelled.
+async def wait_or_kill(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for a process to end; kill it if it takes longer, or if the waiting is cancelled.
 
     Not with asyncio's own subprocesses: one whose loop is closed while it starts can never be waited for.
     """

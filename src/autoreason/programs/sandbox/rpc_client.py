@@ -1,6 +1,6 @@
-"""How tests ask the program, which is in another process, for its names, calls and values.
+"""The tests' client for the program in another process: its names, calls and values.
 
-Standard library only: this runs inside a jail. The program is heard as values and as raised exceptions, never as
+Standard library only: this runs inside a jail. The program can only cause values and raised exceptions, never
 anything that could end the tests or equal what it is not.
 """
 
@@ -11,45 +11,45 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from autoreason.programs.sandbox.values import (
-    Gone,
-    Malformed,
-    TooMuch,
-    Uncrossable,
+    ChannelClosed,
+    MalformedMessage,
+    UnsendableValue,
+    ValueTooLarge,
     decode,
     encode,
     receive,
     send,
-    shown,
+    short_repr,
 )
 
-LONGEST = 4000
-"""Characters of a value, call or traceback that are told."""
-_NOTHING = object()
-_TRACE = "_trace_in_the_program"
-"""Where an exception of the program's carries its traceback there."""
-_SMALL = 64
-"""Bits of an integer that takes no room worth mentioning."""
+MAX_TEXT = 4000
+"""Characters of a value, call or traceback that are reported."""
+_UNSET = object()
+_TRACE_ATTRIBUTE = "_trace_in_the_program"
+"""The attribute of an exception that has its traceback in the program."""
+_SMALL_INT_BITS = 64
+"""Bits of an integer that counts as small."""
 
 
-class Ended(BaseException):
-    """The tests cannot go on; nothing in them may take it for an exception they expect."""
+class TestsAborted(BaseException):
+    """The tests cannot continue; not an `Exception`, so that they cannot catch it as one they expect."""
 
 
-class _HandedBack(Uncrossable):
-    """The tests pass on what the program raised, and that cannot be sent."""
+class _UnsendableException(UnsendableValue):
+    """The tests pass on an exception of the program, which cannot be sent."""
 
 
-class Held:
-    """Something of the program's that stayed there; equal to itself alone."""
+class RemoteObject:
+    """An object that stayed in the program; equal to itself alone."""
 
-    __slots__ = ("_held_by", "_held_number")
+    __slots__ = ("_remote_client", "_remote_handle")
 
-    _held_by: Driver
-    _held_number: int
+    _remote_client: ProgramClient
+    _remote_handle: int
 
-    def __init__(self, by: Driver, number: int) -> None:
-        object.__setattr__(self, "_held_by", by)
-        object.__setattr__(self, "_held_number", number)
+    def __init__(self, client: ProgramClient, number: int) -> None:
+        object.__setattr__(self, "_remote_client", client)
+        object.__setattr__(self, "_remote_handle", number)
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -58,247 +58,256 @@ class Held:
         return id(self)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        return self._held_by.call(self._held_number, args, kwargs)
+        return self._remote_client.call(self._remote_handle, args, kwargs)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self._held_by.attribute(self._held_number, name)
+        return self._remote_client.attribute(self._remote_handle, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        self._held_by.ask("change", self._held_number, name, self._held_by.sent(value))
+        self._remote_client.request(
+            "set_attribute", self._remote_handle, name, self._remote_client.encode_value(value)
+        )
 
     def __getitem__(self, key: object) -> object:
-        return self._held_by.ask("item", self._held_number, self._held_by.sent(key))
+        return self._remote_client.request(
+            "get_item", self._remote_handle, self._remote_client.encode_value(key)
+        )
 
-    # What `in` asks for, too: the tests compare, so nothing can claim to contain what it does not.
+    # Used by `in`, too: the tests compare, so no object can claim to contain what it does not.
     def __iter__(self) -> Iterator[object]:
-        return self._held_by.iterator(self._held_number)
+        return self._remote_client.iterator(self._remote_handle)
 
     def __next__(self) -> object:
-        return self._held_by.following(self._held_number)
+        return self._remote_client.next_item(self._remote_handle)
 
     def __len__(self) -> int:
-        length: int = self._held_by.told(self._held_number, "len", int)
+        length: int = self._remote_client.query(self._remote_handle, "len", int)
         return length
 
     def __bool__(self) -> bool:
-        truth: bool = self._held_by.told(self._held_number, "bool", bool)
+        truth: bool = self._remote_client.query(self._remote_handle, "bool", bool)
         return truth
 
     def __str__(self) -> str:
-        return self._held_by.shown(self._held_number, "str")
+        return self._remote_client.text_of(self._remote_handle, "str")
 
     def __repr__(self) -> str:
-        return self._held_by.shown(self._held_number, "repr")
+        return self._remote_client.text_of(self._remote_handle, "repr")
 
 
-class Driver:
-    """Asks the program for its names, calls and values."""
+class ProgramClient:
+    """Requests names, calls and values from the program."""
 
     def __init__(self, channel: int) -> None:
         self._channel: int | None = channel
-        self._tickets: dict[int, Held] = {}
+        self._remote_objects: dict[int, RemoteObject] = {}
         self._labels: dict[int, str] = {}
         self._call: tuple[int, tuple[object, ...], dict[str, object]] | None = None
-        self._returned: object = _NOTHING
-        self._given = False
-        """Whether the program has given anything that can be deep or large."""
-        self.lost = ""
-        """Why the program can no longer be asked."""
-        self.unfit = ""
-        """Why the tests cannot be held."""
+        self._returned: object = _UNSET
+        self._received_large = False
+        """Whether the program has sent anything that can be deep or large."""
+        self.program_error = ""
+        """Why the program no longer answers."""
+        self.tests_error = ""
+        """Why the tests cannot be run."""
 
     def names(self, wanted: list[str]) -> dict[str, object]:
-        """What the program has under these names."""
-        found = self._exchange(["names", wanted])
-        if type(found) is not dict or not found.keys() <= set(wanted):
-            raise self._forged("names that nobody asked for")
-        values = {name: self._received(value) for name, value in found.items()}
+        """The program's values of these names."""
+        values_by_name = self._exchange(["names", wanted])
+        if type(values_by_name) is not dict or not values_by_name.keys() <= set(wanted):
+            raise self._protocol_error("names that were not requested")
+        values = {name: self._decode_value(value) for name, value in values_by_name.items()}
         for name, value in values.items():
             self._label(value, name)
         return values
 
     def call(self, number: int, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Call something held; a call that returns None may have changed what it was given."""
-        self._call, self._returned = (number, args, kwargs), _NOTHING
-        sent = [self.sent(each) for each in args]
-        named = {name: self.sent(each) for name, each in kwargs.items()}
-        reply = self._exchange(["call", number, sent, named])
+        """Call a remote object; a call that returns None may have changed its arguments."""
+        self._call, self._returned = (number, args, kwargs), _UNSET
+        encoded = [self.encode_value(each) for each in args]
+        named = {name: self.encode_value(each) for name, each in kwargs.items()}
+        reply = self._exchange(["call", number, encoded, named])
         if type(reply) is not dict or "is" not in reply:
-            raise self._forged("a reply that is none")
-        self._returned = self._received(reply["is"])
+            raise self._protocol_error("an invalid reply")
+        self._returned = self._decode_value(reply["is"])
         if self._returned is None:
-            self._change(dict(enumerate(args)) | kwargs, reply.get("changed"))
+            self._apply_changes(dict(enumerate(args)) | kwargs, reply.get("changed"))
         return self._returned
 
     def attribute(self, number: int, name: str) -> object:
-        """An attribute of something held."""
-        value = self.ask("attribute", number, name)
+        """An attribute of a remote object."""
+        value = self.request("attribute", number, name)
         self._label(value, f"{self._labels.get(number, 'object')}.{name}")
         return value
 
-    def ask(self, *question: Any) -> object:
-        """Ask for one value."""
-        return self._received(self._exchange(list(question)))
+    def request(self, *operation: Any) -> object:
+        """Request one value."""
+        return self._decode_value(self._exchange(list(operation)))
 
-    def iterator(self, number: int) -> Held:
-        """What goes through something held; it is held as well."""
-        iterator = self.ask("begin", number)
-        if type(iterator) is not Held:
-            raise self._forged("no iterator where one was asked for")
+    def iterator(self, number: int) -> RemoteObject:
+        """An iterator over a remote object, itself a remote object."""
+        iterator = self.request("iterate", number)
+        if type(iterator) is not RemoteObject:
+            raise self._protocol_error("no iterator where one was requested")
         return iterator
 
-    def following(self, number: int) -> object:
-        """The next value of an iterator that is held; `StopIteration` is raised here and nowhere else."""
-        self._given = True
-        following = self._exchange(["following", number])
-        if type(following) is not list or len(following) > 1:
-            raise self._forged("more than one value at a time")
-        if not following:
+    def next_item(self, number: int) -> object:
+        """The next value of a remote iterator; `StopIteration` is raised here and nowhere else."""
+        self._received_large = True
+        next_item = self._exchange(["next_item", number])
+        if type(next_item) is not list or len(next_item) > 1:
+            raise self._protocol_error("more than one value at a time")
+        if not next_item:
             raise StopIteration
-        return self._received(following[0])
+        return self._decode_value(next_item[0])
 
-    def told(self, number: int, how: str, kind: type) -> Any:
+    def query(self, number: int, how: str, kind: type) -> Any:
         """A length, truth or text, of exactly the type it has to be."""
-        value = self.ask("told", number, how)
+        value = self.request("query", number, how)
         if type(value) is not kind:
-            raise self._forged(f"no {kind.__name__} where one was asked for")
+            raise self._protocol_error(f"no {kind.__name__} where one was requested")
         return value
 
-    def shown(self, number: int, how: str) -> str:
-        """Something held, as the program shows it while it is asked; by its name afterwards."""
-        if self._channel is None or self.lost:
+    def text_of(self, number: int, how: str) -> str:
+        """A remote object as text: by the program while it answers, by its name afterwards."""
+        if self._channel is None or self.program_error:
             return f"<{self._labels.get(number, 'object')}>"
-        return str(self.told(number, how, str))
+        return str(self.query(number, how, str))
 
-    def sent(self, value: object) -> Any:
-        """A value on its way to the program."""
+    def encode_value(self, value: object) -> Any:
+        """A value as it is sent to the program."""
         try:
-            return encode(value, self._number)
-        except Uncrossable as error:
-            raise self._cannot(error) from None
+            return encode(value, self._handle_of)
+        except UnsendableValue as error:
+            raise self._send_error(error) from None
 
-    def hang_up(self) -> tuple[str, str]:
-        """Ask no more; tell the last call and what it returned, as the program shows what stayed there."""
+    def close(self) -> tuple[str, str]:
+        """Send no more requests; return the last call and its result, both as text."""
         if self._call is None:
             self._channel = None
             return "", ""
-        returned = "" if self._returned is _NOTHING else self._shown(self._returned)
-        if type(self._returned) is Held:
-            kind = self._told_or(self._returned, "type", "value")
+        returned = "" if self._returned is _UNSET else self._safe_repr(self._returned)
+        if type(self._returned) is RemoteObject:
+            kind = self._query_or(self._returned, "type", "value")
             returned = f"{returned} (a {kind}, which equals nothing in the tests)"
-        # What the tests passed they have shown themselves; the program is not asked for it.
+        # Arguments are shown by the tests themselves, without asking the program.
         self._channel = None
         number, args, kwargs = self._call
-        given = [*map(_short, args), *(f"{name}={_short(each)}" for name, each in kwargs.items())]
-        called = f"{self._labels.get(number, 'object')}({', '.join(given)})"
-        return called[:LONGEST], returned
+        arguments = [
+            *map(_short_text, args),
+            *(f"{name}={_short_text(each)}" for name, each in kwargs.items()),
+        ]
+        called = f"{self._labels.get(number, 'object')}({', '.join(arguments)})"
+        return called[:MAX_TEXT], returned
 
-    def _shown(self, value: object) -> str:
-        """A value as text; with labels for what the program cannot show any more."""
+    def _safe_repr(self, value: object) -> str:
+        """A value as text; with labels for remote objects that the program can no longer show."""
         try:
-            return _short(value)
-        except (Ended, Exception):
+            return _short_text(value)
+        except (TestsAborted, Exception):
             channel, self._channel = self._channel, None
             try:
-                return _short(value)
+                return _short_text(value)
             finally:
                 self._channel = channel
 
-    def _told_or(self, held: Held, how: str, otherwise: str) -> str:
+    def _query_or(self, target: RemoteObject, how: str, default: str) -> str:
         try:
-            return str(self.told(held._held_number, how, str))
-        except (Ended, Exception):
-            return otherwise
+            return str(self.query(target._remote_handle, how, str))
+        except (TestsAborted, Exception):
+            return default
 
     def _label(self, value: object, name: str) -> None:
-        if type(value) is Held:
-            self._labels.setdefault(value._held_number, name)
+        if type(value) is RemoteObject:
+            self._labels.setdefault(value._remote_handle, name)
 
-    def _number(self, value: object) -> int:
-        if type(value) is Held:
-            return value._held_number
-        what = f"a {type(value).__name__} cannot be passed to the program: {shown(value)}"
-        raise Uncrossable(what) if trace_of(value) is None else _HandedBack(what)
+    def _handle_of(self, value: object) -> int:
+        if type(value) is RemoteObject:
+            return value._remote_handle
+        what = f"a {type(value).__name__} cannot be passed to the program: {short_repr(value)}"
+        raise UnsendableValue(what) if trace_of(value) is None else _UnsendableException(what)
 
-    def _change(self, passed: dict[Any, object], changed: Any) -> None:
-        """Do to lists, dictionaries and sets what the program did to its copies."""
+    def _apply_changes(self, passed: dict[Any, object], changed: Any) -> None:
+        """Apply the program's changes of its copies to lists, dictionaries and sets."""
         for each in changed if type(changed) is list else ():
             match each:
-                case [int(at) | str(at), sent] if at in passed:
-                    _update(passed[at], self._received(sent))
+                case [int(at) | str(at), encoded] if at in passed:
+                    _update(passed[at], self._decode_value(encoded))
                 case _:
-                    raise self._forged("a change of what is no argument")
+                    raise self._protocol_error("a change of something that is no argument")
 
-    def _received(self, sent: Any) -> Any:
+    def _decode_value(self, encoded: Any) -> Any:
         try:
-            value = decode(sent, self._ticket)
-        except Malformed as error:
-            raise self._forged(f"what is {error}") from None
-        self._given = self._given or not _takes_little(value)
+            value = decode(encoded, self._remote_object)
+        except MalformedMessage as error:
+            raise self._protocol_error(f"a message that is {error}") from None
+        self._received_large = self._received_large or not _is_small(value)
         return value
 
-    def _ticket(self, number: int) -> Held:
-        return self._tickets.setdefault(number, Held(self, number))
+    def _remote_object(self, number: int) -> RemoteObject:
+        return self._remote_objects.setdefault(number, RemoteObject(self, number))
 
-    def _exchange(self, question: list[Any]) -> Any:
-        if self.lost or self._channel is None:
-            raise Ended
+    def _exchange(self, request: list[Any]) -> Any:
+        if self.program_error or self._channel is None:
+            raise TestsAborted
         try:
-            send(self._channel, question)
+            send(self._channel, request)
             reply = receive(self._channel)
-        except Uncrossable as error:
-            raise self._cannot(error) from None
-        except Gone:
-            self.lost = "the program ended before it had answered"
-            raise Ended from None
-        except Malformed as error:
-            raise self._forged(str(error)) from None
+        except UnsendableValue as error:
+            raise self._send_error(error) from None
+        except ChannelClosed:
+            self.program_error = "the program ended before it had answered"
+            raise TestsAborted from None
+        except MalformedMessage as error:
+            raise self._protocol_error(str(error)) from None
         match reply:
             case {"value": value}:
                 return value
             case {"raised": str(name), "message": message, "trace": str(trace)}:
-                raise self._raised(name, message, trace)
+                raise self._build_raised(name, message, trace)
             case _:
-                raise self._forged("a reply that is none")
+                raise self._protocol_error("an invalid reply")
 
-    def _raised(self, name: str, message: Any, trace: str) -> BaseException:
-        self._given = True
+    def _build_raised(self, name: str, message: Any, trace: str) -> BaseException:
+        self._received_large = True
         try:
-            error = made(name, decode(message, _no_ticket))
-        except Malformed as malformed:
-            return self._forged(f"what is {malformed}")
-        vars(error)[_TRACE] = trace[-LONGEST:]
+            error = build_exception(name, decode(message, _reject_handle))
+        except MalformedMessage as malformed:
+            return self._protocol_error(f"a message that is {malformed}")
+        vars(error)[_TRACE_ATTRIBUTE] = trace[-MAX_TEXT:]
         return error
 
-    def _forged(self, what: str) -> Ended:
-        self.lost = f"the program sent {what}"
-        return Ended()
+    def _protocol_error(self, what: str) -> TestsAborted:
+        self.program_error = f"the program sent {what}"
+        return TestsAborted()
 
-    def _cannot(self, error: Uncrossable) -> Ended:
-        # Tests pass on what the program gave: it must not get out of a verdict by giving too much.
-        if isinstance(error, _HandedBack) or (isinstance(error, TooMuch) and self._given):
-            self.lost = str(error)
+    def _send_error(self, error: UnsendableValue) -> TestsAborted:
+        # Tests pass on values of the program: it must not avoid a verdict by sending too large ones.
+        if isinstance(error, _UnsendableException) or (
+            isinstance(error, ValueTooLarge) and self._received_large
+        ):
+            self.program_error = str(error)
         else:
-            self.unfit = str(error)
-        return Ended()
+            self.tests_error = str(error)
+        return TestsAborted()
 
 
 def trace_of(error: object) -> str | None:
-    """The traceback in the program of an exception that it raised; None for anything else."""
-    return vars(error).get(_TRACE) if isinstance(error, BaseException) else None
+    """The traceback of an exception that the program raised; None for anything else."""
+    return vars(error).get(_TRACE_ATTRIBUTE) if isinstance(error, BaseException) else None
 
 
-def _no_ticket(number: int) -> NoReturn:
-    raise Malformed(f"not a plain value but ticket {number}")
+def _reject_handle(number: int) -> NoReturn:
+    raise MalformedMessage(f"not a plain value but handle {number}")
 
 
-def _takes_little(value: object) -> bool:
-    """Whether a value is neither deep nor large, and nothing much can be taken from it."""
+def _is_small(value: object) -> bool:
+    """Whether a value is neither deep nor large, nor can yield such a value."""
     if type(value) is int:
-        return value.bit_length() <= _SMALL
-    return type(value) in (Held, type(None), bool, float)
+        return value.bit_length() <= _SMALL_INT_BITS
+    return type(value) in (RemoteObject, type(None), bool, float)
 
 
 def _update(old: Any, new: Any) -> None:
@@ -311,16 +320,16 @@ def _update(old: Any, new: Any) -> None:
         old.update(new)
 
 
-def _short(value: object) -> str:
+def _short_text(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} …"
 
 
-def made(name: str, message: object) -> Exception:
-    """An exception of the built-in class of that name; one that steers Python itself becomes a RuntimeError."""
+def build_exception(name: str, message: object) -> Exception:
+    """An exception of the built-in class of that name; one with a meaning to Python becomes a RuntimeError."""
     kind = vars(builtins).get(name)
-    steers = (StopIteration, StopAsyncIteration, Warning)
-    if not isinstance(kind, type) or not issubclass(kind, Exception) or issubclass(kind, steers):
+    reserved = (StopIteration, StopAsyncIteration, Warning)
+    if not isinstance(kind, type) or not issubclass(kind, Exception) or issubclass(kind, reserved):
         return RuntimeError(f"{name}: {message}")
     try:
         return kind(message)

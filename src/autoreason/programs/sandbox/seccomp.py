@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from autoreason.programs.sandbox import kernel
 from autoreason.programs.sandbox.syscalls import (
+    ALLOWED_WITH_CHECKS,
+    ALWAYS_ALLOWED,
     BY_PATH,
-    CHECKED,
-    FREE,
     MACHINES,
     MISSING,
     OWN_PID,
-    SUPERVISING,
-    Check,
+    SUPERVISOR_CALLS,
+    ArgumentCheck,
     Machine,
 )
 
@@ -31,16 +31,16 @@ _NUMBER, _AUDIT, _ARGUMENTS = 0, 4, 16  # where these are in what the kernel sho
 _X32 = 0x40000000
 
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
-_PID_MARK = 0x5EED5EED
-"""Stands in a filter where the process's own number goes."""
+_PID_PLACEHOLDER = 0x5EED5EED
+"""Placeholder in a filter for the process's own pid."""
 
 
-class Line(NamedTuple):
-    """One instruction: what it does, how far it jumps if so and if not, and its constant."""
+class BpfInstruction(NamedTuple):
+    """One instruction: its code, how far it jumps if true and if false, and its constant."""
 
     code: int
-    so: int
-    not_so: int
+    if_true: int
+    if_false: int
     constant: int
 
     def pack(self) -> bytes:
@@ -48,87 +48,95 @@ class Line(NamedTuple):
         return struct.pack("<HBBI", *self)
 
 
-_ALLOWED = Line(_RETURN, 0, 0, _ALLOW)
-_REFUSED = Line(_RETURN, 0, 0, _ERRNO | errno.EPERM)
-_NO_FILE = Line(_RETURN, 0, 0, _ERRNO | errno.ENOENT)
+_ALLOWED = BpfInstruction(_RETURN, 0, 0, _ALLOW)
+_REFUSED = BpfInstruction(_RETURN, 0, 0, _ERRNO | errno.EPERM)
+_NO_FILE = BpfInstruction(_RETURN, 0, 0, _ERRNO | errno.ENOENT)
 
 
-class _Program(ctypes.Structure):
+class _BpfProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
-def for_session(machine: Machine) -> list[Line]:
-    """The filter of a solution process: another machine's calls kill, calls nobody needs are not permitted."""
-    known = machine.numbers
+def filter_for_solution(machine: Machine) -> list[BpfInstruction]:
+    """The filter of a solution process: foreign calls kill it, calls it does not need are refused."""
+    numbers = machine.numbers
     program = [
-        Line(_LOAD, 0, 0, _AUDIT),
-        Line(_JUMP_EQUAL, 1, 0, machine.audit),
-        Line(_RETURN, 0, 0, _KILL),
-        Line(_LOAD, 0, 0, _NUMBER),
-        Line(_JUMP_GREATER_EQUAL, 0, 1, _X32),
-        Line(_RETURN, 0, 0, _KILL),
+        BpfInstruction(_LOAD, 0, 0, _AUDIT),
+        BpfInstruction(_JUMP_EQUAL, 1, 0, machine.audit),
+        BpfInstruction(_RETURN, 0, 0, _KILL),
+        BpfInstruction(_LOAD, 0, 0, _NUMBER),
+        BpfInstruction(_JUMP_GREATER_EQUAL, 0, 1, _X32),
+        BpfInstruction(_RETURN, 0, 0, _KILL),
     ]
-    for name in (*FREE, *CHECKED, *SUPERVISING):
-        if name in known:
-            program += _if_number(known[name], [_ALLOWED])
+    for name in (*ALWAYS_ALLOWED, *ALLOWED_WITH_CHECKS, *SUPERVISOR_CALLS):
+        if name in numbers:
+            program += _if_number(numbers[name], [_ALLOWED])
     for name, number in MISSING.items():
-        if name in known:
-            program += _if_number(known[name], [Line(_RETURN, 0, 0, _ERRNO | number)])
+        if name in numbers:
+            program += _if_number(numbers[name], [BpfInstruction(_RETURN, 0, 0, _ERRNO | number)])
     return [*program, _REFUSED]
 
 
-def for_test(machine: Machine, *, paths: bool) -> list[Line]:
-    """What a test process has on top: no supervising, and arguments within bounds; `paths`: some lead to files."""
-    known = machine.numbers
-    program = [Line(_LOAD, 0, 0, _NUMBER)]
-    for name in SUPERVISING:
-        if name in known:
-            program += _if_number(known[name], [_REFUSED])
-    for name, checks in CHECKED.items():
+def filter_for_test(machine: Machine, *, paths: bool) -> list[BpfInstruction]:
+    """The further filter of a test process: no supervisor calls, checked arguments; `paths`: some lead to files."""
+    numbers = machine.numbers
+    program = [BpfInstruction(_LOAD, 0, 0, _NUMBER)]
+    for name in SUPERVISOR_CALLS:
+        if name in numbers:
+            program += _if_number(numbers[name], [_REFUSED])
+    for name, checks in ALLOWED_WITH_CHECKS.items():
         refused = _NO_FILE if name in BY_PATH else _REFUSED
         body = [line for check in checks for line in (*_check(check), refused)]
-        ended = refused if paths and name in BY_PATH else _ALLOWED
-        program += _if_number(known[name], [*body, ended])
+        last = refused if paths and name in BY_PATH else _ALLOWED
+        program += _if_number(numbers[name], [*body, last])
     return [*program, _ALLOWED]
 
 
-def hold_session() -> None:
-    """Hold this process, and every one it starts, to what solution processes need."""
-    _install(_prepared()[0])
+def restrict_solution() -> None:
+    """Restrict this process, and every one it starts, to what solution processes need."""
+    _install(_filters()[0])
 
 
-def hold_test(pid: int, *, paths: bool) -> None:
-    """Hold this process, whose number is `pid`, to what programs need; `paths`: some lead to files."""
-    _install(_prepared()[1 + paths].replace(struct.pack("<I", _PID_MARK), struct.pack("<I", pid)))
+def restrict_test(pid: int, *, paths: bool) -> None:
+    """Restrict this process, whose number is `pid`, to what programs need; `paths`: some lead to files."""
+    _install(
+        _filters()[1 + paths].replace(struct.pack("<I", _PID_PLACEHOLDER), struct.pack("<I", pid))
+    )
 
 
 def prepare() -> None:
     """Build the filters ahead of time; an OSError where this machine's system calls are not known."""
-    _prepared()
+    _filters()
 
 
 def _install(filter_: bytes) -> None:
-    whole = _Program(len(filter_) // 8, filter_)
+    whole = _BpfProgram(len(filter_) // 8, filter_)
     address = ctypes.addressof(whole)
     kernel.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, address)
 
 
 @cache
-def _prepared() -> tuple[bytes, ...]:
+def _filters() -> tuple[bytes, ...]:
     here = MACHINES.get(platform.machine())
     if here is None:
         raise OSError(f"no system calls are known for {platform.machine()}")
-    filters = for_session(here), for_test(here, paths=False), for_test(here, paths=True)
-    return tuple(b"".join(map(Line.pack, each)) for each in filters)
+    filters = (
+        filter_for_solution(here),
+        filter_for_test(here, paths=False),
+        filter_for_test(here, paths=True),
+    )
+    return tuple(b"".join(map(BpfInstruction.pack, each)) for each in filters)
 
 
-def _if_number(number: int, body: list[Line]) -> list[Line]:
-    return [Line(_JUMP_EQUAL, 0, len(body), number), *body]
+def _if_number(number: int, body: list[BpfInstruction]) -> list[BpfInstruction]:
+    return [BpfInstruction(_JUMP_EQUAL, 0, len(body), number), *body]
 
 
-def _check(check: Check) -> list[Line]:
-    """Load an argument and jump over the next line, which refuses, if it is one of the values."""
+def _check(check: ArgumentCheck) -> list[BpfInstruction]:
+    """Load an argument and jump over the next instruction, which refuses, if it is one of the values."""
     offset = _ARGUMENTS + 8 * check.argument + (4 if check.upper else 0)
-    values = [_PID_MARK if value == OWN_PID else int(value) for value in check.values]
-    tests = [Line(_JUMP_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
-    return [Line(_LOAD, 0, 0, offset), Line(_AND, 0, 0, check.mask), *tests]
+    values = [_PID_PLACEHOLDER if value == OWN_PID else int(value) for value in check.values]
+    tests = [
+        BpfInstruction(_JUMP_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)
+    ]
+    return [BpfInstruction(_LOAD, 0, 0, offset), BpfInstruction(_AND, 0, 0, check.mask), *tests]

@@ -1,4 +1,4 @@
-"""A core's fork server: started when it is first needed, and again when it was lost."""
+"""The fork server of one core: started when it is first needed, and again after it died."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import socket
 from contextlib import suppress
 
 from autoreason.programs.sandbox.fork_server import READY
-from autoreason.programs.sandbox.idle import crowding
-from autoreason.programs.sandbox.processes import see_off
-from autoreason.programs.sandbox.spawn import Isolation, Server, launch
-from autoreason.programs.sandbox.wire import LARGEST
+from autoreason.programs.sandbox.idle import load_per_core
+from autoreason.programs.sandbox.processes import wait_or_kill
+from autoreason.programs.sandbox.spawn import ForkServer, Isolation, start_fork_server
+from autoreason.programs.sandbox.wire import MAX_MESSAGE_BYTES
 
 START_SECONDS = 30.0
 """How long a fork server may take to warm up."""
@@ -18,19 +18,19 @@ END_SECONDS = 2.0
 """How long one may take to end before it is killed."""
 
 
-class Slot:
-    """Room for one program at a time, and the server that runs it."""
+class ServerSlot:
+    """A slot for one program at a time, and the fork server that runs it."""
 
-    def __init__(self, walls: Isolation, number: int, python: str | None) -> None:
-        self._walls, self._number, self._python = walls, number, python
-        self._server: Server | None = None
+    def __init__(self, isolation: Isolation, number: int, python: str | None) -> None:
+        self._isolation, self._number, self._python = isolation, number, python
+        self._server: ForkServer | None = None
         self._closed = False
-        self._changing = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
-    async def server(self) -> Server:
+    async def get_server(self) -> ForkServer:
         """The fork server, ready to serve."""
-        async with self._changing:
-            if self._server is not None and not self._server.alive():
+        async with self._lock:
+            if self._server is not None and not self._server.is_alive():
                 await self._end()
             if self._closed:
                 raise OSError("it is closed")
@@ -38,25 +38,25 @@ class Slot:
                 self._server = await self._start()
             return self._server
 
-    async def lose(self, server: Server) -> None:
-        """Give up a server that is no use, unless that was done already."""
-        async with self._changing:
+    async def discard(self, server: ForkServer) -> None:
+        """End a server that no longer works, unless that was done already."""
+        async with self._lock:
             if server is self._server:
                 await self._end()
 
     async def close(self) -> None:
-        """End the server, and everything it started; there will be no other."""
+        """End the server and everything it started, for good."""
         self._closed = True
-        async with self._changing:
+        async with self._lock:
             await self._end()
 
-    async def _start(self) -> Server:
-        server = launch(self._walls, number=self._number, python=self._python)
+    async def _start(self) -> ForkServer:
+        server = start_fork_server(self._isolation, number=self._number, python=self._python)
         try:
-            message, _ = await receive(server.control, START_SECONDS * crowding())
+            message, _ = await receive(server.control, START_SECONDS * load_per_core())
             if message == READY:
                 return server
-            raise OSError(server.said() or "the fork server did not start")
+            raise OSError(server.last_error() or "the fork server did not start")
         except BaseException:
             await _end(server)
             raise
@@ -68,13 +68,13 @@ class Slot:
 
 
 async def receive(sock: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
-    """The next message and the descriptors that come with it; nothing where the other end is gone."""
+    """The next message and the descriptors that come with it; empty where the other end is closed."""
     sock.setblocking(False)
     async with asyncio.timeout(seconds):
         try:
             return await _receive(sock)
         except ConnectionError:
-            # Told once where the other end left something unread; what it had said before comes after that.
+            # Raised once where the other end left something unread; earlier messages can be read after it.
             with suppress(ConnectionError):
                 return await _receive(sock)
             return b"", []
@@ -83,7 +83,9 @@ async def receive(sock: socket.socket, seconds: float) -> tuple[bytes, list[int]
 async def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
     while True:
         with suppress(BlockingIOError):
-            message, descriptors, _, _ = socket.recv_fds(sock, LARGEST, 1, socket.MSG_CMSG_CLOEXEC)
+            message, descriptors, _, _ = socket.recv_fds(
+                sock, MAX_MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
+            )
             return message, descriptors
         await _readable(sock)
 
@@ -98,6 +100,6 @@ async def _readable(sock: socket.socket) -> None:
         loop.remove_reader(sock)
 
 
-async def _end(server: Server) -> None:
-    server.leave()
-    await see_off(server.process, END_SECONDS)
+async def _end(server: ForkServer) -> None:
+    server.close()
+    await wait_or_kill(server.process, END_SECONDS)

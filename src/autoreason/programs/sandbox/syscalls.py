@@ -1,4 +1,4 @@
-"""The system calls a program may make, and their numbers on the machines we know. Standard library only."""
+"""The system calls a program may make, and their numbers on known machines. Standard library only."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import socket
 from typing import NamedTuple
 
 OWN_PID = "own pid"
-"""Stands for the number of the process itself, known only when it is there."""
+"""Placeholder for the pid of the process itself, known only once it runs."""
 
 _CLONE_THREAD = 0x10000
 _CLONE_OF_A_THREAD = 0x7D0F00
-"""Everything that the C libraries ask for when they start a thread."""
+"""Every flag that the C libraries set when they start a thread."""
 _AT_EMPTY_PATH = 0x1000
 _PR_SET_NAME = 15
 _TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX = (
@@ -25,8 +25,8 @@ _SOL_SOCKET = 1
 _SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN = 3, 4, 38, 39
 
 
-class Check(NamedTuple):
-    """What an argument must be: one of `values`, looking only at the bits of `mask`. Only 32 bits are looked at."""
+class ArgumentCheck(NamedTuple):
+    """What an argument must be: one of `values` under `mask`. Only 32 bits are compared."""
 
     argument: int
     values: tuple[int | str, ...]
@@ -35,17 +35,17 @@ class Check(NamedTuple):
     """The upper half of the argument instead of the lower."""
 
 
-def _null(argument: int) -> tuple[Check, Check]:
-    return Check(argument, (0,)), Check(argument, (0,), upper=True)
+def _null(argument: int) -> tuple[ArgumentCheck, ArgumentCheck]:
+    return ArgumentCheck(argument, (0,)), ArgumentCheck(argument, (0,), upper=True)
 
 
-Rule = tuple[Check, ...]
+Rule = tuple[ArgumentCheck, ...]
 
-_NEVER_CODE = (Check(2, (0,), mask=mmap.PROT_EXEC),)
-_TO_THE_OTHER_END = (Check(3, (0,)), *_null(4))
+_NO_EXECUTION = (ArgumentCheck(2, (0,), mask=mmap.PROT_EXEC),)
+_SOCKET_PAIR_ONLY = (ArgumentCheck(3, (0,)), *_null(4))
 """Without flags and without an address: between the two ends of a pair, and nothing out of band."""
 
-FREE = (
+ALWAYS_ALLOWED = (
     # What is open already.
     *("read", "write", "readv", "writev", "pread64", "pwrite64", "lseek", "close", "fstat"),
     *("dup", "dup2", "dup3", "ftruncate", "fsync", "fdatasync", "pipe2", "pipe", "eventfd2"),
@@ -62,21 +62,21 @@ FREE = (
     *("times", "getrusage", "getrandom", "uname", "getpid", "gettid", "getppid", "getuid"),
     *("geteuid", "getgid", "getegid", "getresuid", "getresgid", "getrlimit", "getcwd", "getcpu"),
 )
-"""Calls that are allowed whatever their arguments are."""
+"""Calls that are allowed with any arguments."""
 
-_EVERYBODYS_CLOCKS = (Check(0, tuple(range(12))),)
-"""Not those of other processes, which tell who is there and what they do."""
+_SHARED_CLOCKS = (ArgumentCheck(0, tuple(range(12))),)
+"""Not those of other processes, which reveal what else runs."""
 
-CHECKED: dict[str, Rule] = {
-    "clock_getres": _EVERYBODYS_CLOCKS,
-    "clock_gettime": _EVERYBODYS_CLOCKS,
-    "clock_nanosleep": _EVERYBODYS_CLOCKS,
+ALLOWED_WITH_CHECKS: dict[str, Rule] = {
+    "clock_getres": _SHARED_CLOCKS,
+    "clock_gettime": _SHARED_CLOCKS,
+    "clock_nanosleep": _SHARED_CLOCKS,
     "clone": (
-        Check(0, (0,), mask=0xFFFFFFFF ^ _CLONE_OF_A_THREAD),
-        Check(0, (_CLONE_THREAD,), mask=_CLONE_THREAD),
+        ArgumentCheck(0, (0,), mask=0xFFFFFFFF ^ _CLONE_OF_A_THREAD),
+        ArgumentCheck(0, (_CLONE_THREAD,), mask=_CLONE_THREAD),
     ),
     "fcntl": (
-        Check(
+        ArgumentCheck(
             1,
             (
                 *(fcntl.F_DUPFD, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL),
@@ -86,32 +86,32 @@ CHECKED: dict[str, Rule] = {
     ),
     # What Python asks of a socket, and nothing about its other end.
     "getsockopt": (
-        Check(1, (_SOL_SOCKET,)),
-        Check(2, (_SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN)),
+        ArgumentCheck(1, (_SOL_SOCKET,)),
+        ArgumentCheck(2, (_SO_TYPE, _SO_ERROR, _SO_PROTOCOL, _SO_DOMAIN)),
     ),
-    "ioctl": (Check(1, (_TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX)),),
-    "kill": (Check(0, (OWN_PID,)),),
-    "mmap": _NEVER_CODE,
-    "mprotect": _NEVER_CODE,
+    "ioctl": (ArgumentCheck(1, (_TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX)),),
+    "kill": (ArgumentCheck(0, (OWN_PID,)),),
+    "mmap": _NO_EXECUTION,
+    "mprotect": _NO_EXECUTION,
     # The C library asks after open files with this flag. A path given with it is followed all the same; see `BY_PATH`.
-    "newfstatat": (Check(3, (_AT_EMPTY_PATH,)),),
-    "prctl": (Check(0, (_PR_SET_NAME,)),),
-    "prlimit64": (Check(0, (0, OWN_PID)), *_null(2)),
-    "recvfrom": _TO_THE_OTHER_END,
-    "sched_getaffinity": (Check(0, (0, OWN_PID)),),
-    "sendto": _TO_THE_OTHER_END,
+    "newfstatat": (ArgumentCheck(3, (_AT_EMPTY_PATH,)),),
+    "prctl": (ArgumentCheck(0, (_PR_SET_NAME,)),),
+    "prlimit64": (ArgumentCheck(0, (0, OWN_PID)), *_null(2)),
+    "recvfrom": _SOCKET_PAIR_ONLY,
+    "sched_getaffinity": (ArgumentCheck(0, (0, OWN_PID)),),
+    "sendto": _SOCKET_PAIR_ONLY,
     "socketpair": (
-        Check(0, (socket.AF_UNIX,)),
-        Check(1, (socket.SOCK_STREAM,), mask=_SOCK_KIND),
+        ArgumentCheck(0, (socket.AF_UNIX,)),
+        ArgumentCheck(1, (socket.SOCK_STREAM,), mask=_SOCK_KIND),
     ),
-    "tgkill": (Check(0, (OWN_PID,)),),
+    "tgkill": (ArgumentCheck(0, (OWN_PID,)),),
 }
 """Calls that are allowed only where every check holds."""
 
 BY_PATH = ("newfstatat",)
-"""Calls that tell of a file by its path, for which there is none; where a path leads to one, they are never allowed."""
+"""Calls that describe a file by its path; refused altogether where a path can lead to a file."""
 
-SUPERVISING = (
+SUPERVISOR_CALLS = (
     *("recvmsg", "sendmsg", "wait4", "pidfd_open", "pidfd_send_signal", "unshare", "setns"),
     *("close_range", "landlock_restrict_self", "seccomp", "fork", "capset"),
 )
@@ -125,7 +125,7 @@ The C library does without the first; and programs that look for a file are prep
 
 
 class Machine(NamedTuple):
-    """A kind of processor: how its system calls are told from those of another, and their numbers."""
+    """A kind of processor: the audit number of its system calls, and their numbers."""
 
     audit: int
     numbers: dict[str, int]

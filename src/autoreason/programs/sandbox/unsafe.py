@@ -1,4 +1,4 @@
-"""No sandbox at all: a plain process with limits, an empty environment and a folder of its own. Only by `--unsafe`."""
+"""No sandbox at all: a plain process with limits, an empty environment and a new folder. Only with `--unsafe`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from autoreason.programs.sandbox.base import Ended, Level, Limits, Part, Ran, Session
-from autoreason.programs.sandbox.idle import Idle, most_idle
+from autoreason.programs.sandbox.base import (
+    EndReason,
+    Level,
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Session,
+)
+from autoreason.programs.sandbox.idle import IdleTimer, max_idle_seconds
 
-_OURS = Path(__file__).parents[3]
+_SOURCE_FOLDER = Path(__file__).parents[3]
 _INTERPRETER = 64 << 20
-"""Address space that Python itself takes."""
-_TAIL = 64 << 10
+"""Address space that Python itself uses."""
+_MAX_ERROR_BYTES = 64 << 10
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONINTMAXSTRDIGITS": "0", "PYTHONUTF8": "1"}
 _FUNCTION = """
 import sys
@@ -37,7 +44,7 @@ with open("solution.py", encoding="utf-8") as file:
 
 
 class UnsafeSandbox:
-    """Runs programs as any program runs, one a core."""
+    """Runs programs as plain processes, one per core."""
 
     level: Level = "none"
 
@@ -46,19 +53,19 @@ class UnsafeSandbox:
 
     @asynccontextmanager
     async def open(
-        self, source: str, limits: Limits, *, part: Part = "program"
+        self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[Session]:
-        """A program in a folder of its own; what belongs to the tests needs no slot."""
-        free = part in ("tests", "checker")
-        if not free:
+        """A program in a new folder; tests and checkers need no slot."""
+        needs_no_slot = role in ("tests", "checker")
+        if not needs_no_slot:
             await self._slots.acquire()
         folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
         try:
             body = source.encode("utf-8", "replace")
             (folder / "solution.py").write_bytes(body)
-            yield UnsafeSession(folder, limits, part)
+            yield UnsafeSession(folder, limits, role)
         finally:
-            if not free:
+            if not needs_no_slot:
                 self._slots.release()
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -69,35 +76,35 @@ class UnsafeSandbox:
 class UnsafeSession:
     """One program in its folder."""
 
-    def __init__(self, folder: Path, limits: Limits, part: Part) -> None:
-        self._folder, self._limits, self._part = folder, limits, part
+    def __init__(self, folder: Path, limits: RunLimits, role: ProgramRole) -> None:
+        self._folder, self._limits, self._role = folder, limits, role
 
     async def run(
-        self, stdin: bytes, *, channel: int | None = None, idle: Idle | None = None
-    ) -> Ran:
-        """Run it in a process of its own and read what it wrote."""
+        self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
+    ) -> ProgramRun:
+        """Run it in a new process and read its output."""
         with (
-            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as stdin_file,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
         ):
-            given.write(stdin)
-            given.seek(0)
-            begun = time.monotonic()
+            stdin_file.write(stdin)
+            stdin_file.seek(0)
+            started = time.monotonic()
             try:
-                process = self._start((given.fileno(), out.fileno(), err.fileno()), channel)
+                process = self._start((stdin_file.fileno(), out.fileno(), err.fileno()), channel)
             except (OSError, subprocess.SubprocessError) as error:
-                return Ran(ended="broken", detail=f"cannot start Python: {error}")
-            over = await self._wait(process, Idle() if idle is None else idle)
-            wall = time.monotonic() - begun
-            errors = _read(err.fileno(), _TAIL, from_the_end=True)
-            wrote = os.fstat(out.fileno()).st_size
-            return Ran(
-                ended=_ended(over, wrote, errors, self._limits),
-                status=abs(over.status),
-                seconds=over.seconds,
+                return ProgramRun(end_reason="broken", detail=f"cannot start Python: {error}")
+            end = await self._wait(process, IdleTimer() if idle is None else idle)
+            wall = time.monotonic() - started
+            errors = _read(err.fileno(), _MAX_ERROR_BYTES, from_the_end=True)
+            output_size = os.fstat(out.fileno()).st_size
+            return ProgramRun(
+                end_reason=_end_reason(end, output_size, errors, self._limits),
+                status=abs(end.status),
+                seconds=end.seconds,
                 wall=wall,
-                memory=over.memory,
+                memory=end.memory,
                 stdout=_read(out.fileno(), self._limits.output),
                 stderr=errors,
             )
@@ -117,29 +124,29 @@ class UnsafeSession:
 
     def _command(self, channel: int | None) -> list[str]:
         python = [getattr(sys, "_base_executable", sys.executable), "-P", "-s"]
-        if self._part in ("program", "checker"):
+        if self._role in ("program", "checker"):
             return [*python, "solution.py"]
-        return [*python, "-c", _FUNCTION, self._part, str(channel), str(_OURS)]
+        return [*python, "-c", _FUNCTION, self._role, str(channel), str(_SOURCE_FOLDER)]
 
-    async def _wait(self, process: subprocess.Popen[bytes], idle: Idle) -> Over:
-        """Let it run to its end, or until it has been idle for too long."""
-        most, late = most_idle(self._limits.seconds), False
+    async def _wait(self, process: subprocess.Popen[bytes], idle: IdleTimer) -> ProcessEnd:
+        """Wait until it ends, or has been idle for too long."""
+        max_idle, late = max_idle_seconds(self._limits.seconds), False
         waiting = asyncio.create_task(asyncio.to_thread(_wait_for, process))
         idle.add(process.pid)
         try:
             while not late and not waiting.done():
-                await asyncio.wait([waiting], timeout=idle.next_look(most))
-                late = not waiting.done() and idle.look() >= most
+                await asyncio.wait([waiting], timeout=idle.next_check(max_idle))
+                late = not waiting.done() and idle.update() >= max_idle
         finally:
             _kill(process)
             if not waiting.done():
-                # Stopped, or interrupted; the process is dead, and its end is near.
+                # Stopped or interrupted: the process was killed and ends soon.
                 await asyncio.wait([waiting])
         return waiting.result()._replace(late=late)
 
 
-class Over(NamedTuple):
-    """How a process ended and what it took."""
+class ProcessEnd(NamedTuple):
+    """How a process ended and what it used."""
 
     status: int
     """Negative: a signal."""
@@ -149,37 +156,37 @@ class Over(NamedTuple):
 
 
 def _environment() -> dict[str, str]:
-    kept = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
-    return _ENVIRONMENT | kept
+    inherited = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
+    return _ENVIRONMENT | inherited
 
 
-def _limit(limits: Limits) -> None:
-    """What the process may take; runs in it before Python starts."""
+def _limit(limits: RunLimits) -> None:
+    """Set the limits of the process; runs in it before Python starts."""
     import resource
 
     whole = math.ceil(limits.seconds)
-    for what, most in (
+    for what, limit in (
         (resource.RLIMIT_CPU, (whole, whole + 1)),
         (resource.RLIMIT_AS, (limits.memory + _INTERPRETER,) * 2),
         (resource.RLIMIT_FSIZE, (limits.output,) * 2),
         (resource.RLIMIT_CORE, (0, 0)),
     ):
         with suppress(ValueError, OSError):
-            resource.setrlimit(what, most)
+            resource.setrlimit(what, limit)
 
 
-def _wait_for(process: subprocess.Popen[bytes]) -> Over:
+def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
     if os.name != "posix":
-        begun = time.monotonic()
-        return Over(process.wait(), time.monotonic() - begun, 0)
+        started = time.monotonic()
+        return ProcessEnd(process.wait(), time.monotonic() - started, 0)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return Over(process.returncode, usage.ru_utime + usage.ru_stime, peak)
+    return ProcessEnd(process.returncode, usage.ru_utime + usage.ru_stime, peak)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it and whatever it started."""
+    """Kill it and every process it started."""
     with suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
@@ -187,16 +194,16 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             process.kill()
 
 
-def _ended(over: Over, wrote: int, errors: bytes, limits: Limits) -> Ended:
+def _end_reason(end: ProcessEnd, output_size: int, errors: bytes, limits: RunLimits) -> EndReason:
     last = errors.rstrip().rpartition(b"\n")[2]
-    reasons: tuple[tuple[bool, Ended], ...] = (
-        (over.seconds > limits.seconds or over.status == -getattr(signal, "SIGXCPU", 0), "cpu"),
-        (over.late, "wall"),
-        (wrote >= limits.output, "output"),
-        (over.status != 0 and last.startswith(b"MemoryError"), "memory"),
-        (over.status < 0, "signal"),
+    reasons: tuple[tuple[bool, EndReason], ...] = (
+        (end.seconds > limits.seconds or end.status == -getattr(signal, "SIGXCPU", 0), "cpu"),
+        (end.late, "wall"),
+        (output_size >= limits.output, "output"),
+        (end.status != 0 and last.startswith(b"MemoryError"), "memory"),
+        (end.status < 0, "signal"),
     )
-    return next((ended for happened, ended in reasons if happened), "exit")
+    return next((reason for happened, reason in reasons if happened), "exit")
 
 
 def _read(file: int, most: int, *, from_the_end: bool = False) -> bytes:

@@ -1,7 +1,7 @@
-"""Values between a program and its tests: plain built-in types cross, everything else stays and sends a ticket.
+"""Values between a program and its tests: plain built-in types are sent, all other objects stay and send a handle.
 
-Standard library only: this runs inside the jail. What arrives is JSON and nothing is ever looked up by a name that
-came with it, so whoever writes it can choose a value and no more.
+Standard library only: this runs inside the jail. Messages are JSON and nothing is ever looked up by a name in them,
+so their sender can choose a value and no more.
 """
 
 from __future__ import annotations
@@ -12,81 +12,81 @@ import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-LARGEST = 16 << 20
+MAX_MESSAGE_BYTES = 16 << 20
 """Bytes of one message."""
-DEEPEST = 200
-"""Lists within lists."""
+MAX_DEPTH = 200
+"""Levels of nested lists."""
 _HEADER = 4
-_TICKETS = 1 << 63
-"""Nobody honest counts as far; a number without end would take room in every message."""
+_MAX_HANDLE = 1 << 63
+"""No honest side needs as many; a number without limit would fill every message."""
 
-Keep = Callable[[object], int]
-"""Puts something aside that cannot cross, and gives the number of its ticket."""
-Ticket = Callable[[int], object]
-"""What stands for something that stayed on the other side."""
+RegisterObject = Callable[[object], int]
+"""Stores an object that cannot be sent, and returns its handle."""
+LookUpObject = Callable[[int], object]
+"""Returns the object that a handle stands for."""
 
 
-class Uncrossable(Exception):
+class UnsendableValue(Exception):
     """A value that cannot be sent, and why."""
 
 
-class TooMuch(Uncrossable):
+class ValueTooLarge(UnsendableValue):
     """A value that is too deep or too large to be sent."""
 
 
-class _TooDeep(Exception):
-    """There are more lists within lists than can be sent."""
+class _NestedTooDeep(Exception):
+    """A value has more nested lists than can be sent."""
 
 
-class Malformed(Exception):
-    """Something arrived that nobody honest sends."""
+class MalformedMessage(Exception):
+    """A message arrived that no honest side sends."""
 
 
-class Gone(Exception):
+class ChannelClosed(Exception):
     """The other side has closed the channel."""
 
 
-_shortening = reprlib.Repr()
-_shortening.maxstring = _shortening.maxother = _shortening.maxlong = 100
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = _repr.maxlong = 100
 
 
-def shown(value: object) -> str:
-    """A value as text, however large it is, on one short line."""
-    return _shortening.repr(value)
+def short_repr(value: object) -> str:
+    """A value of any size as text on one short line."""
+    return _repr.repr(value)
 
 
-def too_large(value: object) -> TooMuch:
-    """What is said of a value that takes more than a message may."""
-    return TooMuch(
-        f"a {type(value).__name__} of more than {LARGEST >> 20} MiB cannot cross: {shown(value)}"
+def too_large_error(value: object) -> ValueTooLarge:
+    """The error for a value that is larger than a message may be."""
+    return ValueTooLarge(
+        f"a {type(value).__name__} of more than {MAX_MESSAGE_BYTES >> 20} MiB cannot be sent: {short_repr(value)}"
     )
 
 
-def encode(value: object, keep: Keep) -> Any:
-    """A value as JSON knows it; what has no plain form is kept, and its ticket sent."""
+def encode(value: object, register: RegisterObject) -> Any:
+    """A value in JSON types; an object without a plain form is registered, and its handle sent."""
     try:
-        return _encode(value, keep, DEEPEST)
-    except _TooDeep:
-        raise TooMuch(
-            f"a {type(value).__name__} nested more than {DEEPEST} deep cannot cross: {shown(value)}"
+        return _encode(value, register, MAX_DEPTH)
+    except _NestedTooDeep:
+        raise ValueTooLarge(
+            f"a {type(value).__name__} nested more than {MAX_DEPTH} deep cannot be sent: {short_repr(value)}"
         ) from None
 
 
-def _encode(value: object, keep: Keep, deeper: int) -> Any:
+def _encode(value: object, register: RegisterObject, depth_left: int) -> Any:
     kind = type(value)
-    if kind in _AS_THEY_ARE:
+    if kind in _SCALAR_TYPES:
         return value
-    if not deeper:
-        raise _TooDeep
-    base = next((each for each in kind.__mro__ if each in _PLAIN), None)
+    if not depth_left:
+        raise _NestedTooDeep
+    base = next((each for each in kind.__mro__ if each in _ENCODERS), None)
     if base is None:
-        return {"k": keep(value)}
-    return _PLAIN[base](value, lambda inner: _encode(inner, keep, deeper - 1))
+        return {"k": register(value)}
+    return _ENCODERS[base](value, lambda inner: _encode(inner, register, depth_left - 1))
 
 
-_AS_THEY_ARE = (type(None), bool, int, float, str)
+_SCALAR_TYPES = (type(None), bool, int, float, str)
 # Methods of the base class itself, so that a subclass cannot change what it is sent as.
-_PLAIN: dict[type, Callable[[Any, Callable[[object], Any]], Any]] = {
+_ENCODERS: dict[type, Callable[[Any, Callable[[object], Any]], Any]] = {
     int: lambda value, _: int.__int__(value),
     float: lambda value, _: float.__float__(value),
     str: lambda value, _: str.__str__(value),
@@ -103,44 +103,44 @@ _PLAIN: dict[type, Callable[[Any, Callable[[object], Any]], Any]] = {
 }
 
 
-def decode(sent: Any, ticket: Ticket) -> Any:
-    """The value that was sent, of exactly a built-in type; `Malformed` where it is none."""
+def decode(sent: Any, look_up: LookUpObject) -> Any:
+    """The value that was sent, of exactly a built-in type; `MalformedMessage` where it is none."""
     try:
-        return _decode(sent, ticket, DEEPEST)
+        return _decode(sent, look_up, MAX_DEPTH)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Malformed(f"not a value: {error}") from None
+        raise MalformedMessage(f"not a value: {error}") from None
 
 
-def _decode(sent: Any, ticket: Ticket, deeper: int) -> Any:
+def _decode(sent: Any, look_up: LookUpObject, depth_left: int) -> Any:
     kind = type(sent)
-    if kind in _AS_THEY_ARE:
+    if kind in _SCALAR_TYPES:
         return sent
-    if not deeper:
-        raise Malformed("nested too deep")
+    if not depth_left:
+        raise MalformedMessage("nested too deep")
     if kind is list:
-        return [_decode(each, ticket, deeper - 1) for each in sent]
+        return [_decode(each, look_up, depth_left - 1) for each in sent]
     if kind is not dict or len(sent) != 1:
-        raise Malformed("not a value")
-    [(sign, inside)] = sent.items()
-    if sign == "k":
-        return ticket(_whole(inside))
-    if sign in _SCALARS:
-        return _SCALARS[sign](inside)
-    if sign not in _GATHERED or type(inside) is not list:
-        raise Malformed("not a value")
-    return _GATHERED[sign](_decode(each, ticket, deeper - 1) for each in inside)
+        raise MalformedMessage("not a value")
+    [(tag, content)] = sent.items()
+    if tag == "k":
+        return look_up(_handle_number(content))
+    if tag in _SCALAR_DECODERS:
+        return _SCALAR_DECODERS[tag](content)
+    if tag not in _CONTAINER_DECODERS or type(content) is not list:
+        raise MalformedMessage("not a value")
+    return _CONTAINER_DECODERS[tag](_decode(each, look_up, depth_left - 1) for each in content)
 
 
-def _whole(number: object) -> int:
-    if type(number) is not int or not 0 <= number < _TICKETS:
-        raise Malformed("not a ticket")
-    return number
+def _handle_number(value: object) -> int:
+    if type(value) is not int or not 0 <= value < _MAX_HANDLE:
+        raise MalformedMessage("not a handle")
+    return value
 
 
 def _complex(parts: Any) -> complex:
     real, imaginary = parts
     if type(real) is not float or type(imaginary) is not float:
-        raise Malformed("not a complex number")
+        raise MalformedMessage("not a complex number")
     return complex(real, imaginary)
 
 
@@ -149,13 +149,13 @@ def _slice(parts: Iterable[Any]) -> slice:
     return slice(start, stop, step)
 
 
-_SCALARS: dict[str, Callable[[Any], object]] = {
+_SCALAR_DECODERS: dict[str, Callable[[Any], object]] = {
     "b": lambda digits: bytes.fromhex(digits),
     "a": lambda digits: bytearray.fromhex(digits),
     "c": _complex,
     "r": lambda parts: range(*parts),
 }
-_GATHERED: dict[str, Callable[[Any], object]] = {
+_CONTAINER_DECODERS: dict[str, Callable[[Any], object]] = {
     "t": tuple,
     "s": set,
     "z": frozenset,
@@ -164,34 +164,34 @@ _GATHERED: dict[str, Callable[[Any], object]] = {
 }
 
 
-def written(message: Any) -> bytes:
-    """A message as it crosses."""
+def encode_message(message: Any) -> bytes:
+    """A message as it is sent."""
     return json.dumps(message, separators=(",", ":")).encode("ascii")
 
 
 def send(channel: int, message: Any) -> None:
-    """Write one message; `Gone` where nobody reads any more."""
-    body = written(message)
-    if len(body) > LARGEST:
-        raise TooMuch(f"values of more than {LARGEST >> 20} MiB cannot cross")
+    """Write one message; `ChannelClosed` where the other side no longer reads."""
+    body = encode_message(message)
+    if len(body) > MAX_MESSAGE_BYTES:
+        raise ValueTooLarge(f"values of more than {MAX_MESSAGE_BYTES >> 20} MiB cannot be sent")
     rest = memoryview(len(body).to_bytes(_HEADER, "big") + body)
     try:
         while rest:
             rest = rest[os.write(channel, rest) :]
     except OSError:
-        raise Gone from None
+        raise ChannelClosed from None
 
 
 def receive(channel: int) -> Any:
-    """Read one message as JSON knows it; `Gone` at the end, `Malformed` where it is none."""
+    """Read one message; `ChannelClosed` at the end, `MalformedMessage` where it is none."""
     size = int.from_bytes(_read(channel, _HEADER), "big")
-    if size > LARGEST:
-        raise Malformed("a message too large")
+    if size > MAX_MESSAGE_BYTES:
+        raise MalformedMessage("a message too large")
     body = _read(channel, size)
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise Malformed("a message that is not JSON") from None
+        raise MalformedMessage("a message that is not JSON") from None
 
 
 def _read(channel: int, size: int) -> bytes:
@@ -200,8 +200,8 @@ def _read(channel: int, size: int) -> bytes:
         try:
             part = os.read(channel, min(size - len(parts), 1 << 20))
         except OSError:
-            raise Gone from None
+            raise ChannelClosed from None
         if not part:
-            raise Gone
+            raise ChannelClosed
         parts += part
     return bytes(parts)

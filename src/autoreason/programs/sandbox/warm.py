@@ -1,4 +1,4 @@
-"""Which modules are there before a program runs; once jailed it can open no file, so it cannot import any other."""
+"""Modules imported before a program runs: once jailed it can open no file, so it can import no other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
-ALWAYS = (
+COMMON_MODULES = (
     "_strptime",
     "array",
     "bisect",
@@ -48,18 +48,18 @@ ALWAYS = (
     "warnings",
     "weakref",
 )
-"""What programs use most, and what the interpreter itself imports on the way."""
+"""Modules that programs use most, and those the interpreter itself imports at run time."""
 
-NOWHERE = "/nonexistent"
+MISSING_HOME = "/nonexistent"
 
-OURS = tuple(
+OWN_MODULES = tuple(
     f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc_server", "observation")
 )
 
-LATE = ("_pylong", "_pydatetime", "_colorize")
-"""What newer interpreters import only when it is needed."""
+LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")
+"""Modules that newer interpreters import only when needed."""
 
-HIDDEN = {
+IMPLIED_IMPORTS = {
     "argparse": ("locale", "shutil"),
     "asyncio": ("concurrent.futures.thread",),
     "cProfile": ("pstats",),
@@ -73,7 +73,7 @@ HIDDEN = {
     "xml.dom.minidom": ("xml.dom.expatbuilder",),
     "xml.sax": ("xml.sax.expatreader",),
 }
-"""What a module imports only when something of it is used."""
+"""Modules that a module imports only when some of its functions are used."""
 
 ENCODINGS = (
     *("ascii", "cp1251", "cp1252", "cp437", "hex_codec", "idna", "latin_1", "mbcs", "punycode"),
@@ -81,16 +81,16 @@ ENCODINGS = (
     *("utf_32", "utf_32_be", "utf_32_le", "utf_7", "utf_8_sig", "base64_codec", "zlib_codec"),
 )
 
-REFUSED = frozenset(
+REFUSED_MODULES = frozenset(
     {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo", "_tkinter"}
     | {"ensurepip", "venv", "webbrowser", "pip", "site", "sitecustomize", "usercustomize", "test"}
 )
-"""Of the standard library, those that do something when imported, or are of no use without a screen."""
+"""Standard modules that act when imported, or need a screen."""
 
-_STARTING = frozenset({"__main__", "test", "tests"})
-"""Parts of packages that are programs."""
+_PROGRAM_MODULES = frozenset({"__main__", "test", "tests"})
+"""Modules of packages that are programs."""
 
-KNOWN = sys.stdlib_module_names - REFUSED
+IMPORTABLE = sys.stdlib_module_names - REFUSED_MODULES
 
 _IMPORT = re.compile(
     r"""\b(?:from\s+(?P<package>[\w.]+)\s+import[ \t]*(?:\((?P<inside>(?:[^)\#]|\#[^\n]*)*+)|(?P<names>[^\n;]*))
@@ -107,27 +107,27 @@ _COMMENT = re.compile(r"#[^\n]*")
 _CODECS = frozenset(aliases.values())
 
 
-def named(source: str) -> Iterator[str]:
-    """Modules that a program names in what looks like an import, and what may be modules inside them."""
-    for found in _IMPORT.finditer(source.replace("\\\n", " ")):
-        package = found["package"]
+def imported_modules(source: str) -> Iterator[str]:
+    """Modules that a program names in what looks like an import, and possible submodules."""
+    for match in _IMPORT.finditer(source.replace("\\\n", " ")):
+        package = match["package"]
         if package is not None:
             yield package
-            names = found["inside"] or found["names"] or ""
+            names = match["inside"] or match["names"] or ""
             yield from (f"{package}.{name}" for name in _first_words(names))
-        elif found["modules"] is not None:
-            yield from _first_words(found["modules"])
+        elif match["modules"] is not None:
+            yield from _first_words(match["modules"])
         else:
-            yield found["called"]
+            yield match["called"]
 
 
 def preload(source: str, *, used: bool = False) -> None:
-    """Import what a program is going to import of the standard library, while files can still be read.
+    """Import the standard modules that a program imports, while files can still be read.
 
-    `used`: also what it only uses, as tests do that leave their imports to the program.
+    `used`: also modules it only uses, as tests do that rely on the program's imports.
     """
-    # Modules that look for a home find none: not in the list of users, and no settings of anybody's in it.
-    os.environ["HOME"] = NOWHERE
+    # Modules that look for a home folder find none, and so read no user's settings.
+    os.environ["HOME"] = MISSING_HOME
     try:
         _preload(source, _used(source) if used else ())
     finally:
@@ -135,26 +135,31 @@ def preload(source: str, *, used: bool = False) -> None:
 
 
 def _used(source: str) -> Iterator[str]:
-    return (found[1] for found in _USED.finditer(source) if found[1] in KNOWN)
+    return (match[1] for match in _USED.finditer(source) if match[1] in IMPORTABLE)
 
 
 def _preload(source: str, used: Iterable[str]) -> None:
-    for name in dict.fromkeys((*named(source), *used)):
+    for name in dict.fromkeys((*imported_modules(source), *used)):
         parts = name.split(".")
-        if parts[0] in KNOWN and not _STARTING.intersection(parts):
-            for each in (name, *HIDDEN.get(name, ())):
-                _try(each)
+        if parts[0] in IMPORTABLE and not _PROGRAM_MODULES.intersection(parts):
+            for each in (name, *IMPLIED_IMPORTS.get(name, ())):
+                _try_import(each)
     for quoted in _QUOTED.finditer(source):
         spelled = normalize_encoding(quoted[1]).lower()
         codec = aliases.get(spelled, spelled)
         if codec in _CODECS:
-            _try(f"encodings.{codec}")
+            _try_import(f"encodings.{codec}")
 
 
-def warm() -> None:
-    """Import the usual modules."""
-    for name in (*ALWAYS, *OURS, *LATE, *(f"encodings.{each}" for each in ENCODINGS)):
-        _try(name)
+def preload_common_modules() -> None:
+    """Import the common modules."""
+    for name in (
+        *COMMON_MODULES,
+        *OWN_MODULES,
+        *LAZY_MODULES,
+        *(f"encodings.{each}" for each in ENCODINGS),
+    ):
+        _try_import(name)
 
 
 def _first_words(names: str) -> Iterator[str]:
@@ -163,10 +168,10 @@ def _first_words(names: str) -> Iterator[str]:
             yield word[1]
 
 
-def _try(name: str) -> None:
+def _try_import(name: str) -> None:
     parent = sys.modules.get(name.rpartition(".")[0])
     if parent is not None and not hasattr(parent, "__path__"):
         return
-    # A module that is not there, or not for this system, is the program's to miss.
+    # A module that does not exist here fails in the program, where it belongs.
     with contextlib.suppress(Exception, SystemExit):
         importlib.import_module(name)

@@ -1,30 +1,30 @@
-"""What passes between the client, the fork server and the solution processes. Standard library only."""
+"""Messages between the client, the fork server and the solution processes. Standard library only."""
 
 from __future__ import annotations
 
 import struct
 from typing import NamedTuple
 
-PARTS = ("program", "candidate", "tests", "checker")
-ENDINGS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died", "running")
-"""How a run ended, by number; `died` is the solution process itself, told by the fork server.
+ROLES = ("program", "candidate", "tests", "checker")
+END_REASONS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died", "running")
+"""How a run ended, by number; `died` is the end of the solution process itself, reported by the fork server.
 
-`running` is no end: a run that takes longer than most, with a handle of its process.
+`running` is no end: it reports a run that takes longer than most, with a handle of its process.
 """
 RUN, STOP = b"run", b"stop"
-"""What a solution process is asked for."""
+"""Requests to a solution process."""
 
-LARGEST = 128 * 1024
-"""Bytes of a message; nothing that can be large is sent: it lies in memory files."""
+MAX_MESSAGE_BYTES = 128 * 1024
+"""Size of a message; what can be large is not sent but passed in memory files."""
 
-_OPENING = struct.Struct("<BdQQ")
-_REPLY = struct.Struct("<BiddQ")
+_SPEC = struct.Struct("<BdQQ")
+_REPORT = struct.Struct("<BiddQ")
 
 
-class Opening(NamedTuple):
-    """A program and what each of its runs may take."""
+class ProgramSpec(NamedTuple):
+    """A program and the limits of each of its runs."""
 
-    part: str
+    role: str
     seconds: float
     memory: int
     output: int
@@ -32,21 +32,21 @@ class Opening(NamedTuple):
 
     def pack(self) -> bytes:
         """As a message."""
-        head = _OPENING.pack(PARTS.index(self.part), self.seconds, self.memory, self.output)
+        head = _SPEC.pack(ROLES.index(self.role), self.seconds, self.memory, self.output)
         return head + self.source.encode("utf-8", "surrogatepass")
 
     @classmethod
-    def unpack(cls, message: bytes) -> Opening:
+    def unpack(cls, message: bytes) -> ProgramSpec:
         """From a message."""
-        part, seconds, memory, output = _OPENING.unpack_from(message)
-        source = message[_OPENING.size :].decode("utf-8", "surrogatepass")
-        return cls(PARTS[part], seconds, memory, output, source)
+        role, seconds, memory, output = _SPEC.unpack_from(message)
+        source = message[_SPEC.size :].decode("utf-8", "surrogatepass")
+        return cls(ROLES[role], seconds, memory, output, source)
 
 
-class Reply(NamedTuple):
-    """How a run ended and what it took; what it wrote lies in the memory files that came with the request."""
+class RunReport(NamedTuple):
+    """How a run ended and what it used; its output is in the memory files that came with the request."""
 
-    ended: str
+    end_reason: str
     status: int
     seconds: float = 0.0
     wall: float = 0.0
@@ -54,10 +54,10 @@ class Reply(NamedTuple):
 
     def pack(self) -> bytes:
         """As a message."""
-        return _REPLY.pack(ENDINGS.index(self.ended), *self[1:])
+        return _REPORT.pack(END_REASONS.index(self.end_reason), *self[1:])
 
     @classmethod
-    def unpack(cls, message: bytes) -> Reply:
+    def unpack(cls, message: bytes) -> RunReport:
         """From a message."""
-        ended, *rest = _REPLY.unpack(message)
-        return cls(ENDINGS[ended], *rest)
+        end_reason, *rest = _REPORT.unpack(message)
+        return cls(END_REASONS[end_reason], *rest)

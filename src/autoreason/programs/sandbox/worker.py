@@ -1,4 +1,4 @@
-"""The process of one solution: it compiles a program, never runs it, and starts a process for each test.
+"""The process of one solution: it compiles a program without running it, and starts a process for each test.
 
 Standard library only.
 """
@@ -20,216 +20,231 @@ from types import CodeType
 from typing import NamedTuple, NoReturn
 
 from autoreason.programs.sandbox import depth, execution, jail, kernel, warm
-from autoreason.programs.sandbox.execution import CHANNEL, NOTHING
-from autoreason.programs.sandbox.wire import LARGEST, STOP, Opening, Reply
+from autoreason.programs.sandbox.execution import CHANNEL, NULL_DEVICE
+from autoreason.programs.sandbox.wire import MAX_MESSAGE_BYTES, STOP, ProgramSpec, RunReport
 
 NAME = "solution.py"
-"""What a program's file is called in tracebacks."""
+"""The file name of a program in tracebacks."""
 
-_SHORT = 0.5
-"""Seconds after which the client is told of a run: whether it sleeps can be seen only from outside the jail."""
+_REPORT_AFTER_SECONDS = 0.5
+"""Seconds after which a run is reported to the client: only outside the jail can be seen whether it sleeps."""
 SESSION = 3
 """The descriptor of the client's socket."""
 RULESET = 5
 """The descriptor of the Landlock ruleset, if there is one."""
-_NEAR = 0.9
-"""The share of its memory beyond which a program that died is taken to have run out of it."""
+_MEMORY_SHARE = 0.9
+"""Share of its memory above which a program that died is taken to have run out of memory."""
 
 
-class Program(NamedTuple):
-    """A compiled program, or what the interpreter says of one that cannot be compiled."""
+class CompiledProgram(NamedTuple):
+    """A compiled program, or the interpreter's error for one that cannot be compiled."""
 
-    opening: Opening
-    way: execution.Way
-    begun: mmap.mmap
-    """A byte shared with the test process, which sets it and lets go of it when all is ready for the program."""
+    spec: ProgramSpec
+    runner: execution.Runner
+    started: mmap.mmap
+    """A byte shared with the test process, which sets and unmaps it when all is ready for the program."""
     code: CodeType | None
-    complaint: bytes = b""
+    error_output: bytes = b""
 
 
-class Test(NamedTuple):
-    """A test process under way."""
+class TestProcess(NamedTuple):
+    """A running test process."""
 
     pid: int
     pidfd: int
     keeper: int | None
 
 
-def live(session: socket.socket, walls: jail.Jail) -> NoReturn:
+def run_worker(session: socket.socket, jail_spec: jail.JailSpec) -> NoReturn:
     """The whole life of a solution process."""
-    opening = Opening.unpack(session.recv(LARGEST))
-    kernel.exit_on(signal.SIGXCPU)
+    spec = ProgramSpec.unpack(session.recv(MAX_MESSAGE_BYTES))
+    kernel.exit_on_signal(signal.SIGXCPU)
     jail.relax(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
-    warm.preload(opening.source, used=opening.part == "tests")
-    way = execution.way_of(opening.part)
-    # What the imports took is not the program's.
-    walls = jail.settle(walls._replace(mapped=kernel.mapped()))
-    program = _compile(opening, way, walls)
+    warm.preload(spec.source, used=spec.role == "tests")
+    runner = execution.runner_for(spec.role)
+    # Memory used by the imports does not count against the program.
+    jail_spec = jail.confine_solution(
+        jail_spec._replace(base_memory=kernel.measure_address_space())
+    )
+    program = _compile(spec, runner, jail_spec)
     gc.freeze()
     while True:
         request, descriptors, _, _ = socket.recv_fds(session, 16, 4)
         if not request:
             os._exit(0)
         if request == STOP:
-            # It crossed the reply to the run it was meant for.
+            # It was sent before the reply to its run had arrived.
             continue
-        reply = _run(program, walls, session, descriptors)
+        reply = _run(program, jail_spec, session, descriptors)
         for each in descriptors:
             os.close(each)
         session.send(reply.pack())
 
 
-def _compile(opening: Opening, way: execution.Way, walls: jail.Jail) -> Program:
-    """Compile under limits: a program that takes the compiler too far ends this process."""
-    seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(opening.seconds)))
+def _compile(
+    spec: ProgramSpec, runner: execution.Runner, jail_spec: jail.JailSpec
+) -> CompiledProgram:
+    """Compile under limits: a program that exceeds them ends this process."""
+    seconds = max(1, min(jail.COMPILE_SECONDS, math.ceil(spec.seconds)))
     usage = resource.getrusage(resource.RUSAGE_SELF)
     jail.relax(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime) + seconds)
-    source = opening.source.removeprefix("\ufeff")
-    begun = mmap.mmap(-1, mmap.PAGESIZE)
-    execution.remember(NAME, source)
-    jail.relax(resource.RLIMIT_AS, walls.mapped + opening.memory)
+    source = spec.source.removeprefix("\ufeff")
+    started = mmap.mmap(-1, mmap.PAGESIZE)
+    execution.cache_source(NAME, source)
+    jail.relax(resource.RLIMIT_AS, jail_spec.base_memory + spec.memory)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             code = compile(source, NAME, "exec", dont_inherit=True)
     except Exception as error:
-        said = _named(error, source)
-        complaint = "".join(traceback.format_exception_only(type(said), said))
-        return Program(opening, way, begun, None, complaint.encode("utf-8", "backslashreplace"))
+        explained = _explain_error(error, source)
+        error_output = "".join(traceback.format_exception_only(type(explained), explained))
+        return CompiledProgram(
+            spec, runner, started, None, error_output.encode("utf-8", "backslashreplace")
+        )
     finally:
         jail.relax(resource.RLIMIT_AS, None)
         jail.relax(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    return Program(opening, way, begun, code)
+    return CompiledProgram(spec, runner, started, code)
 
 
-def _named(error: Exception, source: str) -> Exception:
-    """Why a program cannot be compiled; where memory is without limit, only nesting makes the parser run out of it."""
+def _explain_error(error: Exception, source: str) -> Exception:
+    """Why a program cannot be compiled; without a memory limit only nesting makes the parser run out of it."""
     if isinstance(error, MemoryError):
         jail.relax(resource.RLIMIT_AS, None)
         try:
             compile(source, NAME, "exec", dont_inherit=True)
         except MemoryError:
-            return RecursionError(depth.NESTED)
+            return RecursionError(depth.TOO_NESTED)
         except Exception:
             return error
     return error
 
 
 def _run(
-    program: Program, walls: jail.Jail, session: socket.socket, descriptors: list[int]
-) -> Reply:
-    """One test: start it, watch it, tell how it ended."""
+    program: CompiledProgram,
+    jail_spec: jail.JailSpec,
+    session: socket.socket,
+    descriptors: list[int],
+) -> RunReport:
+    """Run one test: start it, watch it, report how it ended."""
     if program.code is None:
-        os.write(descriptors[2], program.complaint)
-        return Reply("exit", 1)
-    program.begun[0] = 0
-    begun = time.monotonic()
-    test = _start(program, program.code, walls, descriptors)
-    stopped = _watch(test, session, program.opening.seconds, begun)
+        os.write(descriptors[2], program.error_output)
+        return RunReport("exit", 1)
+    program.started[0] = 0
+    started = time.monotonic()
+    test = _start(program, program.code, jail_spec, descriptors)
+    stopped = _watch(test, session, program.spec.seconds, started)
     _, status, usage = os.wait4(test.pid, 0)
-    wall = time.monotonic() - begun
+    wall = time.monotonic() - started
     os.close(test.pidfd)
     if test.keeper is not None:
         os.kill(test.keeper, signal.SIGKILL)
         os.waitpid(test.keeper, 0)
-    took = Reply(
+    report = RunReport(
         "exit",
         os.waitstatus_to_exitcode(status),
         usage.ru_utime + usage.ru_stime,
         wall,
         usage.ru_maxrss * 1024,
     )
-    ended = stopped or _ending(took, program.opening, descriptors)
-    if not program.begun[0]:
-        ended = "broken"
-    return took._replace(ended=ended, status=abs(took.status))
+    end_reason = stopped or _end_reason(report, program.spec, descriptors)
+    if not program.started[0]:
+        end_reason = "broken"
+    return report._replace(end_reason=end_reason, status=abs(report.status))
 
 
-def _start(program: Program, code: CodeType, walls: jail.Jail, descriptors: list[int]) -> Test:
+def _start(
+    program: CompiledProgram, code: CodeType, jail_spec: jail.JailSpec, descriptors: list[int]
+) -> TestProcess:
     keeper = None
-    if walls.namespaces:
+    if jail_spec.namespaces:
         kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC)
         keeper = kernel.keep_namespace()
     parent = os.getpid()
     pid = kernel.fork()
     if pid == 0:
-        _become_test(program, code, walls, descriptors, parent)
-    if walls.namespaces:
+        _become_test(program, code, jail_spec, descriptors, parent)
+    if jail_spec.namespaces:
         here = os.pidfd_open(parent)
-        kernel.enter(here, kernel.CLONE_NEWPID)
+        kernel.enter_namespaces(here, kernel.CLONE_NEWPID)
         os.close(here)
-    return Test(pid, os.pidfd_open(pid), keeper)
+    return TestProcess(pid, os.pidfd_open(pid), keeper)
 
 
 def _become_test(
-    program: Program, code: CodeType, walls: jail.Jail, descriptors: list[int], parent: int
+    program: CompiledProgram,
+    code: CodeType,
+    jail_spec: jail.JailSpec,
+    descriptors: list[int],
+    parent: int,
 ) -> NoReturn:
-    opening = program.opening
+    spec = program.spec
     try:
         for number, each in enumerate(descriptors):
             os.dup2(each, number)
         if len(descriptors) == CHANNEL:
             os.close(CHANNEL)
-        if not execution.needs_nothing(opening.source):
-            os.close(NOTHING)
-        kernel.close_from(RULESET + (walls.ruleset is not None))
+        if not execution.needs_null_device(spec.source):
+            os.close(NULL_DEVICE)
+        kernel.close_from(RULESET + (jail_spec.ruleset is not None))
         execution.open_streams()
-        jail.confine(walls, opening.seconds, opening.memory, opening.output)
-        execution.accommodate(opening.source)
-        if not walls.namespaces and os.getppid() != parent:
+        jail.confine_test(jail_spec, spec.seconds, spec.memory, spec.output)
+        execution.apply_patches(spec.source)
+        if not jail_spec.namespaces and os.getppid() != parent:
             os._exit(1)
-        program.begun[0] = 1
-        program.begun.close()
+        program.started[0] = 1
+        program.started.close()
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)
-    execution.run(code, program.way)
+    execution.run(code, program.runner)
 
 
-def _watch(test: Test, session: socket.socket, seconds: float, begun: float) -> str | None:
-    """Wait for the end of a test, or make one: when its processor time is used up, or the client says so or is gone."""
+def _watch(test: TestProcess, session: socket.socket, seconds: float, started: float) -> str | None:
+    """Wait for a test to end; kill it when its processor time is used up or the client asks or disconnects."""
     events = select.poll()
     events.register(test.pidfd, select.POLLIN)
     events.register(session, select.POLLIN)
-    told, wait = False, min(seconds, _SHORT)
+    reported, wait = False, min(seconds, _REPORT_AFTER_SECONDS)
     while True:
         ready = dict(events.poll(max(1, math.ceil(wait * 1000))))
         if test.pidfd in ready:
             return None
-        used = _used(test.pid)
+        used = _cpu_seconds(test.pid)
         if used >= seconds or ready:
             signal.pidfd_send_signal(test.pidfd, signal.SIGKILL)
             return "cpu" if used >= seconds else "wall"
-        passed = time.monotonic() - begun
-        if passed >= _SHORT and not told:
-            running = Reply("running", 0, used, passed)
+        passed = time.monotonic() - started
+        if passed >= _REPORT_AFTER_SECONDS and not reported:
+            running = RunReport("running", 0, used, passed)
             socket.send_fds(session, [running.pack()], [test.pidfd])
-            told = True
-        wait = seconds - used if told else min(seconds - used, _SHORT - passed)
+            reported = True
+        wait = seconds - used if reported else min(seconds - used, _REPORT_AFTER_SECONDS - passed)
 
 
-def _used(pid: int) -> float:
-    """Processor time of another process; nothing more is known of one that has just ended."""
+def _cpu_seconds(pid: int) -> float:
+    """Processor time of another process; 0 for one that has just ended."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0
 
 
-def _ending(took: Reply, opening: Opening, descriptors: list[int]) -> str:
-    """Why a test that nobody stopped was over.
+def _end_reason(report: RunReport, spec: ProgramSpec, descriptors: list[int]) -> str:
+    """Why a test that was not killed ended.
 
-    What it wrote is not looked at here: the next test is a copy of this process, and could find it in memory.
+    Its output is not read here: the next test is a copy of this process, and could find it in memory.
     """
-    wrote = [os.fstat(each).st_size for each in descriptors[1:3]]
-    most = max(opening.output + 1, jail.ERRORS)
-    if wrote[0] > opening.output or max(wrote) >= most or took.status == -signal.SIGXFSZ:
+    sizes = [os.fstat(each).st_size for each in descriptors[1:3]]
+    max_size = max(spec.output + 1, jail.MAX_ERROR_BYTES)
+    if sizes[0] > spec.output or max(sizes) >= max_size or report.status == -signal.SIGXFSZ:
         return "output"
-    if took.seconds > opening.seconds or took.status == -signal.SIGXCPU:
+    if report.seconds > spec.seconds or report.status == -signal.SIGXCPU:
         return "cpu"
-    # A recursion that leaves its stack has used much memory too, and that is not why it ended.
-    crashed = took.status < 0 and took.status != -signal.SIGSEGV
-    if crashed and took.memory >= _NEAR * opening.memory:
+    # A stack overflow uses much memory too, but is not caused by it.
+    crashed = report.status < 0 and report.status != -signal.SIGSEGV
+    if crashed and report.memory >= _MEMORY_SHARE * spec.memory:
         return "memory"
-    return "signal" if took.status < 0 else "exit"
+    return "signal" if report.status < 0 else "exit"

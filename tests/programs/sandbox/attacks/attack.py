@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from autoreason.programs.sandbox.base import Limits, Ran
+from autoreason.programs.sandbox.base import ProgramRun, RunLimits
 
 if TYPE_CHECKING:
     from tests.programs.sandbox.attacks.scene import Scene
 
-SMALL = Limits(seconds=0.2, memory=96 << 20, output=1 << 20)
+SMALL = RunLimits(seconds=0.2, memory=96 << 20, output=1 << 20)
 """Enough for every attack that would succeed, and soon over for those that want more."""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class AttackTrace(Struct, frozen=True, kw_only=True):
     """What somebody who trusts nothing the program says has seen of it."""
 
-    runs: tuple[Ran, ...]
+    runs: tuple[ProgramRun, ...]
     wall: float
     """Seconds of the longest run, by our own clock."""
     processes: int = 0
@@ -46,7 +46,7 @@ class Seen(Struct, frozen=True, kw_only=True):
         return b"\n".join(run.stdout + run.stderr for run in self.runs).decode(errors="replace")
 
 
-Sign = Callable[[Seen, "Scene"], str]
+Sign = Callable[[AttackTrace, "Scene"], str]
 """Says what shows that an attack succeeded; empty where nothing does."""
 
 
@@ -56,7 +56,7 @@ class Attack(Struct, frozen=True):
     name: str
     sign: Sign
     source: str
-    limits: Limits = SMALL
+    limits: RunLimits = SMALL
     again: bool = False
     """Run a second time, and a third in a session of its own, without what the first was given."""
     alone: bool = False

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from autoreason.programs.sandbox.base import Level, Limits, Part, Ran
+from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits
 
 _PATIENCE = 4.0
 
@@ -21,20 +21,20 @@ class PlainSession:
     def __init__(self, python: str, file: Path) -> None:
         self._command = [python, str(file)]
 
-    async def run(self, stdin: bytes, **_: object) -> Ran:
+    async def run(self, stdin: bytes, **_: object) -> ProgramRun:
         """Run it the way a first script would."""
         return await asyncio.to_thread(self._run, stdin)
 
-    def _run(self, stdin: bytes) -> Ran:
+    def _run(self, stdin: bytes) -> ProgramRun:
         began = time.monotonic()
         try:
             done = subprocess.run(
                 self._command, input=stdin, capture_output=True, timeout=_PATIENCE
             )
         except subprocess.TimeoutExpired:
-            return Ran(ended="wall", wall=time.monotonic() - began)
-        return Ran(
-            ended="exit" if done.returncode >= 0 else "signal",
+            return ProgramRun(end_reason="wall", wall=time.monotonic() - began)
+        return ProgramRun(
+            end_reason="exit" if done.returncode >= 0 else "signal",
             status=abs(done.returncode),
             wall=time.monotonic() - began,
             stdout=done.stdout,
@@ -55,10 +55,10 @@ class PlainSandbox:
 
     @asynccontextmanager
     async def open(
-        self, source: str, _limits: Limits, *, part: Part = "program"
+        self, source: str, _limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[PlainSession]:
         """A program ready to run."""
-        assert part == "program"
+        assert role == "program"
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "solution.py"
             file.write_text(source, encoding="utf-8")

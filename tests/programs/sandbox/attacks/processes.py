@@ -40,9 +40,9 @@ def processes() -> list[Process]:
                 text = (folder / "stat").read_text(errors="replace")
             except OSError:
                 continue
-            part = text.rpartition(")")[2].split()
-            memory = int(part[21]) * _PAGE
-            found.append(Process(int(folder.name), int(part[1]), part[0], int(part[17]), memory))
+            role = text.rpartition(")")[2].split()
+            memory = int(role[21]) * _PAGE
+            found.append(Process(int(folder.name), int(role[1]), role[0], int(role[17]), memory))
     return found
 
 

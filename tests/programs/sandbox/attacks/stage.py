@@ -18,7 +18,7 @@ from tests.programs.sandbox.attacks.attack import Attack
 from tests.programs.sandbox.attacks.catalogue import ATTACKS
 from tests.programs.sandbox.attacks.plain import PlainSandbox
 from tests.programs.sandbox.attacks.processes import adopt_orphans
-from tests.programs.sandbox.attacks.trying import AT_ONCE, Tried, try_all
+from tests.programs.sandbox.attacks.trying import AT_ONCE, AttackResult, try_all
 from tests.programs.sandbox.attacks.trying_functions import try_functions
 
 from autoreason.programs.sandbox import fork_server, linux, spawn, wire  # noqa: F401 - as above
@@ -50,7 +50,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True):
         return [attack for attack in ATTACKS if not self.names or attack.name in self.names]
 
 
-def stage(staging: Staging) -> list[Tried]:
+def stage(staging: Staging) -> list[AttackResult]:
     """Try it in a new process and tell what came of each attack."""
     command = [sys.executable, "-m", __name__, msgspec.json.encode(staging).decode()]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
@@ -62,7 +62,7 @@ def stage(staging: Staging) -> list[Tried]:
         start_new_session=True,
     )
     assert done.returncode == 0, done.stderr.decode()[-3000:]
-    return msgspec.json.decode(done.stdout, type=list[Tried])
+    return msgspec.json.decode(done.stdout, type=list[AttackResult])
 
 
 @cache
@@ -96,7 +96,7 @@ def _folder() -> Path:
     return root
 
 
-async def hold(staging: Staging, sandbox: Sandbox) -> list[Tried]:
+async def hold(staging: Staging, sandbox: Sandbox) -> list[AttackResult]:
     """All of it, in a folder that is gone afterwards."""
     root = _folder()
     try:

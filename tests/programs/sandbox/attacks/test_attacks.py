@@ -31,7 +31,7 @@ LEFT_OUT = ("verdicts",)
         ("an ordinary user", "landlock"),
     ],
 )
-def test_every_attack_is_held(user: str, level: Level) -> None:
+def test_every_attack_is_stopped(user: str, level: Level) -> None:
     ordinary = user != "root"
     if not ordinary and os.geteuid() != 0:
         pytest.skip("only root can try as root")

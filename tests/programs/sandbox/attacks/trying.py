@@ -12,11 +12,11 @@ from pathlib import Path
 from textwrap import dedent
 
 from msgspec import Struct
-from tests.programs.sandbox.attacks.attack import SMALL, Attack, Seen
+from tests.programs.sandbox.attacks.attack import SMALL, Attack, AttackTrace
 from tests.programs.sandbox.attacks.processes import Watch, bearing, below, status_of
 from tests.programs.sandbox.attacks.scene import Scene
 
-from autoreason.programs.sandbox.base import Limits, Ran, Sandbox
+from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox
 
 AT_ONCE = 4
 """More than cores: many attacks only wait."""
@@ -30,23 +30,23 @@ _SETTLED = 0.03
 """Seconds after which a signal has arrived."""
 
 
-class Tried(Struct, frozen=True):
+class AttackResult(Struct, frozen=True):
     """What came of one attack."""
 
     name: str
     broken: str = ""
     """What shows that it succeeded; empty where the sandbox held."""
-    told: str = ""
+    output: str = ""
     """The end of what it wrote, for whoever looks into it."""
 
 
-async def try_all(sandbox: Sandbox, attacks: Sequence[Attack], root: Path) -> list[Tried]:
+async def try_all(sandbox: Sandbox, attacks: Sequence[Attack], root: Path) -> list[AttackResult]:
     """Several at a time; one by one those whose appetite is measured. Then an honest program."""
     await _warm(sandbox)
     before = len(below())
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(attack: Attack) -> Tried:
+    async def one(attack: Attack) -> AttackResult:
         async with gate:
             return await try_one(sandbox, attack, root)
 
@@ -57,20 +57,20 @@ async def try_all(sandbox: Sandbox, attacks: Sequence[Attack], root: Path) -> li
     return [*tried, *after]
 
 
-async def try_one(sandbox: Sandbox, attack: Attack, root: Path) -> Tried:
+async def try_one(sandbox: Sandbox, attack: Attack, root: Path) -> AttackResult:
     """One attack on a scene of its own."""
     scene = Scene(root)
     try:
         seen = await _look_at(sandbox, attack, scene)
         broken = attack.sign(seen, scene)
-        if not broken and any(run.ended == "broken" for run in seen.runs):
+        if not broken and any(run.end_reason == "broken" for run in seen.runs):
             broken = f"it broke the sandbox: {seen.runs[-1].detail}"
-        return Tried(attack.name, broken, seen.text[-600:])
+        return AttackResult(attack.name, broken, seen.text[-600:])
     finally:
         scene.clear()
 
 
-async def _look_at(sandbox: Sandbox, attack: Attack, scene: Scene) -> Seen:
+async def _look_at(sandbox: Sandbox, attack: Attack, scene: Scene) -> AttackTrace:
     words = scene.words
     program = attack.program(words)
     calling = asyncio.create_task(_call(int(words["FREE"])))
@@ -79,7 +79,7 @@ async def _look_at(sandbox: Sandbox, attack: Attack, scene: Scene) -> Seen:
     called = calling.done()
     calling.cancel()
     await asyncio.sleep(_SETTLED)
-    return Seen(
+    return AttackTrace(
         runs=runs,
         wall=wall,
         processes=watch.processes if watch else 0,
@@ -104,7 +104,7 @@ def _watching(attack: Attack) -> Iterator[Watch | None]:
 
 async def _run(
     sandbox: Sandbox, attack: Attack, program: str, given: str
-) -> tuple[tuple[Ran, ...], float]:
+) -> tuple[tuple[ProgramRun, ...], float]:
     """What each run came to, and how long the longest took, opening included."""
     runs, walls = [], []
     for inputs in ((given, ""), ("",)) if attack.again else (("1 2\n",),):
@@ -143,11 +143,11 @@ async def _warm(sandbox: Sandbox) -> None:
         await asyncio.gather(*(session.run(b"1 1\n") for session in sessions))
 
 
-async def _powerless(sandbox: Sandbox) -> Tried:
+async def _powerless(sandbox: Sandbox) -> AttackResult:
     """A running program, as the kernel sees it, is nobody and can do nothing."""
     token = secrets.token_hex(6)
     program = dedent(_NAMED).replace("@TOKEN@", token)
-    async with sandbox.open(program, Limits(seconds=1.0)) as session:
+    async with sandbox.open(program, RunLimits(seconds=1.0)) as session:
         running = asyncio.create_task(session.run(b""))
         about: dict[str, str] = {}
         while not about and not running.done():
@@ -161,20 +161,22 @@ async def _powerless(sandbox: Sandbox) -> Tried:
     held = about.get("NoNewPrivs") == "1" and about.get("Seccomp") == "2"
     root = "0" in about.get("Uid", "0").split() + about.get("Gid", "0").split()
     broken = ", ".join([*powers, *(["not held"] if not held else []), *(["root"] if root else [])])
-    return Tried(
+    return AttackResult(
         "a running program as the kernel sees it", broken and f"it has {broken}", str(about)
     )
 
 
-async def _honest(sandbox: Sandbox) -> Tried:
+async def _honest(sandbox: Sandbox) -> AttackResult:
     """A program that does what it should still can."""
     async with sandbox.open(_SUM, SMALL) as session:
         run = await session.run(b"20 22\n")
-    fine = (run.ended, run.status, run.stdout) == ("exit", 0, b"42\n")
-    return Tried("an honest program after all of them", "" if fine else f"it was hindered: {run}")
+    fine = (run.end_reason, run.status, run.stdout) == ("exit", 0, b"42\n")
+    return AttackResult(
+        "an honest program after all of them", "" if fine else f"it was hindered: {run}"
+    )
 
 
-async def _nothing_left(before: int) -> Tried:
+async def _nothing_left(before: int) -> AttackResult:
     """As many processes as at the start."""
     for _ in range(20):
         extra = len(below()) - before
@@ -182,4 +184,4 @@ async def _nothing_left(before: int) -> Tried:
             break
         await asyncio.sleep(0.05)
     broken = f"{extra} processes are left" if extra > 0 else ""
-    return Tried("processes left after all of them", broken)
+    return AttackResult("processes left after all of them", broken)

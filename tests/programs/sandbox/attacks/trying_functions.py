@@ -12,7 +12,7 @@ from textwrap import dedent
 
 from tests.programs.sandbox.attacks.plain import PlainSandbox
 from tests.programs.sandbox.attacks.programs.functions import FUNCTIONS
-from tests.programs.sandbox.attacks.trying import AT_ONCE, Tried
+from tests.programs.sandbox.attacks.trying import AT_ONCE, AttackResult
 
 from autoreason.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
@@ -28,12 +28,12 @@ assert second == ANSWER
 """
 
 
-async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[Tried]:
+async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[AttackResult]:
     """Each in turn, several at a time."""
     gate = asyncio.Semaphore(AT_ONCE)
     examiner = Examiner(sandbox)
 
-    async def one(name: str) -> Tried:
+    async def one(name: str) -> AttackResult:
         async with gate:
             if isinstance(sandbox, PlainSandbox):
                 return await asyncio.to_thread(_try_plainly, name, sandbox.python)
@@ -44,7 +44,7 @@ async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[Tri
     )
 
 
-async def _try(examiner: Examiner, name: str) -> Tried:
+async def _try(examiner: Examiner, name: str) -> AttackResult:
     tests = _TESTS.format(answer=secrets.token_hex(12))
     problem = Problem(
         id="secret",
@@ -59,10 +59,10 @@ async def _try(examiner: Examiner, name: str) -> Tried:
     unearned = (CodeVerdict.ACCEPTED, CodeVerdict.SANDBOX_ERROR)
     broken = f"the verdict was {examined.verdict}" if examined.verdict in unearned else ""
     trial = examined.trials[0]
-    return Tried(name, broken, f"{trial.verdict}: {trial.detail} {trial.trace}"[-600:])
+    return AttackResult(name, broken, f"{trial.verdict}: {trial.detail} {trial.trace}"[-600:])
 
 
-def _try_plainly(name: str, python: str) -> Tried:
+def _try_plainly(name: str, python: str) -> AttackResult:
     """Program and tests in one file, as a first script would have it."""
     tests = _TESTS.format(answer=secrets.token_hex(12))
     with tempfile.TemporaryDirectory() as folder:
@@ -73,6 +73,6 @@ def _try_plainly(name: str, python: str) -> Tried:
                 [python, file], stdin=subprocess.DEVNULL, capture_output=True, timeout=2
             )
         except subprocess.TimeoutExpired:
-            return Tried(name)
-    told = done.stderr.decode(errors="replace")
-    return Tried(name, "" if done.returncode else "it passed the tests", told[-600:])
+            return AttackResult(name)
+    output = done.stderr.decode(errors="replace")
+    return AttackResult(name, "" if done.returncode else "it passed the tests", output[-600:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.programs.sandbox.attacks.attack import Attack
 from tests.programs.sandbox.attacks.signs import carried
 
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 
 _READ = """
         import sys
@@ -102,7 +102,7 @@ INTERFERENCE = (
                 # It answers EFAULT where a read would end the process.
                 libc.write(1, (anchor << 20) + page * 4096, 4096)
         """,
-        limits=Limits(seconds=1.0, memory=128 << 20, output=16 << 20),
+        limits=RunLimits(seconds=1.0, memory=128 << 20, output=16 << 20),
         again=True,
     ),
     Attack(

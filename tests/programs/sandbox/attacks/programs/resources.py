@@ -7,9 +7,9 @@ import sys
 from tests.programs.sandbox.attacks.attack import Attack
 from tests.programs.sandbox.attacks.signs import either, floods, lingers, swarms, swells
 
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 
-_ROOMY = Limits(seconds=0.2, memory=512 << 20, output=1 << 20)
+_ROOMY = RunLimits(seconds=0.2, memory=512 << 20, output=1 << 20)
 
 _DEEP = {
     "attributes": "a" + ".a" * 30_000,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.programs.sandbox.attacks.attack import Attack
 from tests.programs.sandbox.attacks.signs import accepted
 
-from autoreason.programs.sandbox.base import Limits
+from autoreason.programs.sandbox.base import RunLimits
 
 _ENDS = {
     "an exception": "raise ValueError('after all')",
@@ -135,7 +135,7 @@ VERDICTS = (
         sys.setprofile(clean)
         raise SystemExit(7)
         """,
-        limits=Limits(seconds=0.6, memory=128 << 20, output=1 << 20),
+        limits=RunLimits(seconds=0.6, memory=128 << 20, output=1 << 20),
     ),
     Attack(
         "a status of somebody else",
