@@ -263,8 +263,16 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
         ("journal/store.py", "from autoreason.models import ask", "may not use"),
         ("journal/store.py", "from autoreason.jobs import parts", "lies above"),
         ("programs/search.py", "from autoreason.programs.examiner import store", "may not use"),
-        ("programs/sandbox/jail.py", "from autoreason.programs.problems import own", "may not use"),
-        ("programs/problems/own.py", "from autoreason.tournament import loop", "may not use"),
+        (
+            "programs/sandbox/jail.py",
+            "from autoreason.programs.problems import native_format",
+            "may not use",
+        ),
+        (
+            "programs/problems/native_format.py",
+            "from autoreason.tournament import loop",
+            "may not use",
+        ),
         ("parsing/ballots.py", "import time", "may not use"),
         ("errors.py", "import autoreason.run.live", "lies above"),
         ("task.py", "def f():\n    from autoreason import cli", "lies above"),

@@ -26,7 +26,7 @@ from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
-from autoreason.programs.problems.problem import Problem, assigned
+from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.paired import permutation_test
@@ -185,7 +185,7 @@ async def observe_all(
     cache: BinaryIO,
 ) -> None:
     """Add what every other recorded program does on the inputs made for its problem."""
-    inputs = {name: make_inputs(assigned(problems[name]), _SEED, count) for name in recorded}
+    inputs = {name: make_inputs(to_assignment(problems[name]), _SEED, count) for name in recorded}
     wanted = {
         (name, each.program)
         for name, attempts in recorded.items()

@@ -113,7 +113,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
     long = inside.write("long.json", f'{{"id": "long", "statement": {"9" * 5000}}}')
     refusals = {
         ("nowhere.json", right): "no file nowhere.json; check the name",
-        (long, right): "long.json holds a number too large to be read; shorten it",
+        (long, right): "long.json has a number too large to be read; shorten it",
         (problem, "nowhere.py"): "no file nowhere.py; check the name",
         (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
         (problem, "."): "cannot read .: Is a directory; name another",

@@ -54,7 +54,7 @@ def test_another_process_copies_what_comes_in_to_a_file_for_our_eyes_only() -> N
 
 @pytest.mark.usefixtures("piped")
 def test_no_more_is_copied_than_a_file_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "LARGEST", 4)
+    monkeypatch.setattr(formats, "MAX_FILE_BYTES", 4)
     with on_disk(Path("-")) as path:
         assert path.read_bytes() == TEXT[:5]
 

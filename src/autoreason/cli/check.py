@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.assignment import Trial
-    from autoreason.programs.examiner.trials import Tried
+    from autoreason.programs.examiner.trials import ProgramResult
     from autoreason.programs.problems.problem import Problem
 
 UNHELD = 6
@@ -86,14 +86,14 @@ def check(
 
     from autoreason.cli.chosen import require_limits
     from autoreason.cli.ending import print_json
-    from autoreason.programs.examiner.trials import tests_of, try_program
+    from autoreason.programs.examiner.trials import select_tests, try_program
 
     require_limits(time_limit, memory_limit)
     _check_order(problem, solution)
     if problem == solution == "-":
         raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
     found = _problem(problem, name, time_limit, memory_limit)
-    tests = tests_of(found, public_only=public_only)
+    tests = select_tests(found, public_only=public_only)
     program = _program(solution)
     table = _Table(found, len(tests), quiet=as_json)
     with table:
@@ -123,7 +123,7 @@ def _problem(
     from msgspec.structs import replace
 
     from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.problem import checked
+    from autoreason.programs.problems.problem import check_problem
     from autoreason.programs.problems.sets import find_problem
 
     found = read_problems(source)
@@ -135,7 +135,7 @@ def _problem(
     problem = found.problems[0] if name is None else find_problem(found.problems, name)
     limits: dict[str, Any] = {"time_limit_s": seconds, "memory_limit_mb": megabytes}
     given = {field: value for field, value in limits.items() if value is not None}
-    return checked(replace(problem, **given))
+    return check_problem(replace(problem, **given))
 
 
 def _program(source: str) -> str:
@@ -205,13 +205,13 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def _name(problem: Problem, trial: Trial) -> str:
-    from autoreason.programs.examiner.trials import which_of
+    from autoreason.programs.examiner.trials import locate_test
 
-    which, number = which_of(problem, trial.number)
+    which, number = locate_test(problem, trial.number)
     return f"{which} {number}"
 
 
-def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
+def _conclude(tried: ProgramResult, problem: Problem, console: Console) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import print_line
@@ -228,7 +228,7 @@ def _conclude(tried: Tried, problem: Problem, console: Console) -> None:
     print_line(console, Text(_sentence(tried, problem), style="bold"))
 
 
-def _sentence(tried: Tried, problem: Problem) -> str:
+def _sentence(tried: ProgramResult, problem: Problem) -> str:
     verdict = tried.verdict.replace("_", " ")
     failed = tried.failed
     # Where an answer differs is said in its row.
@@ -239,11 +239,11 @@ def _sentence(tried: Tried, problem: Problem) -> str:
     return f"{problem.id}: {'; '.join([*said, words.sandbox(tried.level)])}"
 
 
-def _as_object(tried: Tried, problem: Problem) -> dict[str, Any]:
+def _as_object(tried: ProgramResult, problem: Problem) -> dict[str, Any]:
     from autoreason.cli.solutions import as_object
-    from autoreason.programs.examiner.trials import which_of
+    from autoreason.programs.examiner.trials import locate_test
 
     told = as_object(tried)
     for row in told["tests"]:
-        row["which"], row["number"] = which_of(problem, row["number"])
+        row["which"], row["number"] = locate_test(problem, row["number"])
     return told

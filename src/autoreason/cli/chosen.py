@@ -176,12 +176,12 @@ def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:
 
 def require_limits(seconds: float | None, megabytes: int | None) -> None:
     """Refuse limits of programs that no problem may have either."""
-    from autoreason.programs.problems.problem import MEGABYTES, SECONDS
+    from autoreason.programs.problems.problem import MAX_SECONDS, MEMORY_RANGE_MB
 
-    if seconds is not None and not 0 < seconds <= SECONDS:
+    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
         raise InvalidInput(
-            f"--time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
+            f"--time-limit is {seconds:g}; give more than 0 and at most {MAX_SECONDS} seconds"
         )
-    least, most = MEGABYTES
+    least, most = MEMORY_RANGE_MB
     if megabytes is not None and not least <= megabytes <= most:
         raise InvalidInput(f"--memory-limit is {megabytes:,}; give {least} to {most} MB")

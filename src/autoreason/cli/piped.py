@@ -46,10 +46,10 @@ def on_disk(problems: Path) -> Iterator[Path]:
 def _copy_to(path: Path) -> None:
     import subprocess
 
-    from autoreason.programs.problems.formats import LARGEST
+    from autoreason.programs.problems.formats import MAX_FILE_BYTES
 
     # One byte more than is read of any file, so that what is too large is refused as such.
-    command = [sys.executable, "-I", "-S", "-c", _COPY, str(LARGEST + 1)]
+    command = [sys.executable, "-I", "-S", "-c", _COPY, str(MAX_FILE_BYTES + 1)]
     with path.open("xb") as file:
         copied = subprocess.run(
             command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False

@@ -75,9 +75,9 @@ def _show_problem(problem: Problem, *, as_json: bool) -> None:
     import msgspec
 
     from autoreason.cli.ending import print_json
-    from autoreason.programs.problems.problem import assigned, compared
+    from autoreason.programs.problems.problem import describe_comparison, to_assignment
 
-    assignment, how = assigned(problem), compared(problem)
+    assignment, how = to_assignment(problem), describe_comparison(problem)
     if as_json:
         print_json(msgspec.to_builtins(assignment) | {"compared": how})
     else:
@@ -111,7 +111,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     """
     from autoreason.cli.ending import check_output, print_json, write
     from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.own import encode_set
+    from autoreason.programs.problems.native_format import encode_set
 
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")

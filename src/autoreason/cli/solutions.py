@@ -11,10 +11,10 @@ from autoreason.cli import words
 from autoreason.cli.consoles import print_line, stderr_console, stdout_console
 from autoreason.cli.ending import print_json
 from autoreason.errors import InvalidInput
-from autoreason.programs.examiner.trials import Tried, try_solutions
+from autoreason.programs.examiner.trials import ProgramResult, try_solutions
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import NO_CHECKER
-from autoreason.programs.problems.sets import judged_apart
+from autoreason.programs.problems.sets import split_judgeable
 
 if TYPE_CHECKING:
     from autoreason.programs.problems.sets import ProblemSet
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     """Try every known solution, show the ones that fail, and give the exit status."""
-    found, unfair = judged_apart(read_problems(source))
+    found, unfair = split_judgeable(read_problems(source))
     solved = [problem for problem in found.problems if problem.solution.strip()]
     if not solved:
         raise InvalidInput(f"no problem in {source} has a `solution`; give one to check it")
-    tried: list[Tried] = []
+    tried: list[ProgramResult] = []
     of = words.count(len(solved), "solution")
     with stderr_console().status(f"0 of {of}") as status:
 
-        def emit(one: Tried) -> None:
+        def emit(one: ProgramResult) -> None:
             tried.append(one)
             status.update(f"{len(tried):,} of {of}")
 
@@ -46,7 +46,7 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     return 1 if failed or found.broken else 0
 
 
-def as_object(tried: Tried) -> dict[str, Any]:
+def as_object(tried: ProgramResult) -> dict[str, Any]:
     """One program's tests for programs: those that were held, timed to the microsecond."""
     told: dict[str, Any] = msgspec.to_builtins(tried)
     if not tried.run:
@@ -56,7 +56,9 @@ def as_object(tried: Tried) -> dict[str, Any]:
     return told
 
 
-def _as_object(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> dict[str, object]:
+def _as_object(
+    found: ProblemSet, tried: list[ProgramResult], failed: list[ProgramResult]
+) -> dict[str, object]:
     return {
         "problems": len(found.problems),
         "solutions": len(tried),
@@ -68,7 +70,7 @@ def _as_object(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> di
     }
 
 
-def _show(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> None:
+def _show(found: ProblemSet, tried: list[ProgramResult], failed: list[ProgramResult]) -> None:
     console = stdout_console()
     for one in sorted(failed, key=lambda one: one.problem):
         test = one.failed
@@ -84,7 +86,7 @@ def _show(found: ProblemSet, tried: list[Tried], failed: list[Tried]) -> None:
     print_line(console, _conclusion(found, tried, len(failed)))
 
 
-def _conclusion(found: ProblemSet, tried: list[Tried], failed: int) -> str:
+def _conclusion(found: ProblemSet, tried: list[ProgramResult], failed: int) -> str:
     held = words.count(sum(one.run for one in tried), "test")
     said = [
         f"{len(tried) - failed:,} of {words.count(len(tried), 'known solution')} accepted, {held}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from autoreason.assignment import Assignment
     from autoreason.cli.drive import View
     from autoreason.programs.examiner.client import ExaminerClient
-    from autoreason.programs.problems.sets import Broken
+    from autoreason.programs.problems.sets import BrokenRecord
     from autoreason.prompts import PromptSet
     from autoreason.run import Result, Switch
     from autoreason.settings import Settings
@@ -289,5 +289,5 @@ def _meant(
     return tuple(found)
 
 
-def _left_out(broken: Broken) -> str:
+def _left_out(broken: BrokenRecord) -> str:
     return f"left out, {broken}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autoreason.assignment import Example
-from autoreason.programs.problems.problem import Problem, checked
+from autoreason.programs.problems.problem import Problem, check_problem
 
 ADDING = "print(sum(map(int, input().split())))"
 """Solves `adding`."""
@@ -27,7 +27,7 @@ def adding(**fields: Any) -> Problem:
         "private_tests": (Example(input=f"{SECRET} 0\n", output=f"{SECRET}\n"),),
         "solution": ADDING,
     }
-    return checked(Problem(**(usual | fields)))
+    return check_problem(Problem(**(usual | fields)))
 
 
 def doubling(*tests: str, **fields: Any) -> Problem:
@@ -42,4 +42,4 @@ def doubling(*tests: str, **fields: Any) -> Problem:
     }
     held = tests or ("assert double(3) == 6", "assert double('ab') == 'abab'")
     usual["public_tests"] = tuple(Example(code=test) for test in held)
-    return checked(Problem(**(usual | fields)))
+    return check_problem(Problem(**(usual | fields)))

@@ -77,7 +77,7 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     assert examined.failed is not None
     assert examined.failed.detail.startswith("the checker ")
     # What a checker says as it falls is for the eyes of whoever owns the problem.
-    [trial] = [each async for each in examiner.hold(problem, "print(1)", problem.public_tests)]
+    [trial] = [each async for each in examiner.run_tests(problem, "print(1)", problem.public_tests)]
     assert detail in trial.detail
     assert "ValueError" not in examined.failed.detail
     hidden = await examiner.examine(problem, "print(1)", "private")

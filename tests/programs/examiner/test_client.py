@@ -21,7 +21,7 @@ import autoreason.programs.examiner.client
 from autoreason.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.programs.problems.own import encode_set
+from autoreason.programs.problems.native_format import encode_set
 
 SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
 
@@ -59,8 +59,8 @@ def asked(program: str = ADDING, problem: str = "adding", **fields: object) -> E
 
 def process_of(client: ExaminerClient) -> int:
     """The process that a client talks to."""
-    assert client._line is not None
-    return client._line._process.pid
+    assert client._connection is not None
+    return client._connection._process.pid
 
 
 def alive(pid: int) -> bool:
@@ -155,9 +155,9 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence(source: Path, tmp_pa
         await ExaminerClient.open(tmp_path / "none.json")
     long = tmp_path / "long.json"
     long.write_text(f'{{"id": "long", "statement": {"9" * 5000}}}')
-    with pytest.raises(InvalidInput, match=r"long.json holds a number too large to be read"):
+    with pytest.raises(InvalidInput, match=r"long.json has a number too large to be read"):
         await ExaminerClient.open(long)
-    with pytest.raises(InvalidInput, match="not kept here"):
+    with pytest.raises(InvalidInput, match="not saved here"):
         await ExaminerClient.open("0" * 64)
     with pytest.raises(InvalidInput, match="no problem 'other' in this set"):
         await ExaminerClient.open(source, only=("other",))
@@ -190,9 +190,9 @@ async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> 
         waiting = asyncio.create_task(client.examine(asked("import time\ntime.sleep(60)")))
         for _ in range(2):
             await asyncio.sleep(0.1)
-            listening = client._listening
+            listening = client._listener
             os.kill(process_of(client), signal.SIGKILL)
-            assert await until(lambda: client._listening is not listening)  # noqa: B023
+            assert await until(lambda: client._listener is not listening)  # noqa: B023
         with pytest.raises(ProviderFailed, match="died twice"):
             await waiting
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
@@ -215,7 +215,7 @@ async def test_one_that_cannot_be_started_again_fails_whoever_waits(
 async def test_one_that_stopped_reading_is_ended_all_the_same(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(autoreason.programs.examiner.client, "_PATIENCE", 0.1)
+    monkeypatch.setattr(autoreason.programs.examiner.client, "_EXIT_SECONDS", 0.1)
     async with opened(source) as client:
         pid = process_of(client)
         os.kill(pid, signal.SIGSTOP)

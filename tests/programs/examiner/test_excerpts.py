@@ -7,16 +7,16 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.examiner.excerpts import ending, excerpt
+from autoreason.programs.examiner.excerpts import end_of_text, excerpt
 
 
 @given(st.text(max_size=300), st.integers(0, 300), st.integers(10, 100))
 def test_an_excerpt_holds_the_place_that_matters_and_counts_what_it_left_out(
-    text: str, at: int, most: int
+    text: str, at: int, max_length: int
 ) -> None:
     at = min(at, max(0, len(text) - 1))
-    cut = excerpt(text, at, most)
-    if len(text) <= most:
+    cut = excerpt(text, at, max_length)
+    if len(text) <= max_length:
         assert cut == text
         return
     kept = re.sub(r"\A\[… [\d,]+ characters left out …\]\n", "", cut)
@@ -24,14 +24,14 @@ def test_an_excerpt_holds_the_place_that_matters_and_counts_what_it_left_out(
     assert kept in text
     assert text[at] in kept
     left_out = re.findall(r"\[… ([\d,]+) characters left out …\]", cut)
-    assert sum(int(number.replace(",", "")) for number in left_out) + most >= len(text)
+    assert sum(int(number.replace(",", "")) for number in left_out) + max_length >= len(text)
 
 
 def test_an_ending_begins_with_a_whole_line() -> None:
     lines = [f"line {number}" for number in range(1000)]
-    kept = ending("\n".join(lines), 100)
+    kept = end_of_text("\n".join(lines), 100)
     head, *rest = kept.splitlines()
     assert head.startswith("[… ")
     assert rest == lines[-len(rest) :]
-    assert ending("short") == "short"
-    assert ending("x" * 200, 50).endswith("x" * 50)
+    assert end_of_text("short") == "short"
+    assert end_of_text("x" * 200, 50).endswith("x" * 50)

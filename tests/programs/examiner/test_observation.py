@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
-from autoreason.programs.problems.problem import Problem, assigned
+from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [
@@ -113,7 +113,7 @@ async def test_right_programs_behave_alike_and_wrong_ones_do_not(
     raw = _records(shared)
     differ = 0
     for problem in problems[:8]:
-        inputs = make_inputs(assigned(problem), 1, 20)
+        inputs = make_inputs(to_assignment(problem), 1, 20)
         right = await _seen(examiner, problem, problem.solution, inputs)
         renamed = f"import sys\n{problem.solution}\n# again\n"
         assert right == await _seen(examiner, problem, renamed, inputs)

@@ -98,7 +98,7 @@ async def last_trial(
     examiner: Examiner, problem: Problem, program: str, tests: Sequence[Example]
 ) -> Trial:
     """The test at which judging ended."""
-    return [trial async for trial in examiner.hold(problem, program, tests)][-1]
+    return [trial async for trial in examiner.run_tests(problem, program, tests)][-1]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -209,14 +209,14 @@ async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(folder: Path,
 async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
     folder: Path, name: str
 ) -> None:
-    plain = Examiner(UnsafeSandbox())
+    unsafe = Examiner(UnsafeSandbox())
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
             quick = replace(problem, time_limit_s=0.5)
             for way, program in broken_perhaps(problem.solution):
                 ours = await last_trial(examiner, quick, program, problem.tests[:1])
-                theirs = await last_trial(plain, quick, program, problem.tests[:1])
+                theirs = await last_trial(unsafe, quick, program, problem.tests[:1])
                 same = (ours.number, ours.verdict) == (theirs.number, theirs.verdict)
                 # What takes about as long as it may is stopped now and then.
                 close = "time_limit" in (ours.verdict, theirs.verdict) and (
@@ -234,7 +234,7 @@ async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
 async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it(
     folder: Path, name: str
 ) -> None:
-    plain = UnsafeSandbox()
+    unsafe = UnsafeSandbox()
     limits = RunLimits(seconds=1.0, memory=512 << 20, output=1 << 20)
     async with examining() as examiner:
 
@@ -246,7 +246,7 @@ async def test_a_changed_function_is_accepted_only_where_plain_python_accepts_it
                 trial = await last_trial(examiner, quick, program, [test])
                 loaded = f"_own = {{'__name__': 'solution'}}\nexec({program!r}, _own)\n{_SHARED}"
                 whole = f"{loaded}{problem.setup}\n{test.code}\n"
-                async with plain.open(whole, limits) as session:
+                async with unsafe.open(whole, limits) as session:
                     ran = await session.run(b"")
                 right = ran.end_reason == "exit" and ran.status == 0
                 # What takes about as long as it may is stopped now and then.

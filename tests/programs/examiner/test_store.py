@@ -10,7 +10,7 @@ from tests.programs.examiner.made_up import adding, doubling
 
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
-from autoreason.programs.examiner.store import find_set, keep_set
+from autoreason.programs.examiner.store import load_set, save_set
 
 PROBLEMS = (adding(), doubling())
 
@@ -22,24 +22,24 @@ def kept() -> Path:
 
 
 def test_a_set_is_found_again_by_its_digest() -> None:
-    digest = keep_set(PROBLEMS)
-    assert find_set(digest) == PROBLEMS
-    assert keep_set(PROBLEMS) == digest
+    digest = save_set(PROBLEMS)
+    assert load_set(digest) == PROBLEMS
+    assert save_set(PROBLEMS) == digest
     assert kept().name == f"{digest}.jsonl"
 
 
 def test_only_its_owner_may_read_it() -> None:
-    keep_set(PROBLEMS)
+    save_set(PROBLEMS)
     assert stat.S_IMODE(kept().stat().st_mode) == 0o600
 
 
 def test_a_set_that_is_not_there_or_was_changed_is_refused_in_one_sentence() -> None:
-    digest = keep_set(PROBLEMS)
-    with pytest.raises(InvalidInput, match="not kept here"):
-        find_set("0" * 64)
+    digest = save_set(PROBLEMS)
+    with pytest.raises(InvalidInput, match="not saved here"):
+        load_set("0" * 64)
     kept().write_bytes(kept().read_bytes().replace(b"their sum", b"their product"))
     with pytest.raises(InvalidInput, match="was changed"):
-        find_set(digest)
+        load_set(digest)
     kept().write_bytes(b"{")
     with pytest.raises(InvalidInput, match="damaged"):
-        find_set(digest)
+        load_set(digest)

@@ -85,13 +85,13 @@ def test_the_statement_says_how_answers_are_compared() -> None:
     ("fields", "said"),
     [
         ({"input_file": "tides.in"}, "it uses the file 'tides.in'"),
-        ({"public_tests": {"input": ["1"], "output": []}}, "`public_tests` is no set of"),
-        ({"public_tests": 3}, "`public_tests` is no set of"),
+        ({"public_tests": {"input": ["1"], "output": []}}, "`public_tests` is not a set of"),
+        ({"public_tests": 3}, "`public_tests` is not a set of"),
         (
             {"private_tests": {"input": [1], "output": ["1"]}},
-            "`private_tests` holds what is no text",
+            "`private_tests` has values that are not text",
         ),
-        ({"solutions": [3]}, "`solutions` is no set of"),
+        ({"solutions": [3]}, "`solutions` is not a set of"),
         ({"description": ""}, "`statement` is empty"),
         ({"description": None}, "`description` is missing"),
         ({"generated_tests": {"input": ["2\n"], "output": ["5\n"]}}, "contradict each other"),

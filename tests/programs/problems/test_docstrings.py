@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autoreason.programs.problems.docstrings import (
-    asserted_examples,
     docstring_of,
+    example_asserts,
     expectations,
     other_definitions,
 )
@@ -32,7 +32,7 @@ from autoreason.programs.problems.docstrings import (
     ],
 )
 def test_examples_become_asserts(docstring: str, asserts: list[str]) -> None:
-    assert asserted_examples(docstring, "f") == asserts
+    assert example_asserts(docstring, "f") == asserts
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_examples_become_asserts(docstring: str, asserts: list[str]) -> None:
     ],
 )
 def test_what_cannot_be_read_exactly_is_left_out(docstring: str) -> None:
-    assert asserted_examples(docstring, "f") == []
+    assert example_asserts(docstring, "f") == []
 
 
 def test_a_source_is_taken_apart_at_its_function() -> None:

@@ -26,9 +26,9 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.problems import formats
 from autoreason.programs.problems.comparison import compare
 from autoreason.programs.problems.formats import format_of, read_problems
-from autoreason.programs.problems.own import FIELDS, encode_set
+from autoreason.programs.problems.native_format import FIELDS, encode_set
 from autoreason.programs.problems.problem import comparison
-from autoreason.programs.problems.sets import ProblemSet, digest_of
+from autoreason.programs.problems.sets import ProblemSet, set_digest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LONG = json.dumps(own(id=0)).replace("0", "9" * 5000, 1)
@@ -36,7 +36,7 @@ LONG = json.dumps(own(id=0)).replace("0", "9" * 5000, 1)
 
 
 def lines(*records: Any) -> str:
-    """Records one a line; texts as they are."""
+    """Records one per line; texts as they are."""
     return "\n".join(one if isinstance(one, str) else json.dumps(one) for one in records)
 
 
@@ -82,7 +82,7 @@ def test_what_is_read_can_be_written_and_read_again(read: Any) -> None:
     )
     again = read(encode_set(found.problems))
     assert again.problems == found.problems
-    assert again.digest == found.digest == digest_of(found.problems)
+    assert again.digest == found.digest == set_digest(found.problems)
 
 
 def test_one_problem_a_list_and_lines_are_read_alike(read: Any) -> None:
@@ -115,8 +115,8 @@ def test_a_broken_line_is_told_and_the_rest_is_used(read: Any) -> None:
         "line 2: this is not valid JSON",
         "line 5: problem 'empty': it has no tests",
         "line 6: the id 'double' is taken by line 1",
-        "line 7: this is no problem in a format that is known",
-        "line 8: this is no JSON object",
+        "line 7: this is not a problem in a known format",
+        "line 8: this is not a JSON object",
     ]
 
 
@@ -136,7 +136,7 @@ def test_a_line_with_too_large_a_number_is_left_out_and_told(read: Any) -> None:
         assert len(found.problems) == 1
         [broken] = found.broken
         assert broken.line == text.splitlines().index(LONG) + 1
-        assert broken.reason == "this holds a number too large to be read; shorten it"
+        assert broken.reason == "this has a number too large to be read; shorten it"
 
 
 def test_entries_of_a_list_are_counted_as_such(read: Any) -> None:
@@ -158,19 +158,19 @@ def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
         ('{"id": "x",\n "statement": }', "one.json", "is not valid JSON at line 2"),
         (b'{"id": "\xff"}', "one.json", "is not valid JSON (it is not UTF-8 text)"),
         ("[" * 100_000, "one.json", "(it is nested too deeply)"),
-        ("3", "one.json", "one.json holds no JSON object; give one for each problem"),
-        (LONG, "one.json", "one.json holds a number too large to be read; shorten it"),
-        (f"[{LONG}]", "list.json", "list.json holds a number too large to be read; shorten it"),
-        (LONG, "one.jsonl", "one.jsonl: this holds a number too large to be read; shorten it"),
-        ('{"id": 1e999}', "one.json", "holds a number too large to be read"),
-        (f"{LONG}\n, {{", "one.json", "holds a number too large to be read"),
+        ("3", "one.json", "one.json has no JSON object; give one for each problem"),
+        (LONG, "one.json", "one.json has a number too large to be read; shorten it"),
+        (f"[{LONG}]", "list.json", "list.json has a number too large to be read; shorten it"),
+        (LONG, "one.jsonl", "one.jsonl: this has a number too large to be read; shorten it"),
+        ('{"id": 1e999}', "one.json", "has a number too large to be read"),
+        (f"{LONG}\n, {{", "one.json", "has a number too large to be read"),
         (f'{{"id": }}\n{LONG}', "one.json", "is not valid JSON at line 1"),
-        ("# Problems\nnone\n", "set.md", "holds no usable problem; the first: line 1: "),
+        ("# Problems\nnone\n", "set.md", "has no usable problem; the first: line 1: "),
         (b"\xff\xfe\x00\n\xff", "set.jsonl", "not UTF-8 text"),
         (gzip.compress(b"{}", mtime=0), "set.jsonl.gz", "set.jsonl.gz is compressed; unpack it"),
         (lzma.compress(b"{}"), "set.json", "set.json is compressed; unpack it"),
         (json.dumps(own(statement="")), "one.json", "one.json: problem 'double': `statement`"),
-        ("[]", "none.json", "none.json holds no problem"),
+        ("[]", "none.json", "none.json has no problem"),
     ],
 )
 def test_a_file_without_a_usable_problem_is_one_sentence(
@@ -189,7 +189,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
         read_problems(tmp_path / "nowhere.json")
     with pytest.raises(InvalidInput, match="is a folder"):
         read_problems(tmp_path)
-    monkeypatch.setattr(formats, "LARGEST", 10)
+    monkeypatch.setattr(formats, "MAX_FILE_BYTES", 10)
     (tmp_path / "large.json").write_text(json.dumps(own()))
     with pytest.raises(InvalidInput, match="split it"):
         read_problems(tmp_path / "large.json")

@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.functions import (
     called_function,
-    left_out_examples,
+    excluded_examples,
     read_humaneval,
     read_mbpp,
 )
@@ -62,7 +62,7 @@ def test_an_example_with_names_that_nobody_defines_is_left_out_and_named() -> No
         "assert shout(''.join((c for c in 'ab'))) == 'AB'",
     ]
     assert holds(problem)
-    assert left_out_examples(record) == [
+    assert excluded_examples(record) == [
         "problem 'HumanEval/900': the example `assert shout(a) == 'A'` uses `a`, which nothing defines",
         "problem 'HumanEval/900': the example `assert shout('x') == 'Y'` contradicts the tests",
     ]
@@ -118,7 +118,7 @@ def test_the_function_that_is_called_is_found(asserts: str, solution: str, name:
     [
         (read_mbpp, mbpp(test_list=[]), "it has no tests"),
         (read_mbpp, mbpp(test_list=["assert f(1) =="]), "`entry_point`"),
-        (read_mbpp, mbpp(test_list="assert f(1)"), "`test_list` is no list of texts"),
+        (read_mbpp, mbpp(test_list="assert f(1)"), "`test_list` is not a list of texts"),
         (read_mbpp, mbpp(text=""), "`statement` is empty"),
         (read_humaneval, humaneval(test="def check("), "test 3 is not valid Python"),
         (read_humaneval, humaneval(test=None), "`test` is missing"),

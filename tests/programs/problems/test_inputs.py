@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autoreason.assignment import Assignment, Example, Input
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
-from autoreason.programs.problems.problem import assigned
+from autoreason.programs.problems.problem import to_assignment
 
 steady = settings(derandomize=True, max_examples=30)
 
@@ -209,7 +209,7 @@ def test_cases_are_counted_and_each_keeps_its_form() -> None:
 def test_nearly_every_real_problem_gets_its_inputs(shared: Path) -> None:
     for name in ("humaneval", "mbpp", "stdio"):
         problems = read_problems(shared / "problems" / f"{name}.jsonl").problems
-        made = [len(make_inputs(assigned(problem), 1)) for problem in problems[:60]]
+        made = [len(make_inputs(to_assignment(problem), 1)) for problem in problems[:60]]
         assert sum(each >= 20 for each in made) > 0.9 * len(made)
 
 

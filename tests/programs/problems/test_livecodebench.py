@@ -106,7 +106,7 @@ def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             {"public_test_cases": [{"input": "x", "output": "1", "testtype": "functional"}]},
             "'x' in a test is not JSON",
         ),
-        ({"public_test_cases": [{"input": 3}]}, "`input` of a test is no text"),
+        ({"public_test_cases": [{"input": 3}]}, "`input` of a test is not text"),
         ({"question_content": None}, "`question_content` is missing"),
     ],
 )

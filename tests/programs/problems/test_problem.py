@@ -10,8 +10,8 @@ from tests.programs.problems.made_up import own
 
 from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
-from autoreason.programs.problems.own import read_own
-from autoreason.programs.problems.problem import Problem, assigned, checked, comparison
+from autoreason.programs.problems.native_format import read_native
+from autoreason.programs.problems.problem import Problem, check_problem, comparison, to_assignment
 
 CHECK = "def check(input, output, expected):\n    return output.strip() != ''\n"
 
@@ -19,7 +19,7 @@ CHECK = "def check(input, output, expected):\n    return output.strip() != ''\n"
 def refusal(**changes: Any) -> str:
     """The sentence that refuses a problem."""
     with pytest.raises(InvalidInput) as refused:
-        read_own(own(**changes))
+        read_native(own(**changes))
     sentence = str(refused.value)
     assert "\n" not in sentence
     return sentence
@@ -48,9 +48,9 @@ def refusal(**changes: Any) -> str:
         ({"tolerance": 2}, "`tolerance` must be 0 to 1"),
         ({"tolerance": 1e-6, "checker": "tokens"}, '`"checker": "float"`'),
         ({"tolerance": 1e-6, "checker_program": CHECK}, "`checker_program` decides; drop `tol"),
-        ({"title": "a\0b"}, "characters in `title` are no text"),
-        ({"private_tests": [["a\0", "b"]]}, "characters in `private_tests` are no text"),
-        ({"tags": ["\ud800"]}, "characters in `tags` are no text"),
+        ({"title": "a\0b"}, "characters in `title` are not text"),
+        ({"private_tests": [["a\0", "b"]]}, "characters in `private_tests` are not text"),
+        ({"tags": ["\ud800"]}, "characters in `tags` are not text"),
         ({"private_test": [["1", "2"]]}, "unknown field `private_test`; did you mean"),
         ({"time_limit": 3}, "did you mean `time_limit_s`"),
         (
@@ -58,9 +58,9 @@ def refusal(**changes: Any) -> str:
             "unknown field `tests`; give those that models may see as `public_tests` and those that only "
             "score as `private_tests`",
         ),
-        ({"public_tests": "1 2"}, "`public_tests` is no list"),
-        ({"public_tests": [["1"]]}, "`public_tests[0]` is no test"),
-        ({"public_tests": [["1", "2"], {"in": "1"}]}, "`public_tests[1]` is no test"),
+        ({"public_tests": "1 2"}, "`public_tests` is not a list"),
+        ({"public_tests": [["1"]]}, "`public_tests[0]` is not a test"),
+        ({"public_tests": [["1", "2"], {"in": "1"}]}, "`public_tests[1]` is not a test"),
         ({"public_tests": [{"input": 1}]}, "`input` must be text"),
         (
             {"kind": "stdio", "public_tests": ["assert f(1)"], "private_tests": []},
@@ -80,7 +80,7 @@ def test_what_cannot_be_used_is_named_with_its_mend(changes: dict[str, Any], sai
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "a\x1b[2J"])
 def test_an_id_is_a_line_that_can_be_printed(name: str) -> None:
-    assert "`id` is no name" in refusal(id=name)
+    assert "`id` is not a name" in refusal(id=name)
 
 
 def test_tests_that_contradict_each_other_are_refused() -> None:
@@ -90,15 +90,15 @@ def test_tests_that_contradict_each_other_are_refused() -> None:
 
 def test_the_same_answer_written_otherwise_is_no_contradiction() -> None:
     again = [["2\n", " 4"], ["5\n", "10\n"]]
-    assert len(read_own(own(private_tests=again)).tests) == 3
+    assert len(read_native(own(private_tests=again)).tests) == 3
     close = own(checker="float", public_tests=[["2", "0.5"]], private_tests=[["2", "0.5000001"]])
-    assert len(read_own(close).tests) == 2
+    assert len(read_native(close).tests) == 2
 
 
 def test_where_several_answers_are_right_different_outputs_are_no_contradiction() -> None:
     different = {"private_tests": [["2\n", "5\n"]]}
     for judged in ({"checker": "special"}, {"checker_program": CHECK}):
-        assert len(read_own(own(**judged, **different)).tests) == 2
+        assert len(read_native(own(**judged, **different)).tests) == 2
 
 
 def function(**changes: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def function(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_function_is_tested_by_statements_that_can_be_compiled() -> None:
-    problem = read_own(function(setup="import math"))
+    problem = read_native(function(setup="import math"))
     assert (problem.kind, problem.public_tests[0].code) == ("function", "assert twice(1) == 2")
     for changes, said in (
         ({"private_tests": ["assert twice(2) ="]}, "test 2 is not valid Python"),
@@ -123,12 +123,12 @@ def test_a_function_is_tested_by_statements_that_can_be_compiled() -> None:
         ({"setup": "(" * 5000}, "`setup`"),
     ):
         with pytest.raises(InvalidInput, match="problem 'double'") as refused:
-            read_own(function(**changes))
+            read_native(function(**changes))
         assert said in str(refused.value)
 
 
 def test_an_assignment_holds_nothing_that_nobody_may_see() -> None:
-    problem = read_own(
+    problem = read_native(
         own(
             solution="print(2 * int(input()))  # secret-solution",
             private_tests=[["secret-input", "secret-output"]],
@@ -138,7 +138,7 @@ def test_an_assignment_holds_nothing_that_nobody_may_see() -> None:
             difficulty=7,
         )
     )
-    assignment = assigned(problem)
+    assignment = to_assignment(problem)
     assert b"secret" not in msgspec.json.encode(assignment)
     assert (assignment.private, assignment.public) == (1, (Example(input="2\n", output="4\n"),))
     assert (assignment.seconds, assignment.memory_mb, assignment.difficulty) == (3.0, 64, "7")
@@ -146,25 +146,25 @@ def test_an_assignment_holds_nothing_that_nobody_may_see() -> None:
 
 
 def test_several_right_answers_without_a_checker_cannot_be_judged() -> None:
-    assert "give a `checker_program`" in assigned(read_own(own(checker="special"))).remark
-    assert assigned(read_own(own(checker_program=CHECK))).remark == ""
-    assert assigned(read_own(own())).remark == ""
+    assert "give a `checker_program`" in to_assignment(read_native(own(checker="special"))).remark
+    assert to_assignment(read_native(own(checker_program=CHECK))).remark == ""
+    assert to_assignment(read_native(own())).remark == ""
 
 
 def test_the_tolerance_is_the_problems_or_the_statements_or_ours() -> None:
     stated = "Print a root with an error of at most 10^{-9}."
     numbers = own(checker="float", statement=stated)
-    assert comparison(read_own(numbers)).tolerance == 1e-9
-    assert comparison(read_own(numbers | {"tolerance": 1e-3})).tolerance == 1e-3
-    assert comparison(read_own(own(checker="float"))).tolerance == 1e-6
-    assert comparison(read_own(own(statement=stated))).checker == "tokens"
+    assert comparison(read_native(numbers)).tolerance == 1e-9
+    assert comparison(read_native(numbers | {"tolerance": 1e-3})).tolerance == 1e-3
+    assert comparison(read_native(own(checker="float"))).tolerance == 1e-6
+    assert comparison(read_native(own(statement=stated))).checker == "tokens"
 
 
 def test_a_tolerance_alone_means_that_numbers_are_compared() -> None:
-    how = comparison(read_own(own(tolerance=0.01)))
+    how = comparison(read_native(own(tolerance=0.01)))
     assert (how.checker, how.tolerance) == ("float", 0.01)
 
 
 def test_a_problem_made_in_code_is_checked_alike() -> None:
     with pytest.raises(InvalidInput, match="no tests"):
-        checked(Problem(id="empty", statement="Do nothing."))
+        check_problem(Problem(id="empty", statement="Do nothing."))

@@ -7,15 +7,15 @@ from tests.programs.problems.made_up import humaneval, own
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems.functions import read_humaneval
-from autoreason.programs.problems.own import read_own
+from autoreason.programs.problems.native_format import read_native
 from autoreason.programs.problems.sets import find_problem, shares
 
 
 def test_problems_are_counted_by_kind_and_difficulty() -> None:
     held = [
-        read_own(own(difficulty="hard", checker="special")),
-        read_own(own(difficulty="easy")),
-        read_own(own(difficulty="easy", public_tests=[])),
+        read_native(own(difficulty="hard", checker="special")),
+        read_native(own(difficulty="easy")),
+        read_native(own(difficulty="easy", public_tests=[])),
         read_humaneval(humaneval()),
     ]
     counted = shares(held)
@@ -30,7 +30,7 @@ def test_problems_are_counted_by_kind_and_difficulty() -> None:
 
 
 def test_a_problem_is_found_by_its_id() -> None:
-    held = [read_own(own(id=name)) for name in ("cc/1_a_tides", "cc/1_b_boats", "z")]
+    held = [read_native(own(id=name)) for name in ("cc/1_a_tides", "cc/1_b_boats", "z")]
     assert find_problem(held, "z").id == "z"
     for name, meant in (("TIDES", "cc/1_a_tides"), ("cc/1_c_boats", "cc/1_b_boats"), ("?", "z")):
         with pytest.raises(InvalidInput, match="no problem") as refused:

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.statements import any_case, several_answers, stated_tolerance
+from autoreason.programs.problems.statements import (
+    allows_any_case,
+    has_several_answers,
+    stated_tolerance,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,9 +37,9 @@ def test_the_tolerance_is_read_where_errors_are_spoken_of(
 
 
 def test_any_case_is_read() -> None:
-    assert any_case("You can print each letter in any case (upper or lower).")
-    assert any_case("Print YES (case insensitive) if there is one.")
-    assert not any_case("In that case print NO.")
+    assert allows_any_case("You can print each letter in any case (upper or lower).")
+    assert allows_any_case("Print YES (case insensitive) if there is one.")
+    assert not allows_any_case("In that case print NO.")
 
 
 @pytest.mark.parametrize(
@@ -49,18 +53,20 @@ def test_any_case_is_read() -> None:
     ],
 )
 def test_several_right_answers_are_read(statement: str) -> None:
-    assert several_answers(statement)
+    assert has_several_answers(statement)
 
 
 def test_one_right_answer_is_not_taken_for_several() -> None:
-    assert not several_answers("Print the number of different ways to choose any two of n gauges.")
+    assert not has_several_answers(
+        "Print the number of different ways to choose any two of n gauges."
+    )
 
 
 def test_recorded_problems_with_one_answer_are_told_from_those_with_several(shared: Path) -> None:
     one = read_problems(shared / "problems" / "stdio.jsonl").problems
     several = read_problems(shared / "problems" / "stdio_special.jsonl").problems
-    assert not [problem.id for problem in one if several_answers(problem.statement)]
-    found = sum(several_answers(problem.statement) for problem in several)
+    assert not [problem.id for problem in one if has_several_answers(problem.statement)]
+    found = sum(has_several_answers(problem.statement) for problem in several)
     assert found >= 0.8 * len(several)
 
 

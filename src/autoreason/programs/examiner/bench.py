@@ -1,4 +1,4 @@
-"""One program at work: what it takes to hold its tests is opened when the first of them is held."""
+"""One program and its sessions in the sandbox, opened when its first test is run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from autoreason.assignment import Example, Trial
 from autoreason.programs.examiner.checkers import LIMITS as CHECKER_LIMITS
 from autoreason.programs.examiner.checkers import check_answer, checker_source
 from autoreason.programs.examiner.verdicts import (
-    LARGEST_OUTPUT,
+    MAX_OUTPUT_BYTES,
     judge_answer,
     judge_calls,
     judge_run,
-    room_for,
+    output_limit,
 )
 from autoreason.programs.problems.problem import Problem, comparison
 from autoreason.programs.sandbox.base import (
@@ -32,31 +32,31 @@ from autoreason.programs.sandbox.base import (
 )
 from autoreason.programs.sandbox.idle import IdleTimer
 
-_LONG = 1 << 20
-"""Bytes of an answer that is not compared in a moment."""
+_LONG_ANSWER = 1 << 20
+"""Bytes of an answer that takes long to compare."""
 
 
 def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
-    """What a program may take on these tests."""
-    room = max((room_for(test.output) for test in tests), default=room_for(""))
+    """The limits of a program on these tests."""
+    limit = max((output_limit(test.output) for test in tests), default=output_limit(""))
     return RunLimits(
         seconds=problem.time_limit_s,
         memory=problem.memory_limit_mb << 20,
-        # Nobody looks at what a function prints.
-        output=LARGEST_OUTPUT if problem.kind == "function" else room,
+        # The output of a function is not compared.
+        output=MAX_OUTPUT_BYTES if problem.kind == "function" else limit,
     )
 
 
-class Bench:
-    """A program, and where the problem has one its checker, ready to run."""
+class ProgramBench:
+    """A program and the problem's checker, if any, ready to run."""
 
     def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: RunLimits) -> None:
         self._sandbox, self._problem, self._program = sandbox, problem, program
         self._limits = limits
-        self._tests_limits = replace(limits, output=LARGEST_OUTPUT)
+        self._tests_limits = replace(limits, output=MAX_OUTPUT_BYTES)
         self._comparison = comparison(problem)
         self._stack = AsyncExitStack()
-        self._opened: dict[ProgramRole, Session] = {}
+        self._sessions: dict[ProgramRole, Session] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,60 +64,64 @@ class Bench:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    async def hold(self, test: Example) -> Trial:
-        """One test, with everything there is to tell of it."""
+    async def run_test(self, test: Example) -> Trial:
+        """Run one test, with every detail."""
         if self._problem.kind == "function":
-            return await self._call(test)
-        ran = await self.run(test.input)
-        trial = judge_run(ran, test, self._limits)
+            return await self._run_function_test(test)
+        run = await self.run(test.input)
+        trial = judge_run(run, test, self._limits)
         if trial is not None:
             return trial
         if not self._problem.checker_program:
-            if len(ran.stdout) < _LONG:
-                return judge_answer(ran, test, self._comparison)
-            # Comparing millions of numbers takes seconds, in which others want their verdicts too.
-            return await asyncio.to_thread(judge_answer, ran, test, self._comparison)
+            if len(run.stdout) < _LONG_ANSWER:
+                return judge_answer(run, test, self._comparison)
+            # Comparing millions of numbers takes seconds, and must not block other requests.
+            return await asyncio.to_thread(judge_answer, run, test, self._comparison)
         source = checker_source(self._problem.checker_program)
         checker = await self._session("checker", source, CHECKER_LIMITS)
-        return await check_answer(checker, ran, test)
+        return await check_answer(checker, run, test)
 
     async def _session(self, role: ProgramRole, source: str, limits: RunLimits) -> Session:
-        if role not in self._opened:
+        if role not in self._sessions:
             opening = self._sandbox.open(source, limits, role=role)
-            self._opened[role] = await self._stack.enter_async_context(opening)
-        return self._opened[role]
+            self._sessions[role] = await self._stack.enter_async_context(opening)
+        return self._sessions[role]
 
-    async def _call(self, test: Example) -> Trial:
-        """A function's test: it calls a program in another jail."""
-        calling, called = await self.converse(test.code)
-        return judge_calls(calling, called, test, self._limits)
+    async def _run_function_test(self, test: Example) -> Trial:
+        """Run a test of a function: it calls a program in another jail."""
+        tests_run, program_run = await self.run_code(test.code)
+        return judge_calls(tests_run, program_run, test, self._limits)
 
     async def run(self, stdin: str) -> ProgramRun:
-        """The program by itself."""
+        """Run the program by itself."""
         session = await self._session("program", self._program, self._limits)
         return await session.run(stdin.encode())
 
-    async def converse(self, code: str) -> tuple[ProgramRun, ProgramRun]:
-        """Code that calls the program from a jail of its own: how it ended, and how the program did."""
+    async def run_code(self, code: str) -> tuple[ProgramRun, ProgramRun]:
+        """Run code that calls the program from another jail; the runs of both."""
         candidate = await self._session("candidate", self._program, self._limits)
-        source, more = f"{self._problem.setup}\n{code}\n".removeprefix("\n"), ""
+        source, extra = f"{self._problem.setup}\n{code}\n".removeprefix("\n"), ""
         if len(source.encode()) > SOURCE_LIMIT:
-            source, more = self._problem.setup, code
-        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], more]).encode()
-        (ours, theirs), idle = socket.socketpair(), IdleTimer()
-        with ours, theirs:
+            source, extra = self._problem.setup, code
+        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], extra]).encode()
+        (tests_end, program_end), idle = socket.socketpair(), IdleTimer()
+        with tests_end, program_end:
             async with (
                 self._sandbox.open(source, self._tests_limits, role="tests") as tests,
-                asyncio.TaskGroup() as both,
+                asyncio.TaskGroup() as group,
             ):
-                called = both.create_task(candidate.run(b"", channel=theirs.fileno(), idle=idle))
-                calling = both.create_task(tests.run(wanted, channel=ours.fileno(), idle=idle))
-                called.add_done_callback(lambda _: _hang_up(theirs))
-                calling.add_done_callback(lambda _: _hang_up(ours))
-        return calling.result(), called.result()
+                program_run = group.create_task(
+                    candidate.run(b"", channel=program_end.fileno(), idle=idle)
+                )
+                tests_run = group.create_task(
+                    tests.run(wanted, channel=tests_end.fileno(), idle=idle)
+                )
+                program_run.add_done_callback(lambda _: _shut_down(program_end))
+                tests_run.add_done_callback(lambda _: _shut_down(tests_end))
+        return tests_run.result(), program_run.result()
 
 
-def _hang_up(end: socket.socket) -> None:
-    """Let the other side see that this one is over, although we still hold a copy of its end."""
+def _shut_down(end: socket.socket) -> None:
+    """Let the other side see that this one has ended, although a copy of its socket is still open."""
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""The loop's side of the examiner: starts its process, asks, and never sees a private test."""
+"""The loop's client of the examiner: starts its process, sends requests, and never sees a private test."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from msgspec.structs import replace
 from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
 from autoreason.programs.examiner.messages import (
-    Answer,
-    Look,
-    Opened,
-    Opening,
-    Question,
-    Refusal,
-    Seen,
-    framed,
-    read_told,
+    ErrorReply,
+    ExamineReply,
+    ExamineRequest,
+    ObserveReply,
+    ObserveRequest,
+    OpenReply,
+    OpenRequest,
+    encode_frame,
+    read_examiner_message,
 )
 from autoreason.programs.sandbox.processes import wait_or_kill
 
 if TYPE_CHECKING:
-    from autoreason.programs.problems.sets import Broken
+    from autoreason.programs.problems.sets import BrokenRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_TRIES = 2
-_PATIENCE = 5.0
-"""Seconds the process has to leave by itself."""
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_MAX_ATTEMPTS = 2
+_EXIT_SECONDS = 5.0
+"""Seconds the process has to exit by itself."""
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
-class _Waiting(Struct):
-    """A question that is not answered yet."""
+class _PendingRequest(Struct):
+    """A request that is not answered yet."""
 
-    question: Question | Look
-    answer: asyncio.Future[Any]
-    tries: int = 1
+    request: ExamineRequest | ObserveRequest
+    future: asyncio.Future[Any]
+    attempts: int = 1
 
 
 class ExaminerClient:
-    """Asks an examiner that runs in a process of its own; where that dies, it is started once more."""
+    """Client of an examiner in another process, which is started once more if it dies."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: OpenRequest) -> None:
         self._opening = opening
         self._numbers = count()
-        self._waiting: dict[int, _Waiting] = {}
-        self._line: _Line | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._pending: dict[int, _PendingRequest] = {}
+        self._connection: _Connection | None = None
+        self._listener: asyncio.Task[None] | None = None
         self._closed = False
 
     @classmethod
@@ -71,15 +71,15 @@ class ExaminerClient:
         seconds: float | None = None,
         memory_mb: int | None = None,
     ) -> ExaminerClient:
-        """An examiner for a file of problems, or for a set that was kept, by its digest.
+        """An examiner for a file of problems, or for a saved set by its digest.
 
-        Limits that are given stand in for those of every problem, in the copy that is kept as well.
+        Limits given here replace those of every problem, in the saved copy as well.
         """
-        kept = isinstance(source, str) and _DIGEST.fullmatch(source)
+        saved = isinstance(source, str) and _DIGEST.fullmatch(source)
         client = cls(
-            Opening(
-                source="" if kept else str(source),
-                digest=str(source) if kept else "",
+            OpenRequest(
+                source="" if saved else str(source),
+                digest=str(source) if saved else "",
                 only=only,
                 seconds=seconds,
                 memory_mb=memory_mb,
@@ -92,11 +92,11 @@ class ExaminerClient:
 
     @property
     def assignments(self) -> tuple[Assignment, ...]:
-        """The problems, as every role may see them."""
+        """The problems without their private tests."""
         return self._opened.assignments
 
     @property
-    def broken(self) -> tuple[Broken, ...]:
+    def broken(self) -> tuple[BrokenRecord, ...]:
         """Records of the file that could not be used."""
         return self._opened.broken
 
@@ -107,131 +107,140 @@ class ExaminerClient:
 
     @property
     def level(self) -> str:
-        """How well the sandbox holds."""
+        """The level of the sandbox."""
         return self._opened.level
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why a better sandbox is not to be had here."""
+        """Why no better sandbox works here."""
         return self._opened.reasons
 
     @property
     def digest(self) -> str:
-        """The name under which the set is kept."""
+        """The digest under which the set is saved."""
         return self._opened.digest
 
     async def examine(self, examination: Examination) -> Examined:
-        """The verdict on one program; many can be asked for at a time."""
+        """The verdict on one program; many requests can be open at a time."""
         examination = replace(examination, program=_sendable(examination.program))
-        question = Question(number=next(self._numbers), examination=examination)
-        examined: Examined = await self._ask(question)
+        request = ExamineRequest(number=next(self._numbers), examination=examination)
+        examined: Examined = await self._ask(request)
         return examined
 
     async def observe(self, probe: Probe) -> Observed:
-        """What one program does on inputs whose answers nobody knows."""
+        """What one program does on inputs without known answers."""
         probe = replace(probe, program=_sendable(probe.program))
-        observed: Observed = await self._ask(Look(number=next(self._numbers), probe=probe))
+        observed: Observed = await self._ask(
+            ObserveRequest(number=next(self._numbers), probe=probe)
+        )
         return observed
 
-    async def _ask(self, question: Question | Look) -> Any:
+    async def _ask(self, request: ExamineRequest | ObserveRequest) -> Any:
         if self._closed:
             raise ProviderFailed("the examiner is closed; resume the run to open it again")
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[question.number] = _Waiting(question, answer)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[request.number] = _PendingRequest(request, future)
         try:
-            await self._send(question)
-            return await answer
+            await self._send(request)
+            return await future
         finally:
-            self._waiting.pop(question.number, None)
+            self._pending.pop(request.number, None)
 
     async def close(self) -> None:
-        """Hang up, and see the process off."""
+        """Close the connection, and wait for the process to end."""
         self._closed = True
-        self._fail(ProviderFailed("the examiner was closed; resume the run to ask again"))
+        self._fail_all(ProviderFailed("the examiner was closed; resume the run to ask again"))
         try:
-            if self._listening is not None:
-                self._listening.cancel()
-                await asyncio.wait([self._listening])
+            if self._listener is not None:
+                self._listener.cancel()
+                await asyncio.wait([self._listener])
         finally:
-            if self._line is not None:
-                await self._line.hang_up()
+            if self._connection is not None:
+                await self._connection.close()
 
     async def _start(self) -> None:
-        self._line = await _Line.connect()
+        self._connection = await _Connection.connect()
         try:
-            self._opened = await self._line.open(self._opening)
+            self._opened = await self._connection.open(self._opening)
         except BaseException:
-            await self._line.hang_up()
+            await self._connection.close()
             raise
-        # From now on the kept copy is what counts, whatever becomes of the file.
-        self._opening = Opening(
+        # From now on the saved copy is used, even if the file changes.
+        self._opening = OpenRequest(
             digest=self._opened.digest,
             unsafe=self._opening.unsafe,
             workers=self._opening.workers,
         )
-        self._listening = asyncio.create_task(self._listen(self._line))
+        self._listener = asyncio.create_task(self._listen(self._connection))
 
-    async def _listen(self, line: _Line) -> None:
+    async def _listen(self, connection: _Connection) -> None:
         try:
-            while (told := await read_told(line.reader)) is not None:
-                if isinstance(told, Answer | Seen | Refusal) and told.number in self._waiting:
-                    self._settle(self._waiting[told.number].answer, told)
-            await line.hang_up()
+            while (message := await read_examiner_message(connection.reader)) is not None:
+                if (
+                    isinstance(message, ExamineReply | ObserveReply | ErrorReply)
+                    and message.number in self._pending
+                ):
+                    self._resolve(self._pending[message.number].future, message)
+            await connection.close()
             await self._restart()
         except Exception as error:
-            # Whatever it is: without anybody who listens, they would wait for ever.
+            # Any error: without a listener, pending requests would wait for ever.
             self._closed = True
-            self._fail(ProviderFailed(f"the examiner died and cannot be started again: {error}"))
+            self._fail_all(
+                ProviderFailed(f"the examiner died and cannot be started again: {error}")
+            )
 
-    def _settle(self, answer: asyncio.Future[Any], told: Answer | Seen | Refusal) -> None:
-        if answer.done():
+    def _resolve(
+        self, future: asyncio.Future[Any], message: ExamineReply | ObserveReply | ErrorReply
+    ) -> None:
+        if future.done():
             return
-        if isinstance(told, Answer):
-            answer.set_result(told.examined)
-        elif isinstance(told, Seen):
-            answer.set_result(told.observed)
+        if isinstance(message, ExamineReply):
+            future.set_result(message.examined)
+        elif isinstance(message, ObserveReply):
+            future.set_result(message.observed)
         else:
-            answer.set_exception(_error(told))
+            future.set_exception(_error_of(message))
 
     async def _restart(self) -> None:
-        """Start the process once more and ask again; what it died of twice is not asked a third time."""
-        for waiting in self._waiting.values():
-            waiting.tries += 1
-            if waiting.tries > _TRIES and not waiting.answer.done():
-                waiting.answer.set_exception(
+        """Start the process again and resend requests; one over which it died twice is not resent."""
+        for pending in self._pending.values():
+            pending.attempts += 1
+            if pending.attempts > _MAX_ATTEMPTS and not pending.future.done():
+                pending.future.set_exception(
                     ProviderFailed("the examiner died twice over one program; see `doctor`")
                 )
         first = self._opened
         await self._start()
-        # A kept copy knows nothing of the file it came from.
+        # A saved copy does not know the file it came from.
         self._opened = replace(self._opened, format=first.format, broken=first.broken)
-        for waiting in list(self._waiting.values()):
-            if not waiting.answer.done():
-                await self._send(waiting.question)
+        for pending in list(self._pending.values()):
+            if not pending.future.done():
+                await self._send(pending.request)
 
-    async def _send(self, question: Question | Look) -> None:
-        assert self._line is not None
-        # A line that is dead is noticed by whoever listens, and everything asked again.
+    async def _send(self, request: ExamineRequest | ObserveRequest) -> None:
+        assert self._connection is not None
+        # The listener notices a dead connection and resends every request.
         with suppress(OSError):
-            await self._line.send(question)
+            await self._connection.send(request)
 
-    def _fail(self, error: AutoreasonError) -> None:
-        for waiting in self._waiting.values():
-            if not waiting.answer.done():
-                waiting.answer.set_exception(error)
+    def _fail_all(self, error: AutoreasonError) -> None:
+        for pending in self._pending.values():
+            if not pending.future.done():
+                pending.future.set_exception(error)
 
 
 def _sendable(program: str) -> str:
-    """A model may write characters that are none."""
+    """A program without characters that cannot be encoded, which a model may write."""
     return program.encode("utf-8", "replace").decode()
 
 
-def _error(refusal: Refusal) -> AutoreasonError:
-    return InvalidInput(refusal.sentence) if refusal.mistake else ProviderFailed(refusal.sentence)
+def _error_of(refusal: ErrorReply) -> AutoreasonError:
+    return InvalidInput(refusal.message) if refusal.user_error else ProviderFailed(refusal.message)
 
 
-class _Line:
-    """A process and the socket that is its standard input."""
+class _Connection:
+    """The examiner's process and the socket that is its standard input."""
 
     def __init__(
         self,
@@ -242,58 +251,58 @@ class _Line:
         self._process, self.reader, self._writer = process, reader, writer
 
     @classmethod
-    async def connect(cls) -> _Line:
+    async def connect(cls) -> _Connection:
         """Start the process; Ctrl-C in the terminal does not reach it."""
-        ours, theirs = socket.socketpair()
-        with theirs:
+        local, remote = socket.socketpair()
+        with remote:
             try:
-                process = _started(theirs.fileno())
+                process = _start_process(remote.fileno())
             except OSError as error:
-                ours.close()
+                local.close()
                 raise ProviderFailed(
                     f"the examiner's process cannot be started ({error}); see `autoreason doctor`"
                 ) from None
         try:
-            reader, writer = await asyncio.open_connection(sock=ours)
+            reader, writer = await asyncio.open_connection(sock=local)
         except BaseException:
             await wait_or_kill(process, 0)
             raise
         return cls(process, reader, writer)
 
-    async def open(self, opening: Opening) -> Opened:
-        """The set as the process found it."""
+    async def open(self, opening: OpenRequest) -> OpenReply:
+        """Open a set in the process."""
         with suppress(OSError):
             await self.send(opening)
-        told = await read_told(self.reader)
-        if isinstance(told, Opened):
-            return told
-        if isinstance(told, Refusal):
-            raise _error(told)
+        message = await read_examiner_message(self.reader)
+        if isinstance(message, OpenReply):
+            return message
+        if isinstance(message, ErrorReply):
+            raise _error_of(message)
         raise ProviderFailed("the examiner's process ended at its start; see `autoreason doctor`")
 
-    async def send(self, message: Opening | Question | Look) -> None:
-        """Ask."""
-        self._writer.write(framed(message))
+    async def send(self, message: OpenRequest | ExamineRequest | ObserveRequest) -> None:
+        """Send a message."""
+        self._writer.write(encode_frame(message))
         await self._writer.drain()
 
-    async def hang_up(self) -> None:
-        """Close the socket, which ends the process; one that stays is killed."""
+    async def close(self) -> None:
+        """Close the socket, which ends the process; kill it if it does not exit."""
         self._writer.close()
         try:
-            await wait_or_kill(self._process, _PATIENCE)
+            await wait_or_kill(self._process, _EXIT_SECONDS)
         finally:
-            # What it never read would be kept for it.
+            # Data it never read would stay in the buffer.
             self._writer.transport.abort()
         with suppress(OSError):
             await self._writer.wait_closed()
 
 
-def _started(stdin: int) -> subprocess.Popen[bytes]:
+def _start_process(stdin: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "autoreason.programs.examiner"],
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={name: each for name, each in os.environ.items() if not _SECRET.search(name)},
+        env={name: each for name, each in os.environ.items() if not _SECRET_NAME.search(name)},
         start_new_session=True,
     )

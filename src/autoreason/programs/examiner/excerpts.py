@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-EXCERPT = 2000
+MAX_EXCERPT = 2000
 """Characters kept of an input or an output."""
-TRACE = 4000
+MAX_TRACE = 4000
 """Characters kept of a traceback."""
 
 
-def plain(text: str) -> str:
-    """A text that can be written down: a program may name characters that are none."""
+def printable(text: str) -> str:
+    """A text that can be encoded: a program may print characters that cannot."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def excerpt(text: str, at: int = 0, most: int = EXCERPT) -> str:
-    """The part of a text around a place; where something was cut, it says how much."""
-    text = plain(text)
-    if len(text) <= most:
+def excerpt(text: str, at: int = 0, max_length: int = MAX_EXCERPT) -> str:
+    """The part of a text around a place, with marks that say how much was cut."""
+    text = printable(text)
+    if len(text) <= max_length:
         return text
-    start = max(0, min(at - most // 2, len(text) - most))
-    before, after = start, len(text) - start - most
-    kept = text[start : start + most]
-    return f"{_cut(before)}\n{kept}" if not after else _both(kept, before, after)
+    start = max(0, min(at - max_length // 2, len(text) - max_length))
+    before, after = start, len(text) - start - max_length
+    kept = text[start : start + max_length]
+    return f"{_cut_mark(before)}\n{kept}" if not after else _mark_cuts(kept, before, after)
 
 
-def _both(kept: str, before: int, after: int) -> str:
-    head = f"{_cut(before)}\n" if before else ""
-    return f"{head}{kept}\n{_cut(after)}"
+def _mark_cuts(kept: str, before: int, after: int) -> str:
+    head = f"{_cut_mark(before)}\n" if before else ""
+    return f"{head}{kept}\n{_cut_mark(after)}"
 
 
-def _cut(characters: int) -> str:
+def _cut_mark(characters: int) -> str:
     return f"[… {characters:,} characters left out …]"
 
 
-def ending(text: str, most: int = TRACE) -> str:
+def end_of_text(text: str, max_length: int = MAX_TRACE) -> str:
     """The end of a text, from the beginning of a line on."""
-    text = plain(text)
-    if len(text) <= most:
+    text = printable(text)
+    if len(text) <= max_length:
         return text
-    kept = text[-most:]
+    kept = text[-max_length:]
     _, newline, whole_lines = kept.partition("\n")
     kept = whole_lines if newline and whole_lines else kept
-    return f"{_cut(len(text) - len(kept))}\n{kept}"
+    return f"{_cut_mark(len(text) - len(kept))}\n{kept}"

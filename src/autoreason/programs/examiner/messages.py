@@ -1,4 +1,4 @@
-"""What passes between the loop and the examiner's process: frames of a length and a message."""
+"""Messages between the loop and the examiner's process, framed by their length."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
-from autoreason.programs.problems.sets import Broken
+from autoreason.programs.problems.sets import BrokenRecord
 
 _HEADER = 4
 
 
-class Opening(Struct, frozen=True, kw_only=True, tag=True):
-    """Which set of problems is to be examined, and how."""
+class OpenRequest(Struct, frozen=True, kw_only=True, tag=True):
+    """Asks to open a set of problems, and how to examine it."""
 
     source: str = ""
     """A file to read; or"""
     digest: str = ""
-    """the name under which an earlier examiner kept the set."""
+    """the digest under which an earlier examiner saved the set."""
     only: tuple[str, ...] = ()
-    """Ids of the problems wanted; all where none are named."""
+    """Ids of the problems wanted; all if empty."""
     seconds: float | None = None
     """The time limit of every problem, instead of its own."""
     memory_mb: int | None = None
@@ -30,83 +30,83 @@ class Opening(Struct, frozen=True, kw_only=True, tag=True):
     workers: int | None = None
 
 
-class Opened(Struct, frozen=True, kw_only=True, tag=True):
-    """The set as the loop may know it, and the sandbox that was found."""
+class OpenReply(Struct, frozen=True, kw_only=True, tag=True):
+    """The set without its private tests, and the sandbox in use."""
 
     digest: str
     format: str
     assignments: tuple[Assignment, ...]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenRecord, ...]
     level: str
     reasons: tuple[str, ...]
-    """Why a better sandbox is not to be had here."""
+    """Why no better sandbox works here."""
 
 
-class Question(Struct, frozen=True, kw_only=True, tag=True):
-    """One examination under a number."""
+class ExamineRequest(Struct, frozen=True, kw_only=True, tag=True):
+    """Asks for one examination."""
 
     number: int
     examination: Examination
 
 
-class Answer(Struct, frozen=True, kw_only=True, tag=True):
-    """What an examination brought."""
+class ExamineReply(Struct, frozen=True, kw_only=True, tag=True):
+    """The result of an examination."""
 
     number: int
     examined: Examined
 
 
-class Look(Struct, frozen=True, kw_only=True, tag=True):
-    """A program to be watched on inputs, under a number."""
+class ObserveRequest(Struct, frozen=True, kw_only=True, tag=True):
+    """Asks to run a program on inputs without known answers."""
 
     number: int
     probe: Probe
 
 
-class Seen(Struct, frozen=True, kw_only=True, tag=True):
-    """What such a program did."""
+class ObserveReply(Struct, frozen=True, kw_only=True, tag=True):
+    """What the program did on each input."""
 
     number: int
     observed: Observed
 
 
-class Refusal(Struct, frozen=True, kw_only=True, tag=True):
-    """Why there is no answer, in one sentence."""
+class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):
+    """Why there is no result, in one sentence."""
 
     number: int | None = None
-    """Of the question; none where the set could not be opened."""
-    sentence: str
-    mistake: bool = True
-    """Whether it can be mended by whoever asked; otherwise the examiner itself failed."""
+    """Number of the request; None where the set could not be opened."""
+    message: str
+    user_error: bool = True
+    """Whether the user can fix it; otherwise the examiner itself failed."""
 
 
-Asked = Opening | Question | Look
-Told = Opened | Answer | Seen | Refusal
+ClientMessage = OpenRequest | ExamineRequest | ObserveRequest
+ExaminerMessage = OpenReply | ExamineReply | ObserveReply | ErrorReply
 
 _encode = msgspec.msgpack.Encoder().encode
-_asked = msgspec.msgpack.Decoder(Asked)
-_told = msgspec.msgpack.Decoder(Told)
+_client_decoder = msgspec.msgpack.Decoder(ClientMessage)
+_examiner_decoder = msgspec.msgpack.Decoder(ExaminerMessage)
 
 
-def framed(message: Asked | Told) -> bytes:
+def encode_frame(message: ClientMessage | ExaminerMessage) -> bytes:
     """A message as it is sent."""
     body = _encode(message)
     return len(body).to_bytes(_HEADER, "big") + body
 
 
-async def read_asked(reader: asyncio.StreamReader) -> Asked | None:
-    """The next message of the loop; None when it has gone."""
-    body = await _frame(reader)
-    return None if body is None else _asked.decode(body)
+async def read_client_message(reader: asyncio.StreamReader) -> ClientMessage | None:
+    """The next message of the loop; None when it has disconnected."""
+    body = await _read_frame(reader)
+    return None if body is None else _client_decoder.decode(body)
 
 
-async def read_told(reader: asyncio.StreamReader) -> Told | None:
-    """The next message of the examiner; None when it has gone."""
-    body = await _frame(reader)
-    return None if body is None else _told.decode(body)
+async def read_examiner_message(reader: asyncio.StreamReader) -> ExaminerMessage | None:
+    """The next message of the examiner; None when it has disconnected."""
+    body = await _read_frame(reader)
+    return None if body is None else _examiner_decoder.decode(body)
 
 
-async def _frame(reader: asyncio.StreamReader) -> bytes | None:
+async def _read_frame(reader: asyncio.StreamReader) -> bytes | None:
     try:
         header = await reader.readexactly(_HEADER)
         return await reader.readexactly(int.from_bytes(header, "big"))

@@ -1,4 +1,4 @@
-"""The examiner's own process: it alone reads private tests, and it ends when whoever asks has gone."""
+"""The examiner's process: it alone reads private tests, and it ends when its client disconnects."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from msgspec.structs import replace
 from autoreason.assignment import Examination, Probe
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.excerpts import plain
+from autoreason.programs.examiner.excerpts import printable
 from autoreason.programs.examiner.messages import (
-    Answer,
-    Look,
-    Opened,
-    Opening,
-    Question,
-    Refusal,
-    Seen,
-    Told,
-    framed,
-    read_asked,
+    ErrorReply,
+    ExamineReply,
+    ExamineRequest,
+    ExaminerMessage,
+    ObserveReply,
+    ObserveRequest,
+    OpenReply,
+    OpenRequest,
+    encode_frame,
+    read_client_message,
 )
-from autoreason.programs.examiner.store import find_set, keep_set
+from autoreason.programs.examiner.store import load_set, save_set
 from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.problem import Problem, assigned, checked
+from autoreason.programs.problems.problem import Problem, check_problem, to_assignment
 from autoreason.programs.problems.sets import ProblemSet, find_problem
 from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
@@ -38,47 +38,47 @@ _PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
-    """Serve whoever is at the other end of standard input, a socket, until they hang up."""
+    """Serve the client at the other end of standard input, a socket, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _hide()
     asyncio.run(_serve(socket.socket(fileno=0)))
 
 
 def _hide() -> None:
-    """Let no other process of this user read our memory."""
+    """Let no other process of this user read this process's memory."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-async def _serve(end: socket.socket) -> None:
-    reader, writer = await asyncio.open_connection(sock=end)
-    office = Office(writer)
+async def _serve(connection: socket.socket) -> None:
+    reader, writer = await asyncio.open_connection(sock=connection)
+    server = ExaminerServer(writer)
     try:
-        opening = await read_asked(reader)
-        if isinstance(opening, Opening) and office.open(opening):
-            await _attend(reader, office)
+        opening = await read_client_message(reader)
+        if isinstance(opening, OpenRequest) and server.open(opening):
+            await _handle_requests(reader, server)
     finally:
         with suppress(OSError):
-            await office.close()
+            await server.close()
 
 
-async def _attend(reader: asyncio.StreamReader, office: Office) -> None:
-    """Many questions at a time, answered as they are done; those still open when the asker leaves are dropped."""
-    under_way: set[asyncio.Task[None]] = set()
-    while (question := await read_asked(reader)) is not None:
-        assert isinstance(question, Question | Look)
-        task = asyncio.create_task(office.answer(question))
-        under_way.add(task)
-        task.add_done_callback(under_way.discard)
-    for task in under_way:
+async def _handle_requests(reader: asyncio.StreamReader, server: ExaminerServer) -> None:
+    """Handle many requests at a time; those still open when the client disconnects are cancelled."""
+    tasks: set[asyncio.Task[None]] = set()
+    while (request := await read_client_message(reader)) is not None:
+        assert isinstance(request, ExamineRequest | ObserveRequest)
+        task = asyncio.create_task(server.answer(request))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*under_way, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Office:
-    """One set of problems, one sandbox, and the line to whoever asks."""
+class ExaminerServer:
+    """One set of problems, one sandbox, and the connection to the client."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -86,90 +86,95 @@ class Office:
         self._sandbox: Sandbox | None = None
         self._examiner: Examiner | None = None
 
-    def open(self, opening: Opening) -> bool:
-        """Read the set, find a sandbox, and tell; False where either is refused."""
+    def open(self, opening: OpenRequest) -> bool:
+        """Read the set, open a sandbox, and reply; False where either fails."""
         try:
-            found = read_set(opening)
+            problem_set = prepare_set(opening)
             self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.workers)
         except AutoreasonError as error:
-            self._tell(Refusal(sentence=str(error), mistake=isinstance(error, InvalidInput)))
+            self._send(ErrorReply(message=str(error), user_error=isinstance(error, InvalidInput)))
             return False
         except OSError as error:
-            self._tell(Refusal(sentence=f"cannot keep the problems: {error}"))
+            self._send(ErrorReply(message=f"cannot save the problems: {error}"))
             return False
-        self._problems = {problem.id: problem for problem in found.problems}
+        self._problems = {problem.id: problem for problem in problem_set.problems}
         self._examiner = Examiner(self._sandbox)
-        self._tell(
-            Opened(
-                digest=found.digest,
-                format=found.format,
-                assignments=tuple(map(assigned, found.problems)),
-                broken=found.broken,
+        self._send(
+            OpenReply(
+                digest=problem_set.digest,
+                format=problem_set.format,
+                assignments=tuple(map(to_assignment, problem_set.problems)),
+                broken=problem_set.broken,
                 level=self._sandbox.level,
                 reasons=() if opening.unsafe else find_level().reasons,
             )
         )
         return True
 
-    async def answer(self, question: Question | Look) -> None:
-        """Run one program and tell what came of it, or why nothing did."""
+    async def answer(self, request: ExamineRequest | ObserveRequest) -> None:
+        """Run one program and send the result, or why there is none."""
         try:
-            self._tell(await self._answer(question))
+            self._send(await self._answer(request))
         except InvalidInput as error:
-            self._tell(Refusal(number=question.number, sentence=str(error)))
+            self._send(ErrorReply(number=request.number, message=str(error)))
         except Exception as error:
-            sentence = plain(f"the examiner failed: {type(error).__name__}: {error}")
-            self._tell(Refusal(number=question.number, sentence=sentence, mistake=False))
+            message = printable(f"the examiner failed: {type(error).__name__}: {error}")
+            self._send(ErrorReply(number=request.number, message=message, user_error=False))
         with suppress(OSError):
             await self._writer.drain()
 
-    async def _answer(self, question: Question | Look) -> Told:
+    async def _answer(self, request: ExamineRequest | ObserveRequest) -> ExaminerMessage:
         assert self._examiner is not None
-        if isinstance(question, Look):
-            probe = question.probe
+        if isinstance(request, ObserveRequest):
+            probe = request.probe
             observed = await self._examiner.observe(
                 self._problem(probe), probe.program, probe.inputs
             )
-            return Seen(number=question.number, observed=observed)
-        asked = question.examination
+            return ObserveReply(number=request.number, observed=observed)
+        subject = request.examination
         examined = await self._examiner.examine(
-            self._problem(asked), asked.program, asked.which, asked.every
+            self._problem(subject), subject.program, subject.which, subject.every
         )
-        return Answer(number=question.number, examined=examined)
+        return ExamineReply(number=request.number, examined=examined)
 
-    def _problem(self, asked: Examination | Probe) -> Problem:
-        if asked.problem not in self._problems:
-            raise InvalidInput(f"no problem {asked.problem!r} in this set; use one it has")
-        return self._problems[asked.problem]
+    def _problem(self, subject: Examination | Probe) -> Problem:
+        if subject.problem not in self._problems:
+            raise InvalidInput(f"no problem {subject.problem!r} in this set; use one it has")
+        return self._problems[subject.problem]
 
     async def close(self) -> None:
-        """End every process of the sandbox, and hang up."""
+        """End every process of the sandbox, and close the connection."""
         if self._sandbox is not None:
             await self._sandbox.close()
         self._writer.close()
         await self._writer.wait_closed()
 
-    def _tell(self, message: Told) -> None:
-        self._writer.write(framed(message))
+    def _send(self, message: ExaminerMessage) -> None:
+        self._writer.write(encode_frame(message))
 
 
-def read_set(opening: Opening) -> ProblemSet:
-    """The set that is meant, cut to the problems wanted, with a copy kept for later."""
+def prepare_set(opening: OpenRequest) -> ProblemSet:
+    """The requested set, cut to the problems wanted, with a copy saved for later."""
     if opening.digest:
-        problems = find_set(opening.digest)
-        found = ProblemSet(problems=problems, format="autoreason", digest=opening.digest)
+        problems = load_set(opening.digest)
+        problem_set = ProblemSet(problems=problems, format="autoreason", digest=opening.digest)
     else:
-        found = read_problems(Path(opening.source))
-    wanted = found.problems
+        problem_set = read_problems(Path(opening.source))
+    problems = problem_set.problems
     if opening.only:
-        wanted = tuple(find_problem(found.problems, name) for name in dict.fromkeys(opening.only))
-    wanted = tuple(_limited(problem, opening) for problem in wanted)
+        problems = tuple(
+            find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
+        )
+    problems = tuple(_apply_limits(problem, opening) for problem in problems)
     return ProblemSet(
-        problems=wanted, broken=found.broken, format=found.format, digest=keep_set(wanted)
+        problems=problems,
+        broken=problem_set.broken,
+        format=problem_set.format,
+        digest=save_set(problems),
     )
 
 
-def _limited(problem: Problem, opening: Opening) -> Problem:
+def _apply_limits(problem: Problem, opening: OpenRequest) -> Problem:
     limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    return checked(replace(problem, **given)) if given else problem
+    return check_problem(replace(problem, **given)) if given else problem

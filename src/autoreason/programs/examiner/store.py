@@ -1,4 +1,4 @@
-"""Sets of problems kept by digest in the user's data folder, so that a run goes on without the file it began with."""
+"""Sets of problems saved by digest in the user's data folder, so that a run can continue without the file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
-from autoreason.programs.problems.own import decode_set, encode_set
+from autoreason.programs.problems.native_format import decode_set, encode_set
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.sets import digest_of
+from autoreason.programs.problems.sets import set_digest
 
 
-def keep_set(problems: Sequence[Problem]) -> str:
-    """Write a set down, readable by its owner alone, and name it by its digest."""
-    digest = digest_of(problems)
+def save_set(problems: Sequence[Problem]) -> str:
+    """Save a set, readable by its owner alone, and return its digest."""
+    digest = set_digest(problems)
     path = _path(digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -31,16 +31,16 @@ def keep_set(problems: Sequence[Problem]) -> str:
     return digest
 
 
-def find_set(digest: str) -> tuple[Problem, ...]:
-    """A set that was kept, whole and unchanged."""
+def load_set(digest: str) -> tuple[Problem, ...]:
+    """A saved set, checked against its digest."""
     path = _path(digest)
     try:
         problems = decode_set(path.read_bytes())
     except OSError:
         raise InvalidInput(
-            f"the problems of this run are not kept here (no {path}); start again from their file"
+            f"the problems of this run are not saved here (no {path}); start again from their file"
         ) from None
-    if digest_of(problems) != digest:
+    if set_digest(problems) != digest:
         raise InvalidInput(f"{path} was changed; remove it and start again from the set's own file")
     return problems
 

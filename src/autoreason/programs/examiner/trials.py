@@ -1,4 +1,4 @@
-"""Programs tried by whoever owns the problems: in this process, with everything shown."""
+"""Programs tried by the owner of the problems: in this process, with every detail."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from msgspec import Struct
 
 from autoreason.assignment import CodeVerdict, Example, Trial, Which
 from autoreason.errors import InvalidInput
-from autoreason.programs.examiner.examiner import Examiner, summed_up
+from autoreason.programs.examiner.examiner import Examiner, summarize
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.levels import open_sandbox
 
 MAX_CONCURRENT_SOLUTIONS = 8
-"""Known solutions that are under way at a time; the sandbox runs one a core."""
+"""Known solutions tried at a time; the sandbox runs one per core."""
 
 
-class Tried(Struct, frozen=True, kw_only=True):
-    """One program on one problem."""
+class ProgramResult(Struct, frozen=True, kw_only=True):
+    """The result of one program on one problem."""
 
     problem: str
     verdict: CodeVerdict
@@ -36,16 +36,16 @@ class Tried(Struct, frozen=True, kw_only=True):
         return next((test for test in self.tests if test.verdict is not CodeVerdict.ACCEPTED), None)
 
 
-def tests_of(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
-    """The tests that are to be held."""
+def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
+    """The tests to run."""
     tests = problem.public_tests if public_only else problem.tests
     if not tests:
         raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out --public-only")
     return tests
 
 
-def which_of(problem: Problem, number: int) -> tuple[Which, int]:
-    """A test's place among all as its place among the public or the private ones."""
+def locate_test(problem: Problem, number: int) -> tuple[Which, int]:
+    """The place of a test among the public or the private ones, from its place among all."""
     public = len(problem.public_tests)
     return ("public", number) if number <= public else ("private", number - public)
 
@@ -58,33 +58,33 @@ async def try_program(
     every: bool = False,
     unsafe: bool = False,
     emit: Callable[[Trial], None],
-) -> Tried:
-    """Hold the tests of one program and tell each as it is done."""
+) -> ProgramResult:
+    """Run the tests of one program and emit each as it is done."""
     async with _examiner(unsafe) as examiner:
         trials = []
-        async with aclosing(examiner.hold(problem, program, tests, every=every)) as held:
-            async for trial in held:
+        async with aclosing(examiner.run_tests(problem, program, tests, every=every)) as results:
+            async for trial in results:
                 trials.append(trial)
                 emit(trial)
-        return _summed_up(problem, trials, len(tests), examiner.level)
+        return _build_result(problem, trials, len(tests), examiner.level)
 
 
 async def try_solutions(
-    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[Tried], None]
+    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[ProgramResult], None]
 ) -> None:
-    """Hold every test of every known solution and tell each problem as it is done."""
-    places = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
+    """Run every test of every known solution and emit each problem as it is done."""
+    semaphore = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
     async with _examiner(unsafe) as examiner:
 
         async def try_one(problem: Problem) -> None:
-            async with places:
-                held = examiner.hold(problem, problem.solution, problem.tests)
-                trials = [trial async for trial in held]
-            emit(_summed_up(problem, trials, len(problem.tests), examiner.level))
+            async with semaphore:
+                results = examiner.run_tests(problem, problem.solution, problem.tests)
+                trials = [trial async for trial in results]
+            emit(_build_result(problem, trials, len(problem.tests), examiner.level))
 
-        async with asyncio.TaskGroup() as all_of_them:
+        async with asyncio.TaskGroup() as group:
             for problem in problems:
-                all_of_them.create_task(try_one(problem))
+                group.create_task(try_one(problem))
 
 
 @asynccontextmanager
@@ -96,14 +96,16 @@ async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
         await sandbox.close()
 
 
-def _summed_up(problem: Problem, trials: Sequence[Trial], total: int, level: str) -> Tried:
-    of_all = summed_up(trials, "public", total, level)
-    return Tried(
+def _build_result(
+    problem: Problem, trials: Sequence[Trial], total: int, level: str
+) -> ProgramResult:
+    summary = summarize(trials, "public", total, level)
+    return ProgramResult(
         problem=problem.id,
-        verdict=of_all.verdict,
-        passed=of_all.passed,
-        run=of_all.run,
+        verdict=summary.verdict,
+        passed=summary.passed,
+        run=summary.run,
         total=total,
         level=level,
-        tests=of_all.trials,
+        tests=summary.trials,
     )

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from autoreason.assignment import Assignment
-from autoreason.programs.problems.sources import parsed
+from autoreason.programs.problems.sources import parse_python
 
-_AROUND = frozenset(
+_WRAPPERS = frozenset(
     {"set", "frozenset", "sorted", "list", "tuple", "dict", "len", "str", "Counter"}
 )
-"""Functions that tests apply to what a call returns, because the rest of it does not count."""
-_LONGEST = 2000
-"""Characters in which the end of a call or of a literal is looked for."""
+"""Functions that tests apply to the result of a call before they compare it."""
+_MAX_LENGTH = 2000
+"""Characters in which the end of a call or a literal is searched."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?![\w.])")
 _QUOTED = re.compile(r"(['\"`])([^'\"`\n]{1,30})\1")
 _SAMPLES: dict[str, tuple[Any, ...]] = {
@@ -27,33 +27,33 @@ _SAMPLES: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Call(NamedTuple):
-    """A call whose arguments are plain values, and what stands around them."""
+class FunctionCall(NamedTuple):
+    """A call with plain values as arguments, and the code around them."""
 
     before: str
     """Up to and with the opening bracket: `set(f(`."""
     arguments: tuple[Any, ...]
     names: tuple[str, ...] = ()
-    """Of the last arguments, where they are given by name."""
+    """Names of the last arguments, where they are keyword arguments."""
     after: str = ")"
 
     def __str__(self) -> str:
         unnamed = len(self.arguments) - len(self.names)
         names = ("",) * unnamed + tuple(f"{name}=" for name in self.names)
-        given = (f"{name}{each!r}" for name, each in zip(names, self.arguments, strict=True))
-        return f"{self.before}{', '.join(given)}{self.after}"
+        values = (f"{name}{each!r}" for name, each in zip(names, self.arguments, strict=True))
+        return f"{self.before}{', '.join(values)}{self.after}"
 
 
-def find_calls(assignment: Assignment) -> list[Call]:
-    """Those of the public tests; where there are none, those that the description shows or its types allow."""
+def find_calls(assignment: Assignment) -> list[FunctionCall]:
+    """Calls in the public tests; where there are none, those in the description or by its types."""
     tests = [test.code for test in assignment.public]
-    found = [call for code in tests for call in _tested(code, assignment.entry_point)]
-    return found or _described(assignment) or _annotated(assignment)
+    found = [call for code in tests for call in _calls_in_tests(code, assignment.entry_point)]
+    return found or _calls_in_description(assignment) or _calls_from_annotations(assignment)
 
 
 def find_constants(assignment: Assignment) -> list[Any]:
     """Numbers and texts that the tests and the description mention."""
-    trees = [parsed(test.code) for test in assignment.public]
+    trees = [parse_python(test.code) for test in assignment.public]
     tested = [
         node.value
         for tree in trees
@@ -64,22 +64,22 @@ def find_constants(assignment: Assignment) -> list[Any]:
     return [*tested, *numbers, *(text for _, text in _QUOTED.findall(assignment.statement))]
 
 
-def _tested(code: str, entry_point: str) -> Iterator[Call]:
-    tree = parsed(code)
+def _calls_in_tests(code: str, entry_point: str) -> Iterator[FunctionCall]:
+    tree = parse_python(code)
     parents = {
         child: node
         for node in (ast.walk(tree) if tree else ())
         for child in ast.iter_child_nodes(node)
     }
     for node in parents:
-        if isinstance(node, ast.Call) and _calls(node.func, entry_point):
-            call = _read(node)
+        if isinstance(node, ast.Call) and _is_call_of(node.func, entry_point):
+            call = _read_call(node)
             if call is not None:
-                yield _within(call, node, parents)
+                yield _with_wrappers(call, node, parents)
 
 
-def _calls(function: ast.expr, entry_point: str) -> bool:
-    """Whether it is the function itself, or a method of what the class makes."""
+def _is_call_of(function: ast.expr, entry_point: str) -> bool:
+    """Whether it is the function itself, or a method of an instance of the class."""
     match function:
         case ast.Name(id=name):
             return name == entry_point
@@ -88,7 +88,7 @@ def _calls(function: ast.expr, entry_point: str) -> bool:
     return False
 
 
-def _read(node: ast.Call) -> Call | None:
+def _read_call(node: ast.Call) -> FunctionCall | None:
     if any(keyword.arg is None for keyword in node.keywords):
         return None
     try:
@@ -100,11 +100,11 @@ def _read(node: ast.Call) -> Call | None:
     if not all(map(_is_finite, values)):
         return None
     names = tuple(keyword.arg or "" for keyword in node.keywords)
-    return Call(f"{ast.unparse(node.func)}(", tuple(values), names)
+    return FunctionCall(f"{ast.unparse(node.func)}(", tuple(values), names)
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all numbers in a value are finite: others cannot be written down as they are."""
+    """Whether all numbers in a value are finite: others have no literal."""
     match value:
         case float() | complex():
             return cmath.isfinite(value)
@@ -115,12 +115,16 @@ def _is_finite(value: Any) -> bool:
     return True
 
 
-def _within(call: Call, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Call:
-    """The call with whatever the test does to its value before it compares."""
+def _with_wrappers(
+    call: FunctionCall, node: ast.AST, parents: dict[ast.AST, ast.AST]
+) -> FunctionCall:
+    """The call with the functions that the test applies to its value."""
     match parents.get(node):
-        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) as around if name in _AROUND:
+        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) as wrapper if (
+            name in _WRAPPERS
+        ):
             outer = call._replace(before=f"{name}({call.before}", after=f"{call.after})")
-            return _within(outer, around, parents)
+            return _with_wrappers(outer, wrapper, parents)
         case ast.Call(
             func=ast.Name(id="isclose") | ast.Attribute(attr="isclose"),
             keywords=[ast.keyword(arg="rel_tol", value=ast.Constant(value=float(tolerance)))],
@@ -130,27 +134,29 @@ def _within(call: Call, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Call:
     return call
 
 
-def _described(assignment: Assignment) -> list[Call]:
-    """Calls in the description that show other values, or values given to the parameters one by one."""
+def _calls_in_description(assignment: Assignment) -> list[FunctionCall]:
+    """Calls in the description, or values assigned to the parameters one by one."""
     function = _function(assignment)
     if function is None:
         return []
     names = [each.arg for each in function.args.args]
     text = ast.get_docstring(function) or assignment.statement
     before = f"{assignment.entry_point}("
-    shown = [*_called_in(text, names), *_given_in(text, names)]
-    return [Call(before, values) for values in shown]
+    shown = [*_called_in(text, names), *_assigned_in(text, names)]
+    return [FunctionCall(before, values) for values in shown]
 
 
 def _function(assignment: Assignment) -> ast.FunctionDef | None:
     """The function as its starter declares it."""
-    tree = parsed(f"{assignment.starter.rstrip()}\n    pass\n") or parsed(assignment.starter)
+    tree = parse_python(f"{assignment.starter.rstrip()}\n    pass\n") or parse_python(
+        assignment.starter
+    )
     functions = (node for node in (tree.body if tree else ()) if isinstance(node, ast.FunctionDef))
     return next((node for node in functions if node.name == assignment.entry_point), None)
 
 
 def _called_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Arguments of whatever is called with as many plain values; descriptions rename functions."""
+    """Arguments of any call with as many plain values; descriptions rename functions."""
     for found in re.finditer(r"\w+\(", text):
         value = _literal_at(text, found.end() - 1)
         values = value if isinstance(value, tuple) else (value,)
@@ -158,25 +164,25 @@ def _called_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
             yield values
 
 
-def _given_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Values after `name =`, or after `Input:` where there is one parameter, one set of them after the other."""
+def _assigned_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Sets of values after `name =`, or after `Input:` where there is one parameter."""
     marks = "|".join(rf"\b{re.escape(name)}\s*=(?!=)" for name in names)
     if len(names) == 1:
         marks += r"|\bInput:"
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for found in re.finditer(marks, text) if marks else ():
         name = names[0] if len(names) == 1 else found[0].rstrip("= \t\n")
         value = _literal_at(text, found.end())
         if value is not None:
-            given[name] = value
-        if len(given) == len(names):
-            yield tuple(given[name] for name in names)
-            given = {}
+            values[name] = value
+        if len(values) == len(names):
+            yield tuple(values[name] for name in names)
+            values = {}
 
 
 def _literal_at(text: str, start: int) -> Any:
     """The longest literal that begins at a place of a text; None where there is none."""
-    rest = text[start : start + _LONGEST].lstrip(" \t")
+    rest = text[start : start + _MAX_LENGTH].lstrip(" \t")
     if not rest or rest[0] not in "([{'\"-0123456789TF":
         return None
     ends = [found.end() for found in re.finditer(r"[\])}'\"]|\w(?!\w)", rest.partition("\n\n")[0])]
@@ -188,8 +194,8 @@ def _literal_at(text: str, start: int) -> Any:
     return None
 
 
-def _annotated(assignment: Assignment) -> list[Call]:
-    """Values of the types that the signature names; nothing where it leaves one out."""
+def _calls_from_annotations(assignment: Assignment) -> list[FunctionCall]:
+    """Calls with values of the annotated types; none where an annotation is missing."""
     function = _function(assignment)
     if function is None:
         return []
@@ -199,11 +205,11 @@ def _annotated(assignment: Assignment) -> list[Call]:
     drawn = [[_sample(kind, turn) for kind in kinds if kind] for turn in range(3)]
     if any(None in values for values in drawn):
         return []
-    return [Call(f"{assignment.entry_point}(", tuple(values)) for values in drawn]
+    return [FunctionCall(f"{assignment.entry_point}(", tuple(values)) for values in drawn]
 
 
 def _sample(kind: ast.expr, turn: int) -> Any:
-    """A value of an annotated type; None where it is no plain one."""
+    """A value of an annotated type; None where that is not a plain type."""
     match kind:
         case ast.Name(id=name) if name in _SAMPLES:
             return _SAMPLES[name][turn % len(_SAMPLES[name])]

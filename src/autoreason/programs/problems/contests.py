@@ -9,10 +9,20 @@ from typing import Any
 from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems.comparison import Checker
-from autoreason.programs.problems.fields import Record, named, number, text, texts
-from autoreason.programs.problems.own import convert
-from autoreason.programs.problems.problem import MEGABYTES, SECONDS, Problem
-from autoreason.programs.problems.statements import any_case, several_answers, stated_tolerance
+from autoreason.programs.problems.fields import (
+    Record,
+    number_field,
+    record_name,
+    text_field,
+    texts_field,
+)
+from autoreason.programs.problems.native_format import build_problem
+from autoreason.programs.problems.problem import MAX_SECONDS, MEMORY_RANGE_MB, Problem
+from autoreason.programs.problems.statements import (
+    allows_any_case,
+    has_several_answers,
+    stated_tolerance,
+)
 
 _SOURCES = ("", "CodeChef", "Codeforces", "HackerEarth", "Code Jam", "AtCoder", "Aizu")
 _DIFFICULTIES = ("", "easy", "medium", "hard", "harder", "hardest", "")
@@ -27,13 +37,15 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def read_contest(raw: Record) -> Problem:
-    """Public tests are public; private and generated ones are private."""
+    """Read a record: public tests are public; private and generated ones are private."""
     record = {_CAPITAL.sub("_", key).lower(): value for key, value in raw.items()}
-    name, statement = text(record, "name"), text(record, "description")
+    name, statement = text_field(record, "name"), text_field(record, "description")
     for field in ("input_file", "output_file"):
-        if (file := text(record, field, "")) not in _STREAMS:
-            raise InvalidInput(f"{named(raw)}: it uses the file {file!r}; only streams are judged")
-    return convert(
+        if (file := text_field(record, field, "")) not in _STREAMS:
+            raise InvalidInput(
+                f"{record_name(raw)}: it uses the file {file!r}; only streams are judged"
+            )
+    return build_problem(
         {
             "id": name,
             "statement": statement,
@@ -47,32 +59,34 @@ def read_contest(raw: Record) -> Problem:
                 *_tests(record, "generated_tests"),
             ),
             "checker": stated_checker(statement),
-            "ignore_case": any_case(statement),
+            "ignore_case": allows_any_case(statement),
             "solution": _solution(record),
-            "tags": tuple(tag for tag in texts(record, "cf_tags") if tag),
+            "tags": tuple(tag for tag in texts_field(record, "cf_tags") if tag),
             "source": _source(record),
         }
     )
 
 
 def stated_checker(statement: str) -> Checker:
-    """How answers are compared, from what a statement says."""
-    if several_answers(statement):
+    """How answers are compared, according to the statement."""
+    if has_several_answers(statement):
         return "special"
     return "tokens" if stated_tolerance(statement) is None else "float"
 
 
 def _tests(record: Record, field: str) -> Iterator[Example]:
-    """From a list of objects, or from one object of lists."""
+    """Tests from a list of objects, or from one object of lists."""
     for entered, printed in _pairs(record, field, "input", "output"):
         if not (isinstance(entered, str) and isinstance(printed, str)):
-            raise InvalidInput(f"{named(record)}: `{field}` holds what is no text; correct it")
+            raise InvalidInput(
+                f"{record_name(record)}: `{field}` has values that are not text; correct it"
+            )
         yield Example(input=entered, output=printed)
 
 
 def _pairs(record: Record, field: str, one: str, other: str) -> list[tuple[Any, Any]]:
-    held: Any = record.get(field)
-    match held:
+    value: Any = record.get(field)
+    match value:
         case None:
             return []
         case {**columns}:
@@ -82,11 +96,13 @@ def _pairs(record: Record, field: str, one: str, other: str) -> list[tuple[Any, 
         case [*rows] if all(isinstance(row, dict) for row in rows):
             # Protocol buffers leave out what is empty.
             return [(row.get(one, ""), row.get(other, "")) for row in rows]
-    raise InvalidInput(f"{named(record)}: `{field}` is no set of `{one}` and `{other}`; correct it")
+    raise InvalidInput(
+        f"{record_name(record)}: `{field}` is not a set of `{one}` and `{other}`; correct it"
+    )
 
 
 def _difficulty(record: Record) -> str:
-    rating = number(record, "cf_rating")
+    rating = number_field(record, "cf_rating")
     if rating:
         return "easy" if rating < _MEDIUM else "medium" if rating < _HARD else "hard"
     match record.get("difficulty"):
@@ -103,24 +119,24 @@ def _difficulty(record: Record) -> str:
 
 
 def _seconds(record: Record) -> float:
-    """Never under our own limit: contests set theirs for compiled languages."""
-    held = record.get("time_limit")
-    if isinstance(held, dict):
-        given = (number(held, "seconds") or 0) + (number(held, "nanos") or 0) / 1e9
+    """At least the default limit: contests set theirs for compiled languages."""
+    value = record.get("time_limit")
+    if isinstance(value, dict):
+        limit = (number_field(value, "seconds") or 0) + (number_field(value, "nanos") or 0) / 1e9
     else:
-        given = number({"": str(held).removesuffix("s")}, "") or 0
-    return min(max(given, _SECONDS), SECONDS)
+        limit = number_field({"": str(value).removesuffix("s")}, "") or 0
+    return min(max(limit, _SECONDS), MAX_SECONDS)
 
 
 def _megabytes(record: Record) -> int:
-    given = number(record, "memory_limit_bytes") or 0
-    return int(min(max(given / 1_000_000, _MEGABYTES), MEGABYTES[1]))
+    limit = number_field(record, "memory_limit_bytes") or 0
+    return int(min(max(limit / 1_000_000, _MEGABYTES), MEMORY_RANGE_MB[1]))
 
 
 def _solution(record: Record) -> str:
     solutions = _pairs(record, "solutions", "language", "solution")
-    ours = (program for language, program in solutions if language in _PYTHON)
-    return next((program for program in ours if isinstance(program, str)), "")
+    programs = (program for language, program in solutions if language in _PYTHON)
+    return next((program for program in programs if isinstance(program, str)), "")
 
 
 def _source(record: Record) -> str:

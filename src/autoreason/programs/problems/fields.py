@@ -1,4 +1,4 @@
-"""Fields of foreign records: there and of the right type, or one sentence."""
+"""Fields of foreign records: present and of the right type, or an error in one sentence."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ from autoreason.errors import InvalidInput
 Record = dict[str, Any]
 """One JSON object, not yet understood."""
 
-LONGEST_ID = 200
-_NAMES = ("id", "task_id", "question_id", "name")
+MAX_ID_LENGTH = 200
+_NAME_FIELDS = ("id", "task_id", "question_id", "name")
 
 
-def named(raw: Record) -> str:
-    """How a record is called in a sentence."""
-    name = next((raw[key] for key in _NAMES if isinstance(raw.get(key), str | int)), None)
-    return "a problem without an id" if name is None else f"problem {str(name)[:LONGEST_ID]!r}"
+def record_name(raw: Record) -> str:
+    """The name of a record in a message."""
+    name = next((raw[key] for key in _NAME_FIELDS if isinstance(raw.get(key), str | int)), None)
+    return "a problem without an id" if name is None else f"problem {str(name)[:MAX_ID_LENGTH]!r}"
 
 
-def text(raw: Record, field: str, otherwise: str | None = None) -> str:
-    """A field that holds text; missing or null is `otherwise`, where that is given."""
+def text_field(raw: Record, field: str, default: str | None = None) -> str:
+    """A text field; `default`, if given, where it is missing or null."""
     value = raw.get(field)
-    if value is None and otherwise is not None:
-        return otherwise
+    if value is None and default is not None:
+        return default
     if not isinstance(value, str):
-        raise InvalidInput(f"{named(raw)}: `{field}` is {_found(value)}; give it as text")
+        raise InvalidInput(
+            f"{record_name(raw)}: `{field}` is {_describe_type(value)}; give it as text"
+        )
     return value
 
 
-def texts(raw: Record, field: str) -> list[str]:
-    """A field that holds a list of texts; missing or null is none."""
+def texts_field(raw: Record, field: str) -> list[str]:
+    """A field with a list of texts; empty where it is missing or null."""
     value = raw.get(field)
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise InvalidInput(f"{named(raw)}: `{field}` is no list of texts; give it as one")
+        raise InvalidInput(f"{record_name(raw)}: `{field}` is not a list of texts; give one")
     return value
 
 
-def number(raw: Record, field: str) -> float | None:
-    """A field that holds a number, perhaps as text; None where it holds none."""
+def number_field(raw: Record, field: str) -> float | None:
+    """A field with a number, perhaps as text; None where it has none."""
     value = raw.get(field)
     try:
         return None if value is None or isinstance(value, bool) else float(value)
@@ -48,5 +50,5 @@ def number(raw: Record, field: str) -> float | None:
         return None
 
 
-def _found(value: object) -> str:
+def _describe_type(value: object) -> str:
     return "missing" if value is None else f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Sets of problems from files: what each record is, what could not be used, and why."""
+"""Reads sets of problems from files: the format of each record, and which records are broken."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems.contests import read_contest
 from autoreason.programs.problems.fields import Record
-from autoreason.programs.problems.functions import left_out_examples, read_humaneval, read_mbpp
+from autoreason.programs.problems.functions import excluded_examples, read_humaneval, read_mbpp
 from autoreason.programs.problems.livecodebench import read_livecodebench
-from autoreason.programs.problems.own import read_own
+from autoreason.programs.problems.native_format import read_native
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.sets import Broken, ProblemSet, digest_of
+from autoreason.programs.problems.sets import BrokenRecord, ProblemSet, set_digest
 
-LARGEST = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 """Bytes of a file."""
 
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+_COMPRESSED_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 """How files of gzip, bzip2, xz, zstd and zip begin."""
 
 READERS: dict[str, Callable[[Record], Problem]] = {
-    "autoreason": read_own,
+    "autoreason": read_native,
     "CodeContests": read_contest,
     "HumanEval": read_humaneval,
     "LiveCodeBench": read_livecodebench,
     "MBPP": read_mbpp,
 }
-_KNOWN = ", ".join(READERS)
-_TOO_LARGE = "holds a number too large to be read; shorten it"
-"""What is said of a file or a line; such a number is the one thing that JSON allows and its reader refuses."""
+_KNOWN_FORMATS = ", ".join(READERS)
+_TOO_LARGE = "has a number too large to be read; shorten it"
+"""The error for a file or a line; such a number is all that JSON allows and its reader refuses."""
 
 
 class _Entry(Struct):
@@ -45,33 +45,33 @@ class _Entry(Struct):
 
 
 def read_problems(source: Path | str) -> ProblemSet:
-    """The problems of a file, or of standard input by `-`; broken records are left out and told."""
+    """The problems of a file, or of standard input for `-`; broken records are left out and listed."""
     name = "standard input" if str(source) == "-" else str(source)
     problems: dict[str, Problem] = {}
     first: dict[str, str] = {}
     broken, formats, notes = [], set(), []
     for entry in _entries(_read(source, name), name):
         try:
-            format_name, problem = _understood(entry)
+            format_name, problem = _read_entry(entry)
             if where := first.get(problem.id):
                 raise InvalidInput(
                     f"the id {problem.id!r} is taken by {where}; give the problem another"
                 )
         except InvalidInput as error:
-            broken.append(Broken(line=entry.line, reason=str(error), unit=entry.unit))
+            broken.append(BrokenRecord(line=entry.line, reason=str(error), unit=entry.unit))
             continue
         formats.add(format_name)
         if format_name == "HumanEval" and entry.record is not None:
-            notes += left_out_examples(entry.record)
+            notes += excluded_examples(entry.record)
         problems[problem.id], first[problem.id] = problem, f"{entry.unit} {entry.line}"
     if not problems:
-        raise InvalidInput(_nothing(name, broken))
+        raise InvalidInput(_no_problem_message(name, broken))
     usable = tuple(problems.values())
     return ProblemSet(
         problems=usable,
         broken=tuple(broken),
         format=", ".join(sorted(formats)),
-        digest=digest_of(usable),
+        digest=set_digest(usable),
         notes=tuple(notes),
     )
 
@@ -92,22 +92,22 @@ def format_of(record: Record) -> str | None:
     return "autoreason" if has("id") else None
 
 
-def _understood(entry: _Entry) -> tuple[str, Problem]:
+def _read_entry(entry: _Entry) -> tuple[str, Problem]:
     if entry.record is None:
         raise InvalidInput(entry.reason)
     name = format_of(entry.record)
     if name is None:
-        raise InvalidInput(f"this is no problem in a format that is known; known are {_KNOWN}")
+        raise InvalidInput(f"this is not a problem in a known format; known are {_KNOWN_FORMATS}")
     return name, READERS[name](entry.record)
 
 
 def _read(source: Path | str, name: str) -> bytes:
     if str(source) == "-":
-        data = sys.stdin.buffer.read(LARGEST + 1)
+        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     else:
         try:
             with Path(source).expanduser().open("rb") as file:
-                data = file.read(LARGEST + 1)
+                data = file.read(MAX_FILE_BYTES + 1)
         except (FileNotFoundError, RuntimeError):
             # The latter where a leading ~ names a user that does not exist.
             raise InvalidInput(f"no file {name}; check the name") from None
@@ -115,9 +115,9 @@ def _read(source: Path | str, name: str) -> bytes:
             raise InvalidInput(f"{name} is a folder; name a file of problems in it") from None
         except OSError as error:
             raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
-    if len(data) > LARGEST:
-        raise InvalidInput(f"{name} is over {LARGEST >> 30} GiB; split it")
-    if data.startswith(_COMPRESSED):
+    if len(data) > MAX_FILE_BYTES:
+        raise InvalidInput(f"{name} is over {MAX_FILE_BYTES >> 30} GiB; split it")
+    if data.startswith(_COMPRESSED_MAGIC):
         raise InvalidInput(f"{name} is compressed; unpack it, or pipe it through zcat to `-`")
     return data.removeprefix(b"\xef\xbb\xbf")
 
@@ -125,15 +125,15 @@ def _read(source: Path | str, name: str) -> bytes:
 def _entries(data: bytes, name: str) -> Iterator[_Entry]:
     """One JSON object, a list of them, or one on each line."""
     if not data.strip():
-        raise InvalidInput(f"{name} is empty; give problems as JSON, one a line or in a list")
-    whole = _decoded(data) if _is_one_value(data) else None
+        raise InvalidInput(f"{name} is empty; give problems as JSON, one per line or in a list")
+    whole = _try_decode(data) if _is_one_value(data) else None
     if isinstance(whole, list):
         for number, record in enumerate(whole, 1):
             yield _entry(number, record, "entry")
     elif isinstance(whole, dict):
         yield _entry(1, whole)
     elif name.endswith(".json"):
-        raise InvalidInput(f"{name} {_fault(data)}")
+        raise InvalidInput(f"{name} {_json_error(data)}")
     else:
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
@@ -141,16 +141,16 @@ def _entries(data: bytes, name: str) -> Iterator[_Entry]:
 
 
 def _is_one_value(data: bytes) -> bool:
-    """Whether it may be; a file of many lines, each an object, is not read twice."""
+    """Whether it may be one JSON value; a file of many lines, each an object, is not decoded twice."""
     start = data.lstrip()
     first = start.partition(b"\n")[0]
-    return start[:1] == b"[" or len(first) == len(start.rstrip()) or _decoded(first) is None
+    return start[:1] == b"[" or len(first) == len(start.rstrip()) or _try_decode(first) is None
 
 
 def _entry(number: int, record: Any, unit: Literal["line", "entry"] = "line") -> _Entry:
     if isinstance(record, dict):
         return _Entry(number, record, unit=unit)
-    return _Entry(number, None, "this is no JSON object; give one for each problem", unit)
+    return _Entry(number, None, "this is not a JSON object; give one for each problem", unit)
 
 
 def _line(number: int, line: bytes) -> _Entry:
@@ -171,22 +171,22 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def _decoded(data: bytes) -> Any:
+def _try_decode(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _fault(data: bytes) -> str:
-    """Why a file is not the JSON that its name says."""
+def _json_error(data: bytes) -> str:
+    """Why a file with the name of a JSON file is not one."""
     try:
         msgspec.json.decode(data)
     except msgspec.ValidationError:
         return _TOO_LARGE
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return f"is not valid JSON{_where(data)}; correct it"
-    return "holds no JSON object; give one for each problem"
+    return "has no JSON object; give one for each problem"
 
 
 def _where(data: bytes) -> str:
@@ -194,7 +194,7 @@ def _where(data: bytes) -> str:
     import json
 
     try:
-        # Python refuses to read the longest integers, and nobody wants their values here.
+        # Python refuses to read the longest integers, and their values are not needed.
         json.loads(data, parse_int=len)
     except json.JSONDecodeError as error:
         return f" at line {error.lineno}"
@@ -205,10 +205,10 @@ def _where(data: bytes) -> str:
     return ""
 
 
-def _nothing(name: str, broken: list[Broken]) -> str:
+def _no_problem_message(name: str, broken: list[BrokenRecord]) -> str:
     if not broken:
-        return f"{name} holds no problem; give them as JSON, one a line or in a list"
+        return f"{name} has no problem; give them as JSON, one per line or in a list"
     first = broken[0]
     if len(broken) == 1:
         return f"{name}: {first.reason}"
-    return f"{name} holds no usable problem; the first: {first}"
+    return f"{name} has no usable problem; the first: {first}"

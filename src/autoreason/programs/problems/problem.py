@@ -1,4 +1,4 @@
-"""A whole problem, with what nobody but the examiner may see, and what makes one usable."""
+"""A whole problem, with what only the examiner may see, and the checks that make it usable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from msgspec import Struct, structs
 from autoreason.assignment import Assignment, Example
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems.comparison import TOLERANCE, Checker, Comparison, compare
-from autoreason.programs.problems.fields import LONGEST_ID
-from autoreason.programs.problems.sources import fault, parsed
+from autoreason.programs.problems.fields import MAX_ID_LENGTH
+from autoreason.programs.problems.sources import compile_error, parse_python
 from autoreason.programs.problems.statements import stated_tolerance
 
-SECONDS = 60
+MAX_SECONDS = 60
 """The longest time limit."""
-MEGABYTES = (16, 4096)
+MEMORY_RANGE_MB = (16, 4096)
 """The smallest and the largest memory limit."""
 
 _CHECK_ARGUMENTS = 3
@@ -26,7 +26,7 @@ NO_CHECKER = "several answers are right; give a `checker_program` that tells whi
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is asked, how it is tested, and how an answer is compared."""
+    """The statement of a problem, its tests, and how an answer is compared."""
 
     id: str
     statement: str
@@ -34,7 +34,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["stdio", "function"] = "stdio"
     difficulty: str = ""
     entry_point: str = ""
-    """The function that is called, or the class that is made; empty for programs that read and print."""
+    """The function that is called, or the class that is created; empty for programs that read and print."""
     starter: str = ""
     """Code the program begins from, such as a signature."""
     setup: str = ""
@@ -45,7 +45,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private_tests: tuple[Example, ...] = ()
     checker: Checker = "tokens"
     checker_program: str = ""
-    """Python that defines `check(input, output, expected)`: True, False, or a sentence why not."""
+    """Python that defines `check(input, output, expected)`: True, False, or a sentence that explains why not."""
     tolerance: float | None = None
     """For `float`; None: what the statement says, or 1e-6."""
     ignore_case: bool = False
@@ -57,12 +57,12 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tests(self) -> tuple[Example, ...]:
-        """Public ones first."""
+        """All tests, public ones first."""
         return self.public_tests + self.private_tests
 
 
-def assigned(problem: Problem) -> Assignment:
-    """The problem as every role may see it."""
+def to_assignment(problem: Problem) -> Assignment:
+    """The problem without what roles may not see."""
     unfair = problem.checker == "special" and not problem.checker_program
     return Assignment(
         id=problem.id,
@@ -81,7 +81,7 @@ def assigned(problem: Problem) -> Assignment:
 
 
 def comparison(problem: Problem) -> Comparison:
-    """How its answers are compared where no checker program does it."""
+    """How answers are compared where there is no checker program."""
     stated = stated_tolerance(problem.statement) if problem.checker == "float" else None
     tolerance = problem.tolerance if problem.tolerance is not None else stated
     return Comparison(
@@ -91,8 +91,8 @@ def comparison(problem: Problem) -> Comparison:
     )
 
 
-def compared(problem: Problem) -> str:
-    """How its answers are compared, in words."""
+def describe_comparison(problem: Problem) -> str:
+    """How answers are compared, in words."""
     if problem.kind == "function":
         return f"by the tests, which are code and call {problem.entry_point}"
     if problem.checker_program:
@@ -107,8 +107,8 @@ def compared(problem: Problem) -> str:
     }[how.checker]
 
 
-def checked(problem: Problem) -> Problem:
-    """The same problem, unless it cannot be used."""
+def check_problem(problem: Problem) -> Problem:
+    """The same problem; an error where it cannot be used."""
     _check_texts(problem)
     _check_limits(problem)
     _check_tests(problem)
@@ -116,25 +116,26 @@ def checked(problem: Problem) -> Problem:
     return problem
 
 
-def _refuse(problem: Problem, why: str) -> InvalidInput:
-    return InvalidInput(f"problem {problem.id[:LONGEST_ID]!r}: {why}")
+def _error(problem: Problem, why: str) -> InvalidInput:
+    return InvalidInput(f"problem {problem.id[:MAX_ID_LENGTH]!r}: {why}")
 
 
 def _check_texts(problem: Problem) -> None:
-    if not problem.id.strip() or len(problem.id) > LONGEST_ID or not problem.id.isprintable():
-        raise _refuse(
-            problem, f"`id` is no name; give 1 to {LONGEST_ID} printable characters on one line"
+    if not problem.id.strip() or len(problem.id) > MAX_ID_LENGTH or not problem.id.isprintable():
+        raise _error(
+            problem,
+            f"`id` is not a name; give 1 to {MAX_ID_LENGTH} printable characters on one line",
         )
     for field, value in structs.asdict(problem).items():
         texts = value if isinstance(value, tuple) else (value,)
         for text in texts:
             parts = structs.astuple(text) if isinstance(text, Example) else (text,)
             if not all(_is_text(part) for part in parts):
-                raise _refuse(
-                    problem, f"some characters in `{field}` are no text; give plain UTF-8 text"
+                raise _error(
+                    problem, f"some characters in `{field}` are not text; give plain UTF-8 text"
                 )
     if not problem.statement.strip():
-        raise _refuse(problem, "`statement` is empty; say what the program must do")
+        raise _error(problem, "`statement` is empty; say what the program must do")
 
 
 def _is_text(value: object) -> bool:
@@ -148,43 +149,43 @@ def _is_text(value: object) -> bool:
 
 
 def _check_limits(problem: Problem) -> None:
-    if not 0 < problem.time_limit_s <= SECONDS:
-        raise _refuse(problem, f"`time_limit_s` must be over 0 and at most {SECONDS} seconds")
-    least, most = MEGABYTES
-    if not least <= problem.memory_limit_mb <= most:
-        raise _refuse(problem, f"`memory_limit_mb` must be {least} to {most}")
+    if not 0 < problem.time_limit_s <= MAX_SECONDS:
+        raise _error(problem, f"`time_limit_s` must be over 0 and at most {MAX_SECONDS} seconds")
+    low, high = MEMORY_RANGE_MB
+    if not low <= problem.memory_limit_mb <= high:
+        raise _error(problem, f"`memory_limit_mb` must be {low} to {high}")
 
 
 def _check_tests(problem: Problem) -> None:
     if not problem.tests:
-        raise _refuse(problem, "it has no tests; give `public_tests`, `private_tests` or both")
+        raise _error(problem, "it has no tests; give `public_tests`, `private_tests` or both")
     _check_kinds(problem)
     if problem.kind == "stdio":
         if any(test.code for test in problem.tests):
-            raise _refuse(problem, 'a test with `code` needs `"kind": "function"`')
+            raise _error(problem, 'a test with `code` needs `"kind": "function"`')
         _check_consistency(problem)
         return
     if not all(part.isidentifier() for part in problem.entry_point.split(".")):
-        raise _refuse(problem, "a test that is code calls a function; name it in `entry_point`")
+        raise _error(problem, "a test that is code calls a function; name it in `entry_point`")
     for number, test in enumerate(problem.tests, 1):
         if test.input or test.output or not test.code.strip():
-            raise _refuse(problem, f"test {number} of a function needs `code`, and nothing else")
+            raise _error(problem, f"test {number} of a function needs `code`, and nothing else")
         _check_code(problem, test.code, f"test {number}")
     _check_code(problem, problem.setup, "`setup`")
 
 
 def _check_kinds(problem: Problem) -> None:
-    """Refuse tests that call a function beside tests that are read and answered."""
+    """Refuse a mix of tests that call a function and tests with input and output."""
     first: dict[bool, int] = {}
     for number, test in enumerate(problem.tests, 1):
         if test.code and (test.input or test.output):
-            raise _refuse(
+            raise _error(
                 problem, f"test {number} has both; give either `code` or `input` and `output`"
             )
         first.setdefault(bool(test.code), number)
     if len(first) > 1:
         one, other = sorted(first.values())
-        raise _refuse(
+        raise _error(
             problem,
             f"tests {one} and {other} are of different kinds; give either pairs of input and "
             "output or code that calls a function",
@@ -196,11 +197,11 @@ def _check_consistency(problem: Problem) -> None:
     if problem.checker == "special" or problem.checker_program:
         return
     how = comparison(problem)
-    seen: dict[str, tuple[int, str]] = {}
+    first_tests: dict[str, tuple[int, str]] = {}
     for number, test in enumerate(problem.tests, 1):
-        first, wanted = seen.setdefault(test.input, (number, test.output))
+        first, wanted = first_tests.setdefault(test.input, (number, test.output))
         if compare(wanted, test.output, how) and compare(test.output, wanted, how):
-            raise _refuse(
+            raise _error(
                 problem,
                 f"tests {first} and {number} contradict each other (same input, different output); "
                 'correct one, or set `"checker": "special"` and give a `checker_program`',
@@ -208,28 +209,28 @@ def _check_consistency(problem: Problem) -> None:
 
 
 def _check_code(problem: Problem, source: str, what: str) -> None:
-    if why := fault(source):
-        raise _refuse(problem, f"{what} is not valid Python ({why}); correct it")
+    if why := compile_error(source):
+        raise _error(problem, f"{what} is not valid Python ({why}); correct it")
 
 
 def _check_comparison(problem: Problem) -> None:
     if problem.tolerance is not None:
         if problem.checker != "float":
-            raise _refuse(problem, '`tolerance` needs `"checker": "float"`')
+            raise _error(problem, '`tolerance` needs `"checker": "float"`')
         if problem.checker_program:
-            raise _refuse(problem, "its `checker_program` decides; drop `tolerance`")
+            raise _error(problem, "its `checker_program` decides; drop `tolerance`")
         if not (math.isfinite(problem.tolerance) and 0 <= problem.tolerance <= 1):
-            raise _refuse(problem, "`tolerance` must be 0 to 1, such as 1e-6")
+            raise _error(problem, "`tolerance` must be 0 to 1, such as 1e-6")
     if not problem.checker_program:
         return
     if problem.kind == "function":
-        raise _refuse(problem, "a function's tests assert by themselves; drop `checker_program`")
+        raise _error(problem, "a function's tests assert by themselves; drop `checker_program`")
     _check_code(problem, problem.checker_program, "`checker_program`")
-    tree = parsed(problem.checker_program)
-    named = [node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef)]
-    check = next((node for node in named if node.name == "check"), None)
+    tree = parse_python(problem.checker_program)
+    functions = [node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef)]
+    check = next((node for node in functions if node.name == "check"), None)
     if check is None or not _takes_three(check.args):
-        raise _refuse(problem, "`checker_program` must define `check(input, output, expected)`")
+        raise _error(problem, "`checker_program` must define `check(input, output, expected)`")
 
 
 def _takes_three(arguments: ast.arguments) -> bool:

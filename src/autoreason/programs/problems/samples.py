@@ -1,4 +1,4 @@
-"""Sample inputs of programs varied token by token, with what announces a length kept true."""
+"""Varies sample inputs of programs token by token; numbers that announce a length stay correct."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple, TypeVar
 
-_WHOLE = re.compile(r"-?\d{1,18}")
+_INTEGER = re.compile(r"-?\d{1,18}")
 _FRACTION = re.compile(r"-?\d+\.\d+")
 
-_HEAD = 3
-_NEAR = 20
-"""Lines at the beginning whose numbers may be about one that does not follow at once, and how far that may be."""
+_HEAD_LINES = 3
+_MAX_DISTANCE = 20
+"""Lines at the beginning whose numbers may refer to a later line, and how far away that may be."""
 
 Lines = list[list[str]]
 T = TypeVar("T")
 
 
 class Count(NamedTuple):
-    """A number that says how long something is, in every sample."""
+    """A number that is the length of something in every sample."""
 
     line: int
     place: int
     what: str
     """`lines` that follow, `tokens` of a line, or `letters` of the one token in it."""
     target: int = 0
-    """The line meant; 0: every one that follows."""
+    """The line it counts; 0: every line that follows."""
     less: int = 0
-    """By how much what it counts is shorter, as a tree has one edge less than it has nodes."""
+    """By how much the counted length is smaller, as a tree has one edge less than nodes."""
 
 
 class Samples:
-    """The form that all samples have, and other inputs of that form."""
+    """The common form of all samples, and other inputs of that form."""
 
     def __init__(self, samples: Sequence[str]) -> None:
         self._samples = [_split(sample) for sample in samples]
-        self._cases = self._lines_a_case()
+        self._cases = self._lines_per_case()
         if self._cases:
             size = self._cases
-            self._each = Samples(
+            self._case_samples = Samples(
                 [
                     "\n".join(map(" ".join, case))
                     for lines in self._samples
@@ -63,16 +63,18 @@ class Samples:
             random.choice(changes)(lines, random)
         return lines
 
-    def _lines_a_case(self) -> int:
-        """How many lines each case has, where the first line is the number of cases and nothing else."""
+    def _lines_per_case(self) -> int:
+        """The lines of each case, where the first line is only the number of cases; 0 where it is not."""
         sizes = set()
         for lines in self._samples:
-            cases = int(lines[0][0]) if len(lines[0]) == 1 and _WHOLE.fullmatch(lines[0][0]) else 0
+            cases = (
+                int(lines[0][0]) if len(lines[0]) == 1 and _INTEGER.fullmatch(lines[0][0]) else 0
+            )
             if cases < 1 or (len(lines) - 1) % cases:
                 return 0
             sizes.add((len(lines) - 1) // cases)
         size = sizes.pop() if len(sizes) == 1 else 0
-        # One line after a 1 is more likely what the 1 is about.
+        # One line after a 1 is more likely what the 1 counts.
         return size if any(lines[0] != ["1"] for lines in self._samples) else 0
 
     def _vary_cases(self, lines: Lines, random: Random) -> Lines:
@@ -82,11 +84,14 @@ class Samples:
             case 0 if len(cases) > 1:
                 del cases[at]
             case 1:
-                cases.append(self._each._vary([list(line) for line in cases[at]], random))
-            case 2 if len(cases) <= _NEAR:
-                cases = [self._each._vary([list(line) for line in case], random) for case in cases]
+                cases.append(self._case_samples._vary([list(line) for line in cases[at]], random))
+            case 2 if len(cases) <= _MAX_DISTANCE:
+                cases = [
+                    self._case_samples._vary([list(line) for line in case], random)
+                    for case in cases
+                ]
             case _:
-                cases[at] = self._each._vary([list(line) for line in cases[at]], random)
+                cases[at] = self._case_samples._vary([list(line) for line in cases[at]], random)
         return [[str(len(cases))], *(line for case in cases for line in case)]
 
     def _find_counts(self) -> list[Count]:
@@ -99,14 +104,16 @@ class Samples:
             for what in ("lines", "tokens", "letters")
             for target in (_targets(line, len(first)) if what != "lines" else (0,))
         ]
-        found = [count for count in possible if all(_holds(count, each) for each in self._samples)]
-        # What counts something exactly does not count something else less one as well.
+        found = [
+            count for count in possible if all(_matches(count, each) for each in self._samples)
+        ]
+        # An exact count is not also a count of something else less one.
         exact = {(count.line, count.place) for count in found if not count.less}
         return [count for count in found if not count.less or count[:2] not in exact]
 
     def _resize(self, lines: Lines, random: Random) -> None:
-        """Give a count another value, and everything it counts that length."""
-        true = [count for count in self._counts if _holds(count, lines)]
+        """Change a count, and everything it counts to that length."""
+        true = [count for count in self._counts if _matches(count, lines)]
         if not true:
             return
         chosen = random.choice(true)
@@ -119,14 +126,14 @@ class Samples:
                 continue
             length = size - count.less
             if count.what == "lines":
-                rest = _resized(lines[count.line + 1 :], length, random)
+                rest = _resize_items(lines[count.line + 1 :], length, random)
                 lines[count.line + 1 :] = [list(line) for line in rest]
                 continue
             for counted in _counted(count, lines):
                 if count.what == "tokens":
-                    counted[:] = _resized(counted, length, random)
+                    counted[:] = _resize_items(counted, length, random)
                 else:
-                    counted[0] = "".join(_resized(list(counted[0]), length, random))
+                    counted[0] = "".join(_resize_items(list(counted[0]), length, random))
         lines[chosen.line][chosen.place] = str(size)
 
     def _change_tokens(self, lines: Lines, random: Random) -> None:
@@ -142,10 +149,10 @@ class Samples:
 
     def _other(self, lines: Lines, line: int, place: int, random: Random) -> str:
         token = lines[line][place]
-        seen = self._like(line, place)
-        if _WHOLE.fullmatch(token):
+        seen = self._similar_tokens(line, place)
+        if _INTEGER.fullmatch(token):
             low, high = self._bounds(
-                lines, line, [int(each) for each in seen if _WHOLE.fullmatch(each)]
+                lines, line, [int(each) for each in seen if _INTEGER.fullmatch(each)]
             )
             value = random.choice(
                 [
@@ -161,8 +168,8 @@ class Samples:
             return f"{float(token) * random.choice([0.5, 2, 1.5, 0.9]):.{digits}f}"
         return self._word(token, seen, random)
 
-    def _like(self, line: int, place: int) -> list[str]:
-        """Tokens of the samples that stand where this one does, or in lines like its own."""
+    def _similar_tokens(self, line: int, place: int) -> list[str]:
+        """Tokens of the samples at the same place, or in the same line."""
         alike = [lines[line] for lines in self._samples if line < len(lines)] or [
             lines[-1] for lines in self._samples
         ]
@@ -171,25 +178,27 @@ class Samples:
         return [token for tokens in alike for token in tokens]
 
     def _bounds(self, lines: Lines, line: int, seen: list[int]) -> tuple[int, int]:
-        """What a number may be: of the sign that was seen, and no more than what the first line says if none was."""
+        """The range of a number: of a sign seen in samples, and bounded by the first line if all samples are."""
         low = 1 if min(seen, default=0) >= 1 else min(0, *seen, 0)
         high = max([10, *(2 * each for each in seen)])
         if line and self._within_first_line():
-            limits = [int(each) for each in lines[0] if _WHOLE.fullmatch(each)]
+            limits = [int(each) for each in lines[0] if _INTEGER.fullmatch(each)]
             high = max(limits, default=high)
         return low, max(low, high)
 
     def _within_first_line(self) -> bool:
-        """Whether no number after the first line is larger than all of that."""
+        """Whether no later number is larger than every number of the first line."""
         for lines in self._samples:
-            limits = [int(each) for each in lines[0] if _WHOLE.fullmatch(each)]
-            rest = [int(each) for line in lines[1:] for each in line if _WHOLE.fullmatch(each)]
+            limits = [int(each) for each in lines[0] if _INTEGER.fullmatch(each)]
+            rest = [int(each) for line in lines[1:] for each in line if _INTEGER.fullmatch(each)]
             if not limits or max(rest, default=0) > max(limits):
                 return False
         return True
 
     def _word(self, token: str, seen: list[str], random: Random) -> str:
-        letters = sorted(set("".join(each for each in seen if not _WHOLE.fullmatch(each)) or token))
+        letters = sorted(
+            set("".join(each for each in seen if not _INTEGER.fullmatch(each)) or token)
+        )
         at = random.randrange(len(token))
         changed = token[:at] + random.choice(letters) + token[at + 1 :]
         fixed = any(count.what == "letters" for count in self._counts)
@@ -206,7 +215,7 @@ class Samples:
         )
 
     def _reorder(self, lines: Lines, random: Random) -> None:
-        """Another order of a line's numbers, or one of them all along."""
+        """Reorder the tokens of a line, or repeat one of them."""
         counted = {count.line for count in self._counts}
         free = [line for line in range(len(lines)) if line not in counted and len(lines[line]) > 2]
         if not free:
@@ -225,9 +234,9 @@ class Samples:
 
 
 def _targets(line: int, lines: int) -> Sequence[int]:
-    """What a number may be about: at the beginning all lines that follow or one of them, further on the next."""
-    if line < _HEAD:
-        return (0, *range(line + 1, min(lines, _NEAR)))
+    """What a number may count: at the beginning all later lines or one of them, further on the next one."""
+    if line < _HEAD_LINES:
+        return (0, *range(line + 1, min(lines, _MAX_DISTANCE)))
     return range(line + 1, min(lines, line + 2))
 
 
@@ -239,11 +248,11 @@ def _cases(lines: Lines, size: int) -> list[Lines]:
     return [lines[start : start + size] for start in range(1, len(lines), size)]
 
 
-def _holds(count: Count, lines: Lines) -> bool:
+def _matches(count: Count, lines: Lines) -> bool:
     if count.line >= len(lines) or count.place >= len(lines[count.line]):
         return False
     token = lines[count.line][count.place]
-    if not _WHOLE.fullmatch(token):
+    if not _INTEGER.fullmatch(token):
         return False
     size = int(token) - count.less
     if count.what == "lines":
@@ -255,13 +264,13 @@ def _holds(count: Count, lines: Lines) -> bool:
 
 
 def _counted(count: Count, lines: Lines) -> Lines:
-    """The lines that a count is about."""
+    """The lines that a count refers to."""
     after = count.line + 1
     return lines[count.target : count.target + 1] if count.target else lines[after:]
 
 
-def _resized(items: list[T], size: int, random: Random) -> list[T]:
-    """The items less some of them, or with some of them again."""
-    kept = sorted(random.sample(range(len(items)), min(size, len(items))))
-    more = [random.choice(items) for _ in range(size - len(kept))] if items else []
-    return [*(items[at] for at in kept), *more]
+def _resize_items(items: list[T], size: int, random: Random) -> list[T]:
+    """The items without some of them, or with some of them repeated."""
+    indices = sorted(random.sample(range(len(items)), min(size, len(items))))
+    extra = [random.choice(items) for _ in range(size - len(indices))] if items else []
+    return [*(items[at] for at in indices), *extra]

@@ -1,4 +1,4 @@
-"""A set of problems: what is in it, what was left out, and its name by content."""
+"""A set of problems: its content, its broken records, and its digest."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.problems.own import encode_set
-from autoreason.programs.problems.problem import NO_CHECKER, Problem, assigned
+from autoreason.programs.problems.native_format import encode_set
+from autoreason.programs.problems.problem import NO_CHECKER, Problem, to_assignment
 
 
-class Broken(Struct, frozen=True, kw_only=True):
+class BrokenRecord(Struct, frozen=True, kw_only=True):
     """A record that could not be used."""
 
     line: int
@@ -30,16 +30,16 @@ class Broken(Struct, frozen=True, kw_only=True):
 
 
 class ProblemSet(Struct, frozen=True, kw_only=True):
-    """What a file holds."""
+    """The problems of a file."""
 
     problems: tuple[Problem, ...]
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[BrokenRecord, ...] = ()
     format: str
     """The format of the records; several joined by commas."""
     digest: str
     """SHA-256 of the problems as `encode_set` writes them."""
     notes: tuple[str, ...] = ()
-    """What was left out of problems that are used."""
+    """Examples that were left out of problems that are used."""
 
 
 class Share(Struct, frozen=True, kw_only=True):
@@ -52,55 +52,57 @@ class Share(Struct, frozen=True, kw_only=True):
     private_tests: int
     without_public_tests: int
     unfair: int
-    """Those that cannot be examined fairly."""
+    """Those whose answers cannot be judged."""
 
 
-def digest_of(problems: Sequence[Problem]) -> str:
-    """The name of a set by what is in it."""
+def set_digest(problems: Sequence[Problem]) -> str:
+    """The digest of a set of problems."""
     return hashlib.sha256(encode_set(problems)).hexdigest()
 
 
 def find_problem(problems: Sequence[Problem], name: str) -> Problem:
-    """The problem of that id; one sentence with what may have been meant where there is none."""
+    """The problem of that id; an error with similar ids where there is none."""
     by_id = {problem.id: problem for problem in problems}
     if name in by_id:
         return by_id[name]
-    holding = [one for one in by_id if name and name.lower() in one.lower()]
-    near = holding or get_close_matches(name, by_id, n=3) or list(by_id)
-    more = " …" if len(near) > 3 else ""
-    raise InvalidInput(f"no problem {name!r} in this set; there is {', '.join(near[:3])}{more}")
+    matches = [one for one in by_id if name and name.lower() in one.lower()]
+    suggestions = matches or get_close_matches(name, by_id, n=3) or list(by_id)
+    ellipsis = " …" if len(suggestions) > 3 else ""
+    raise InvalidInput(
+        f"no problem {name!r} in this set; there is {', '.join(suggestions[:3])}{ellipsis}"
+    )
 
 
-def judged_apart(found: ProblemSet) -> tuple[ProblemSet, tuple[str, ...]]:
-    """The problems whose answers can be judged, and the ids of the others; a sentence where there are none."""
-    fair = tuple(one for one in found.problems if not assigned(one).remark)
+def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...]]:
+    """The problems whose answers can be judged, and the ids of the others; an error where there are none."""
+    fair = tuple(one for one in problem_set.problems if not to_assignment(one).remark)
     if not fair:
         raise InvalidInput(f"no problem of this set can be judged: {NO_CHECKER}")
-    unfair = tuple(one.id for one in found.problems if assigned(one).remark)
-    return replace(found, problems=fair), unfair
+    unfair = tuple(one.id for one in problem_set.problems if to_assignment(one).remark)
+    return replace(problem_set, problems=fair), unfair
 
 
 def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
-    """How many problems and tests there are of each kind and difficulty."""
+    """Count problems and tests by kind and difficulty."""
     kinds = Counter((problem.kind, problem.difficulty) for problem in problems)
     return tuple(_share(problems, *which) for which in sorted(kinds, key=_order))
 
 
 def _share(problems: Sequence[Problem], kind: str, difficulty: str) -> Share:
-    held = [one for one in problems if (one.kind, one.difficulty) == (kind, difficulty)]
+    group = [one for one in problems if (one.kind, one.difficulty) == (kind, difficulty)]
     return Share(
         kind=kind,
         difficulty=difficulty,
-        problems=len(held),
-        public_tests=sum(len(one.public_tests) for one in held),
-        private_tests=sum(len(one.private_tests) for one in held),
-        without_public_tests=sum(not one.public_tests for one in held),
-        unfair=sum(bool(assigned(one).remark) for one in held),
+        problems=len(group),
+        public_tests=sum(len(one.public_tests) for one in group),
+        private_tests=sum(len(one.private_tests) for one in group),
+        without_public_tests=sum(not one.public_tests for one in group),
+        unfair=sum(bool(to_assignment(one).remark) for one in group),
     )
 
 
 def _order(which: tuple[str, str]) -> tuple[str, int, str]:
-    """Words from easy to hardest; letters as they are."""
+    """Sort words from easy to hardest; letters as they are."""
     kind, difficulty = which
     words = ("easy", "medium", "hard", "harder", "hardest")
     return kind, words.index(difficulty) if difficulty in words else len(words), difficulty

@@ -1,4 +1,4 @@
-"""Python that others wrote: read, and never run."""
+"""Foreign Python source: parsed, never run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import ast
 import warnings
 
 
-def parsed(source: str) -> ast.Module | None:
-    """Its syntax tree; None where it is no Python."""
+def parse_python(source: str) -> ast.Module | None:
+    """The syntax tree of a source; None where it is not Python."""
     try:
         with warnings.catch_warnings():
-            # What Python thinks of somebody's escapes is nothing our user can mend.
+            # Warnings about escapes in foreign source are nothing the user can fix.
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def fault(source: str) -> str | None:
-    """Why it cannot be compiled, without a word of what is in it; None where it can."""
+def compile_error(source: str) -> str | None:
+    """Why a source cannot be compiled, without quoting it; None where it can."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

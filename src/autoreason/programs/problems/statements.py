@@ -1,4 +1,4 @@
-"""What a statement says of how its answers are judged: a tolerance, any case, several right answers."""
+"""What a statement says about judging its answers: a tolerance, any case, several right answers."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _SEVERAL = re.compile(
 
 
 def stated_tolerance(statement: str) -> float | None:
-    """The error an answer may have, where the statement speaks of errors and names a small number."""
-    for found in _POWER.finditer(statement):
-        if _ABOUT_ERRORS.search(statement, max(0, found.start() - _NEAR), found.start()):
-            power, exponent, zeros = found.group("power", "exponent", "zeros")
+    """The error an answer may have, where the statement mentions errors and a small number."""
+    for match in _POWER.finditer(statement):
+        if _ABOUT_ERRORS.search(statement, max(0, match.start() - _NEAR), match.start()):
+            power, exponent, zeros = match.group("power", "exponent", "zeros")
             digits = len(zeros) + 1 if zeros else int(power or exponent)
             if 1 <= digits <= _FINEST:
                 return float(f"1e-{digits}")
     return None
 
 
-def any_case(statement: str) -> bool:
+def allows_any_case(statement: str) -> bool:
     """Whether letters may be printed in upper or lower case."""
     return _ANY_CASE.search(statement) is not None
 
 
-def several_answers(statement: str) -> bool:
+def has_several_answers(statement: str) -> bool:
     """Whether it says that more than one answer is right."""
     return _SEVERAL.search(statement) is not None

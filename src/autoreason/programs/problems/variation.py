@@ -1,4 +1,4 @@
-"""Plain values varied so that they stay of the kind that was seen: types, shapes, ranges, letters, order."""
+"""Varies plain values within the kinds seen in examples: types, shapes, ranges, letters, order."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from random import Random
 from typing import Any
 
 Path = tuple[object, ...]
-"""Where a value stands: the argument's number, then a step for each level inside it."""
+"""The place of a value: the argument's number, then one step per level inside it."""
 
 _TRIES = 8
-_MOSTLY = 0.85
-"""How often a rule that all examples keep is kept."""
+_KEEP_RULE_SHARE = 0.85
+"""How often a rule that all examples follow is kept."""
 _FEW = 3
-"""Letters of a kind that must be seen before all of that kind may be used."""
+"""Letters of a class that examples must have before all of that class are used."""
 _HUGE = 1e300
-"""Whole numbers may be larger; as a fraction such a one is none."""
+"""Integers may be larger; a float cannot represent those."""
 _LONG = 5
-"""Items that are hardly in order by chance."""
-_CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+"""Items that are unlikely to be in order by chance."""
+_LETTER_CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 def _balanced(text: str) -> bool:
-    open_ones: list[str] = []
+    unclosed: list[str] = []
     for each in text:
         if each in _BRACKETS.values():
-            open_ones.append(each)
-        elif each in _BRACKETS and (not open_ones or open_ones.pop() != _BRACKETS[each]):
+            unclosed.append(each)
+        elif each in _BRACKETS and (not unclosed or unclosed.pop() != _BRACKETS[each]):
             return False
-    return not open_ones
+    return not unclosed
 
 
 _TEXT_RULES: tuple[Callable[[str], bool], ...] = (
@@ -59,34 +59,34 @@ def _descends(items: Sequence[Any]) -> bool:
     return _ascends(items[::-1])
 
 
-class Kinds:
-    """What was seen at each place of the examples, and values like it."""
+class ValueKinds:
+    """The values at each place of the examples, and similar values."""
 
     def __init__(self, examples: Iterable[Sequence[Any]], constants: Iterable[Any] = ()) -> None:
-        """`constants`: what else the problem mentions; values at which something changes are among them."""
+        """`constants`: values that the problem mentions, often the ones at which something changes."""
         self._constants = list(dict.fromkeys(constants))
-        self._seen: defaultdict[Path, list[Any]] = defaultdict(list)
+        self._examples: defaultdict[Path, list[Any]] = defaultdict(list)
         for arguments in examples:
             for place, value in enumerate(arguments):
-                self._see((place,), value)
+                self._add_example((place,), value)
 
-    def _see(self, path: Path, value: Any) -> None:
-        self._seen[path].append(value)
+    def _add_example(self, path: Path, value: Any) -> None:
+        self._examples[path].append(value)
         if isinstance(value, list | set | frozenset) or (
             isinstance(value, tuple) and _alike(value)
         ):
             for each in value:
-                self._see((*path, "item"), each)
+                self._add_example((*path, "item"), each)
         elif isinstance(value, tuple):
             for place, each in enumerate(value):
-                self._see((*path, place), each)
+                self._add_example((*path, place), each)
         elif isinstance(value, dict):
             for key, each in value.items():
-                self._see((*path, "key"), key)
-                self._see((*path, "value"), each)
+                self._add_example((*path, "key"), key)
+                self._add_example((*path, "value"), each)
 
     def edges(self, path: Path, value: Any) -> list[Any]:
-        """What is tried first at a place: nothing, one, the same again, the smallest, the largest."""
+        """Edge cases for a place: empty, one item, repeated, the smallest, the largest."""
         match value:
             case bool():
                 return [not value]
@@ -96,7 +96,7 @@ class Kinds:
                 ]
             case str():
                 return [
-                    *([""] if self._often(path) else []),
+                    *([""] if self._may_be_empty(path) else []),
                     value[:1],
                     value[:1] * 3,
                     value[::-1],
@@ -105,7 +105,7 @@ class Kinds:
             case list() | tuple() if self._fixed(path):
                 return []
             case list() | tuple():
-                empty = [value[:0]] if self._often(path) else []
+                empty = [value[:0]] if self._may_be_empty(path) else []
                 again = type(value)([*value, *value[:1]])
                 return [*empty, value[:1], value[:1] * 3, value[::-1], value[1:], again]
             case dict():
@@ -115,10 +115,10 @@ class Kinds:
         return []
 
     def vary(self, path: Path, value: Any, random: Random) -> Any:
-        """Another value, like those seen at this place."""
+        """Another value, like the examples at this place."""
         for _ in range(_TRIES):
             varied = self._vary(path, value, random)
-            if self._allows(path, varied) or random.random() > _MOSTLY:
+            if self._allows(path, varied) or random.random() > _KEEP_RULE_SHARE:
                 return varied
         return value
 
@@ -140,7 +140,7 @@ class Kinds:
                 return tuple(self._parts(path, value, random))
             case set() | frozenset():
                 items = self._items(path, sorted(value, key=repr), random)
-                # Elsewhere at this place a list may have stood, with items that no set takes.
+                # Another example may have a list here, with items that are not hashable.
                 return type(value)(filter(_hashable, items))
             case dict():
                 return self._entries(path, value, random)
@@ -158,19 +158,19 @@ class Kinds:
 
     def _number(self, path: Path, value: int, random: Random) -> int:
         low, high = (int(each) for each in self._range(path))
-        wide = max(10, 2 * high)
+        upper = max(10, 2 * high)
         drawn: int = random.choice(
             [
                 value + random.choice([-2, -1, 1, 2]),
                 random.randint(min(0, low), max(3, high)),
-                random.randint(min(0, low), wide),
+                random.randint(min(0, low), upper),
                 random.randint(low - 3, low + 10),
                 int(random.choice(self._numbers(path))),
                 value * 2,
                 value // 2,
                 -value,
                 random.choice([0, 1, 2, 3]),
-                random.randint(high, 10 * wide),
+                random.randint(high, 10 * upper),
                 random.choice(self._mentioned(int) or [value]) + random.choice([-1, 0, 0, 1]),
             ]
         )
@@ -180,16 +180,16 @@ class Kinds:
         return [each for each in self._constants if type(each) is kind]
 
     def _numbers(self, path: Path) -> list[float]:
-        """The numbers seen at a place; what was varied may have come there from another."""
-        return [each for each in self._seen[path] if isinstance(each, int | float)] or [0]
+        """The numbers at a place; a varied value may have come from another place."""
+        return [each for each in self._examples[path] if isinstance(each, int | float)] or [0]
 
     def _fraction(self, path: Path, value: float, random: Random) -> float:
-        seen = [each for each in self._numbers(path) if abs(each) <= _HUGE] or [1.0]
+        examples = [each for each in self._numbers(path) if abs(each) <= _HUGE] or [1.0]
         drawn = random.choice(
             [
                 value + random.choice([-1, -0.5, 0.5, 1, 0.1]),
-                random.uniform(min(0, *seen), max(1, *seen)),
-                random.choice(seen),
+                random.uniform(min(0, *examples), max(1, *examples)),
+                random.choice(examples),
                 -value,
                 value * 2,
                 random.choice([0.0, 1.0, 0.5, 2.5]),
@@ -199,7 +199,7 @@ class Kinds:
 
     def _text(self, path: Path, value: str, random: Random) -> str:
         letters = self._letters(path)
-        others = [each for each in self._seen[path] if isinstance(each, str)] or [value]
+        others = [each for each in self._examples[path] if isinstance(each, str)] or [value]
         at = random.randrange(len(value) + 1)
         letter = random.choice(letters) if letters else "a"
         words = value.split(" ")
@@ -231,17 +231,17 @@ class Kinds:
         return self._text(path, changed, random) if random.random() < 0.3 else changed
 
     def _letters(self, path: Path) -> str:
-        """The letters seen or mentioned by themselves, and all of a kind of which several were."""
-        seen = set("".join(each for each in self._seen[path] if isinstance(each, str)))
-        seen |= {each for each in self._mentioned(str) if len(each) == 1}
-        for each in _CLASSES:
-            if len(seen & set(each)) >= _FEW:
-                seen |= set(each)
-        return "".join(sorted(seen))
+        """The letters of examples and constants, and all of a class of which several are."""
+        examples = set("".join(each for each in self._examples[path] if isinstance(each, str)))
+        examples |= {each for each in self._mentioned(str) if len(each) == 1}
+        for each in _LETTER_CLASSES:
+            if len(examples & set(each)) >= _FEW:
+                examples |= set(each)
+        return "".join(sorted(examples))
 
     def _items(self, path: Path, value: list[Any], random: Random) -> list[Any]:
         inside = (*path, "item")
-        known = self._seen[inside]
+        known = self._examples[inside]
         if not known:
             return value
 
@@ -273,12 +273,12 @@ class Kinds:
         return self._in_order(path, changed, random)
 
     def _in_order(self, path: Path, items: list[Any], random: Random) -> list[Any]:
-        """The items in the order in which all examples are."""
+        """The items in the order that all examples have."""
         for ordered, backwards in ((_ascends, False), (_descends, True)):
-            seen = [each for each in self._seen[path] if isinstance(each, list | tuple)]
-            if seen and all(map(ordered, seen)) and max(map(len, seen)) >= _FEW:
-                certain = len(seen) > 1 or len(seen[0]) >= _LONG
-                if random.random() < (_MOSTLY if certain else 0.5):
+            examples = [each for each in self._examples[path] if isinstance(each, list | tuple)]
+            if examples and all(map(ordered, examples)) and max(map(len, examples)) >= _FEW:
+                certain = len(examples) > 1 or len(examples[0]) >= _LONG
+                if random.random() < (_KEEP_RULE_SHARE if certain else 0.5):
                     try:
                         return sorted(items, reverse=backwards)
                     except TypeError:
@@ -300,45 +300,46 @@ class Kinds:
             return value
         entries = list(value.items())
         at = random.randrange(len(entries))
-        key, held = entries[at]
+        key, item = entries[at]
         match random.randrange(4):
             case 0:
                 del entries[at]
             case 1:
-                entries[at] = (self.vary((*path, "key"), key, random), held)
+                entries[at] = (self.vary((*path, "key"), key, random), item)
             case 2:
                 entries.append(
                     (
                         self.vary((*path, "key"), key, random),
-                        self.vary((*path, "value"), held, random),
+                        self.vary((*path, "value"), item, random),
                     )
                 )
             case _:
-                entries[at] = (key, self.vary((*path, "value"), held, random))
+                entries[at] = (key, self.vary((*path, "value"), item, random))
         return dict(entries)
 
-    def _often(self, path: Path) -> bool:
-        """Whether nothing at all may stand here: at the top it may, inside only where it was seen."""
-        return len(path) == 1 or any(not each for each in self._seen[path])
+    def _may_be_empty(self, path: Path) -> bool:
+        """Whether an empty value is allowed here: at the top always, inside only if an example has it."""
+        return len(path) == 1 or any(not each for each in self._examples[path])
 
     def _fixed(self, path: Path) -> bool:
-        """Whether what stands here is a record or, inside something else, always of one length."""
-        seen = [each for each in self._seen[path] if isinstance(each, list | tuple)]
-        if any(isinstance(each, tuple) and not _alike(each) for each in seen):
+        """Whether the value here is a record or, inside another value, always of one length."""
+        examples = [each for each in self._examples[path] if isinstance(each, list | tuple)]
+        if any(isinstance(each, tuple) and not _alike(each) for each in examples):
             return True
-        return len(path) > 1 and len(seen) > 1 and len(set(map(len, seen))) == 1
+        return len(path) > 1 and len(examples) > 1 and len(set(map(len, examples))) == 1
 
     def _allows(self, path: Path, value: Any) -> bool:
-        """Whether a value keeps the rules that all examples keep."""
-        seen = self._seen[path]
+        """Whether a value follows the rules that all examples follow."""
+        examples = self._examples[path]
         if isinstance(value, str):
-            texts = [each for each in seen if isinstance(each, str) and each]
+            texts = [each for each in examples if isinstance(each, str) and each]
             rules = [rule for rule in _TEXT_RULES if all(map(rule, texts))]
             return not value or all(rule(value) for rule in rules)
         if isinstance(value, int | float) and not isinstance(value, bool):
             low, high = self._range(path)
             digits = (
-                all(isinstance(each, int) and 0 <= each <= 1 for each in seen) and len(seen) >= _FEW
+                all(isinstance(each, int) and 0 <= each <= 1 for each in examples)
+                and len(examples) >= _FEW
             )
             return (value >= 0 or low < 0) and (value <= high or not digits)
         return True
@@ -353,5 +354,5 @@ def _hashable(value: object) -> bool:
 
 
 def _alike(value: tuple[Any, ...]) -> bool:
-    """Whether a tuple is a row of things of one kind, and not a record."""
+    """Whether the items of a tuple are of one type, and it is not a record."""
     return len({type(each) for each in value}) <= 1

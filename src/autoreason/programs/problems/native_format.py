@@ -1,4 +1,4 @@
-"""Our own format: one JSON object a problem, read with care for spelling and written canonically."""
+"""The native format: one JSON object per problem, checked for spelling and written canonically."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import msgspec
 from autoreason.assignment import Example
 from autoreason.errors import InvalidInput, plainly
 from autoreason.programs.problems.comparison import Checker
-from autoreason.programs.problems.fields import Record, named
-from autoreason.programs.problems.problem import Problem, checked
+from autoreason.programs.problems.fields import Record, record_name
+from autoreason.programs.problems.problem import Problem, check_problem
 
 FIELDS = Problem.__struct_fields__
 CHECKERS = get_args(Checker)
 _TESTS = ("public_tests", "private_tests")
-_TESTS_BY_OTHER_NAMES = ("tests", "test", "test_cases")
-_NOTES = frozenset({"contest", "index", "difficulty_code", "max_test_s", "wrong_solutions"})
-"""Fields of sets in circulation that say more than we need."""
+_OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
+_IGNORED_FIELDS = frozenset(
+    {"contest", "index", "difficulty_code", "max_test_s", "wrong_solutions"}
+)
+"""Known fields of published sets that are not used."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Problem)
 
 
-def read_own(raw: Record) -> Problem:
-    """A problem as people write it: tests as pairs, objects or asserts, and what follows left out."""
+def read_native(raw: Record) -> Problem:
+    """Read a problem as people write it: tests as pairs, objects or asserts, implied fields left out."""
     known = {key: value for key, value in raw.items() if key in FIELDS}
     _check_spelling(raw)
-    name = named(raw)
+    name = record_name(raw)
     if isinstance(known.get("difficulty"), int | float):
         known["difficulty"] = str(known["difficulty"])
     for field in _TESTS:
@@ -41,12 +43,12 @@ def read_own(raw: Record) -> Problem:
         known["checker"] = "float"
     if "checker" not in known and known.get("checker_program"):
         known["checker"] = "special"
-    return convert(known)
+    return build_problem(known)
 
 
-def convert(fields: Record) -> Problem:
+def build_problem(fields: Record) -> Problem:
     """A checked problem from its fields; a field of the wrong type is named."""
-    name = named(fields)
+    name = record_name(fields)
     for field in ("id", "statement"):
         if fields.get(field) is None:
             raise InvalidInput(f"{name}: `{field}` is missing; give it")
@@ -58,18 +60,18 @@ def convert(fields: Record) -> Problem:
         problem = msgspec.convert(fields, Problem)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{name}: {plainly(error)}; correct it") from None
-    return checked(problem)
+    return check_problem(problem)
 
 
 def encode_set(problems: Sequence[Problem]) -> bytes:
-    """Problems one a line, always the same bytes for the same problems."""
+    """Problems as one line each, always the same bytes for the same problems."""
     return _encoder.encode_lines(problems)
 
 
 def decode_set(data: bytes) -> tuple[Problem, ...]:
-    """What `encode_set` wrote."""
+    """Read what `encode_set` wrote."""
     try:
-        return tuple(checked(problem) for problem in _decoder.decode_lines(data))
+        return tuple(check_problem(problem) for problem in _decoder.decode_lines(data))
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidInput(
             "this copy of a set of problems is damaged; give the set itself again"
@@ -78,33 +80,35 @@ def decode_set(data: bytes) -> tuple[Problem, ...]:
 
 def _check_spelling(raw: Record) -> None:
     for key in raw:
-        if key in FIELDS or key in _NOTES:
+        if key in FIELDS or key in _IGNORED_FIELDS:
             continue
-        if key in _TESTS_BY_OTHER_NAMES:
+        if key in _OTHER_TEST_FIELDS:
             raise InvalidInput(
-                f"{named(raw)}: unknown field `{key}`; give those that models may see as `public_tests` "
+                f"{record_name(raw)}: unknown field `{key}`; give those that models may see as `public_tests` "
                 "and those that only score as `private_tests`"
             )
-        if meant := get_close_matches(key, FIELDS, n=1, cutoff=0.8):
-            raise InvalidInput(f"{named(raw)}: unknown field `{key}`; did you mean `{meant[0]}`?")
+        if similar := get_close_matches(key, FIELDS, n=1, cutoff=0.8):
+            raise InvalidInput(
+                f"{record_name(raw)}: unknown field `{key}`; did you mean `{similar[0]}`?"
+            )
 
 
-def _tests(given: Any, name: str, field: str) -> tuple[Example, ...]:
-    if given is None:
+def _tests(value: Any, name: str, field: str) -> tuple[Example, ...]:
+    if value is None:
         return ()
-    if not isinstance(given, list):
-        raise InvalidInput(f"{name}: `{field}` is no list; give a list of tests")
-    return tuple(_test(test, f"{name}: `{field}[{number}]`") for number, test in enumerate(given))
+    if not isinstance(value, list):
+        raise InvalidInput(f"{name}: `{field}` is not a list; give a list of tests")
+    return tuple(_test(test, f"{name}: `{field}[{number}]`") for number, test in enumerate(value))
 
 
-def _test(given: Any, where: str) -> Example:
-    match given:
+def _test(value: Any, where: str) -> Example:
+    match value:
         case Example():
-            return given
+            return value
         case str(code):
             return Example(code=code)
-        case [str(entered), str(printed)]:
-            return Example(input=entered, output=printed)
+        case [str(input_), str(printed)]:
+            return Example(input=input_, output=printed)
         case {**fields} if fields and set(fields) <= set(Example.__struct_fields__):
             try:
                 return msgspec.convert(fields, Example)
@@ -112,6 +116,6 @@ def _test(given: Any, where: str) -> Example:
                 raise InvalidInput(f"{where}: {plainly(error)}; correct it") from None
         case _:
             raise InvalidInput(
-                f"{where} is no test; give [input, output], an object with `input` and `output`, "
+                f"{where} is not a test; give [input, output], an object with `input` and `output`, "
                 "or, for a function, an assert"
             )

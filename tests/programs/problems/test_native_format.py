@@ -9,9 +9,9 @@ from tests.programs.problems.made_up import own
 
 from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
-from autoreason.programs.problems.own import decode_set, encode_set, read_own
+from autoreason.programs.problems.native_format import decode_set, encode_set, read_native
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.sets import digest_of
+from autoreason.programs.problems.sets import set_digest
 
 steady = settings(derandomize=True, max_examples=50)
 
@@ -47,20 +47,20 @@ def test_a_set_survives_being_written_and_read(held: tuple[Problem, ...]) -> Non
 @steady
 @given(problems, problems)
 def test_the_digest_names_what_is_in_a_set(one: Problem, other: Problem) -> None:
-    assert (digest_of([one]) == digest_of([other])) == (one == other)
-    assert len(digest_of([one])) == 64
+    assert (set_digest([one]) == set_digest([other])) == (one == other)
+    assert len(set_digest([one])) == 64
 
 
 def test_every_way_to_write_a_test_is_the_same_test() -> None:
-    pairs = read_own(own())
-    objects = read_own(own(public_tests=[{"input": "2\n", "output": "4\n"}]))
+    pairs = read_native(own())
+    objects = read_native(own(public_tests=[{"input": "2\n", "output": "4\n"}]))
     assert pairs == objects
 
 
 def test_notes_of_others_are_not_kept() -> None:
-    assert read_own(own(contest="12", wrong_solutions=[{"code": "x"}], author="me")) == read_own(
-        own()
-    )
+    assert read_native(
+        own(contest="12", wrong_solutions=[{"code": "x"}], author="me")
+    ) == read_native(own())
 
 
 @pytest.mark.parametrize("data", [b"{}\n", b"nonsense", b"\xff\n", b'{"id":"x","statement":3}\n'])
