@@ -141,4 +141,4 @@ async def test_tests_that_could_not_be_held_are_no_result(name: str) -> None:
     worked = await work(name, {"author": fenced(program(99))})
     assert worked.delivered is None
     assert worked.interruption
-    assert str(worked.interruption) == "the public tests could not be held: so it is"
+    assert str(worked.interruption) == "the public tests could not be run: so it is"

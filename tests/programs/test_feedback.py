@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from tests.programs.stage import PROBLEM
 
 from autoreason.assignment import CodeVerdict, Examined, Example, Trial
-from autoreason.programs.feedback import feedback, shortened, unstated
-from autoreason.programs.strategy import no_code
+from autoreason.programs.feedback import feedback, shorten, unstated_tests
+from autoreason.programs.strategy import no_program_result
 
 
 def told(*trials: Trial, total: int = 3) -> str:
@@ -116,7 +116,7 @@ def test_long_data_keep_both_ends_and_say_what_is_missing() -> None:
     said = told(wrong)
     assert "[... 98,500 characters left out ...]" in said
     assert len(said) < 4000
-    assert shortened("abc") == "abc"
+    assert shorten("abc") == "abc"
 
 
 def test_three_failing_tests_are_shown_and_the_others_named() -> None:
@@ -127,7 +127,9 @@ def test_three_failing_tests_are_shown_and_the_others_named() -> None:
 
 
 def test_an_answer_without_a_program_is_told_so() -> None:
-    assert feedback(no_code("public", 3), PROBLEM) == "There was no program in the answer."
+    assert (
+        feedback(no_program_result("public", 3), PROBLEM) == "There was no program in the answer."
+    )
 
 
 def test_tests_that_stand_in_the_statement_are_not_shown_twice() -> None:
@@ -140,4 +142,4 @@ def test_tests_that_stand_in_the_statement_are_not_shown_twice() -> None:
             Example(code="assert add(1, 2) == 3"),
         ),
     )
-    assert unstated(problem) == (Example(input="5 5", output="10"),)
+    assert unstated_tests(problem) == (Example(input="5 5", output="10"),)

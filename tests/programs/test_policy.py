@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.policy import Action, Option, Policy, Taken, Turn
+from autoreason.programs.policy import Action, ActionResult, Option, Policy, Turn
 
 ACTIONS: tuple[Action, ...] = ("fresh", "repair", "merge")
 OPTIONS = tuple(Option(action, "some/model") for action in ACTIONS)
 
 options = st.builds(Option, st.sampled_from(ACTIONS), st.sampled_from(["a/x", "b/y"]))
-taken = st.tuples(options, st.integers(1, 2), st.booleans()).map(lambda each: Taken(*each))
+taken = st.tuples(options, st.integers(1, 2), st.booleans()).map(lambda each: ActionResult(*each))
 names = st.sampled_from(["search", "mine.py:Mine"])
 turns = st.builds(
     lambda strategy, last, seed: Turn(strategy=strategy, options=OPTIONS, seed=seed, last=last),
@@ -65,7 +65,9 @@ def test_what_is_chosen_is_one_of_the_options_and_nothing_where_there_are_none(
 @given(st.sampled_from(OPTIONS), st.integers(0, 2**32 - 1))
 def test_what_works_is_taken_up_whatever_was_expected_of_it(option: Option, seed: int) -> None:
     history = [
-        Turn(strategy="search", options=(), seed=0, last=Taken(each, 1, passed=each == option))
+        Turn(
+            strategy="search", options=(), seed=0, last=ActionResult(each, 1, passed=each == option)
+        )
         for each in OPTIONS
         for _ in range(300)
     ]
@@ -74,7 +76,7 @@ def test_what_works_is_taken_up_whatever_was_expected_of_it(option: Option, seed
 
 
 def test_what_one_strategy_learns_says_nothing_to_another() -> None:
-    last = Taken(OPTIONS[2], 1, passed=True)
+    last = ActionResult(OPTIONS[2], 1, passed=True)
     policy = taught([Turn(strategy="mine.py:Mine", options=(), seed=0, last=last)] * 50)
     assert policy.posterior("search", OPTIONS[2]) == Policy().posterior("search", OPTIONS[2])
 
@@ -88,10 +90,10 @@ def test_before_anything_is_known_another_attempt_is_the_usual_choice() -> None:
 def test_where_nothing_ever_passes_attempts_stay_fresh() -> None:
     """Problems too hard for the model tell nothing about which way is better; the others bring no more there."""
     policy, chosen = Policy(), list[str]()
-    last: Taken | None = None
+    last: ActionResult | None = None
     for seed in range(600):
         turn = Turn(strategy="search", options=OPTIONS, seed=seed, last=last)
         policy.learn(turn)
         chosen.append(policy.choose(turn))
-        last = Taken(OPTIONS[ACTIONS.index(chosen[-1])], 1, passed=False)
+        last = ActionResult(OPTIONS[ACTIONS.index(chosen[-1])], 1, passed=False)
     assert chosen.count("fresh") > 0.9 * len(chosen)

@@ -10,7 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from autoreason.programs.policy import Action, Option, Policy, Taken, Turn
+from autoreason.programs.policy import Action, ActionResult, Option, Policy, Turn
 
 KINDS: dict[str, Action] = {"fresh": "fresh", "revise": "repair", "merge": "merge"}
 Rates = dict[Action, float]
@@ -40,7 +40,7 @@ def sets(shared: Path) -> list[list[Rates]]:
 def passes(rates: Rates, calls: int, policy: Policy | None, chance: random.Random) -> bool:
     """Whether one of so many calls passes; without a policy all are attempts of their own."""
     luck = [chance.random() for _ in range(calls)]
-    last: Taken | None = None
+    last: ActionResult | None = None
     passed = luck[0] < rates["fresh"]
     for number in range(1, calls):
         if passed:
@@ -54,7 +54,7 @@ def passes(rates: Rates, calls: int, policy: Policy | None, chance: random.Rando
             action = policy.choose(turn)
         taken = next(each for each in options if each.action == action)
         passed = luck[number] < rates[taken.action]
-        last = Taken(taken, 1, passed=passed)
+        last = ActionResult(taken, 1, passed=passed)
     if policy:
         policy.learn(Turn(strategy="s", options=(), seed=0, last=last))
     return passed

@@ -15,7 +15,7 @@ from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
 from autoreason.events import DraftFailed, PanelDecided, ProgramExamined
 from autoreason.programs.behaviour import Choice, Group
 from autoreason.programs.policy import Turn
-from autoreason.programs.search import Final
+from autoreason.programs.search import Finalists
 from autoreason.programs.strategy import Attempt
 
 INPUTS = ("5 1\n", "6 1\n", "7 1\n")
@@ -213,8 +213,8 @@ def test_a_program_alone_in_what_it_does_is_not_said_to_be_alike(
 ) -> None:
     passed = Examined(which="public", verdict=CodeVerdict.ACCEPTED, passed=3, run=3, total=3)
     attempts = [Attempt(f"attempt/{n}", f"n = {n}", passed) for n in range(3)]
-    final = Final(attempts, Choice(0, tuple(map(Group, groups)), clear=False))
-    assert final.alike(final.chosen) == said
+    final = Finalists(attempts, Choice(0, tuple(map(Group, groups)), clear=False))
+    assert final.describe_agreement(final.chosen) == said
 
 
 async def test_without_public_tests_the_behaviour_alone_decides() -> None:

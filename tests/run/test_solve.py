@@ -172,10 +172,10 @@ async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
         None,
         None,
     )
-    assert "the public tests could not be held" in one.reason
+    assert "the public tests could not be run" in one.reason
     assert (two.status, two.private) == ("provider_failed", None)
     assert two.public
-    assert "the private tests could not be held" in two.reason
+    assert "the private tests could not be run" in two.reason
     assert three.status == "converged"
     assert three.private
 

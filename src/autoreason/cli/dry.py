@@ -153,11 +153,11 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.programs.solve import Terms
+    from autoreason.programs.solve import SolveTerms
     from autoreason.strategies.registry import called
     from autoreason.tournament.strategy import read_options
 
-    terms = read_options(settings, Terms)
+    terms = read_options(settings, SolveTerms)
     said = [
         words.count(sum(not each.remark for each in task.assignments), "problem"),
         " and ".join(called(name) for name in terms.strategies),

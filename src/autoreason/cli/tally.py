@@ -12,7 +12,7 @@ from autoreason.cli import words
 if TYPE_CHECKING:
     from autoreason.assignment import Examined
     from autoreason.events import Solved
-    from autoreason.programs.solve import Terms
+    from autoreason.programs.solve import SolveTerms
     from autoreason.story import Story
 
 
@@ -88,13 +88,13 @@ class Tally:
         return f"{said}, about {words.duration(rest)} left"
 
     @cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> SolveTerms:
         """Which strategies, and how often; read once, for they do not change."""
-        from autoreason.programs.solve import Terms
+        from autoreason.programs.solve import SolveTerms
         from autoreason.tournament.strategy import read_options
 
         assert self._story.settings is not None
-        return read_options(self._story.settings, Terms)
+        return read_options(self._story.settings, SolveTerms)
 
 
 def _counts(found: Examined) -> bool:

@@ -1,4 +1,4 @@
-"""Where programs are written: every conversation begins with a problem and its public tests."""
+"""The context of strategies for programs: every conversation begins with a problem and its public tests."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from autoreason.errors import StrategyError
 from autoreason.exchange import Message, Reply, Request, is_model
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
-from autoreason.programs.feedback import unstated
+from autoreason.programs.feedback import unstated_tests
 
 
 @dataclass(frozen=True)
 class ProgramContext(JobContext):
-    """Where a program is written: the task everybody sees is a problem with its public tests."""
+    """A job context whose task is a problem with its public tests."""
 
     @cached_property
     def opening(self) -> tuple[Message, ...]:
-        """What every conversation begins with."""
-        asked = self.task.assignments[0]
-        examples = unstated(asked)
+        """The messages that begin every conversation."""
+        assignment = self.task.assignments[0]
+        examples = unstated_tests(assignment)
         shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
         text = self.prompt(
             "task",
             "task",
-            (asked.statement, asked.starter, *shown),
-            title=asked.title,
-            statement=asked.statement,
-            entry_point=asked.entry_point,
-            starter="" if asked.starter.strip() in asked.statement else asked.starter,
-            seconds=f"{asked.seconds:g}",
-            memory=asked.memory_mb,
+            (assignment.statement, assignment.starter, *shown),
+            title=assignment.title,
+            statement=assignment.statement,
+            entry_point=assignment.entry_point,
+            starter=""
+            if assignment.starter.strip() in assignment.statement
+            else assignment.starter,
+            seconds=f"{assignment.seconds:g}",
+            memory=assignment.memory_mb,
             examples=examples,
         )
         return (
@@ -41,13 +43,13 @@ class ProgramContext(JobContext):
 
 
 def over_program(context: JobContext, allowance: Allowance) -> ProgramContext:
-    """The same venue for the problem that is its task, where nobody can be asked beyond the allowance."""
-    asked = 0
+    """The same context for a problem, where no request may exceed the allowance."""
+    calls = 0
 
     async def ask(request: Request) -> Reply:
-        nonlocal asked
-        asked += is_model(request.role)
-        if allowance.amount is not None and asked > allowance.amount:
+        nonlocal calls
+        calls += is_model(request.role)
+        if allowance.amount is not None and calls > allowance.amount:
             raise StrategyError(
                 f"the strategy {context.settings.strategy} asks for more than its {allowance.amount} calls; "
                 "let it ask only while may_ask() is true"

@@ -1,4 +1,4 @@
-"""Running a program on tests as a request like any other: recorded, free of charge, and never run twice."""
+"""Running a program on tests as a request like any other: recorded, free of charge, never run twice."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from autoreason.exchange import Message, Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 
 EXAMINER: Final = "examiner"
-"""Stands where other requests name a model."""
+"""In place of the model that other requests name."""
 OBSERVER: Final = "observer"
-"""The same where a program is only watched, because there is no test to hold."""
+"""The same where a program is only observed, because there is no test to run."""
 
 
 class Examiner(Protocol):
-    """Whoever runs programs and knows the tests."""
+    """Runs programs and knows the tests."""
 
     async def examine(self, examination: Examination) -> Examined:
         """Run one program on the public or the private tests of a problem."""
         ...
 
     async def observe(self, probe: Probe) -> Observed:
-        """Run one program on inputs whose answers nobody knows."""
+        """Run one program on inputs without known answers."""
         ...
 
 
 class NotExamined(Interruption):
-    """The tests could not be held, which says nothing of the program."""
+    """The tests could not be run, which says nothing about the program."""
 
     status = "provider_failed"
 
@@ -49,7 +49,7 @@ class NotExamined(Interruption):
 async def examine(
     context: JobContext, key: str, program: str, which: Which, *, every: bool = False
 ) -> Examined:
-    """What comes of a program under the tests; raises `NotExamined` where that is no result."""
+    """The result of a program on the tests; raises `NotExamined` where there is none."""
     examination = Examination(
         problem=context.task.assignments[0].id, program=program, which=which, every=every
     )
@@ -63,20 +63,20 @@ async def examine(
     examined = msgspec.json.decode((await context.ask(request)).text, type=Examined)
     if examined.verdict is CodeVerdict.SANDBOX_ERROR:
         trial = examined.failed
-        why = trial.detail if trial and trial.detail else "nobody can say why"
-        raise NotExamined(f"the {which} tests could not be held: {why}")
+        reason = trial.detail if trial and trial.detail else "the reason is not known"
+        raise NotExamined(f"the {which} tests could not be run: {reason}")
     return examined
 
 
 async def observe(context: JobContext, key: str, program: str, inputs: Sequence[Input]) -> Observed:
-    """What a program does on inputs; raises `NotExamined` where that cannot be seen."""
+    """What a program does on inputs; raises `NotExamined` where it could not be run."""
     problem = context.task.assignments[0].id
     probe = Probe(problem=problem, program=program, inputs=())
     request = Request(
         role=EXAMINER,
         key=key,
         model=OBSERVER,
-        # The inputs by themselves: a journal keeps a long text once, and these are the same for every program.
+        # The inputs in a separate message: a journal stores a text once, and they are the same for every program.
         messages=tuple(
             Message("user", msgspec.json.encode(part).decode()) for part in (inputs, probe)
         ),
@@ -91,10 +91,10 @@ async def observe(context: JobContext, key: str, program: str, inputs: Sequence[
 async def answer(examiner: Examiner, request: Request) -> Reply:
     """The examiner's answer to such a request."""
     started = monotonic()
-    answered: Examined | Observed
+    result: Examined | Observed
     if request.model == OBSERVER:
         inputs, probe = (message.text for message in request.messages)
-        answered = await examiner.observe(
+        result = await examiner.observe(
             replace(
                 msgspec.json.decode(probe, type=Probe),
                 inputs=msgspec.json.decode(inputs, type=tuple[Input, ...]),
@@ -102,10 +102,10 @@ async def answer(examiner: Examiner, request: Request) -> Reply:
         )
     else:
         examination = msgspec.json.decode(request.messages[0].text, type=Examination)
-        answered = await examiner.examine(examination)
+        result = await examiner.examine(examination)
     return Reply(
         outcome=Outcome.OK,
-        text=msgspec.json.encode(answered).decode(),
-        model=answered.level or request.model,
+        text=msgspec.json.encode(result).decode(),
+        model=result.level or request.model,
         seconds=monotonic() - started,
     )

@@ -1,4 +1,4 @@
-"""What is not in the table, counted and named, with the reason."""
+"""What is excluded from the table, counted and named, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = 5
 
 
 class Exclusion(Struct, frozen=True, kw_only=True):
-    """Things left out for one reason."""
+    """Things excluded for one reason."""
 
     why: str
     what: tuple[str, ...]
@@ -36,11 +36,13 @@ def left_out(
     repeats: int,
     broken: Sequence[str] = (),
 ) -> tuple[Exclusion, ...]:
-    """Everything the set had and the table has not."""
-    found = [Exclusion(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
-    found += _grouped(((each.remark, each.id) for each in assignments if each.remark), "problem")
-    found += _grouped(((unit.lost, unit.part) for unit in units if unit.lost), "part")
-    told = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
+    """Everything that is in the set and not in the table."""
+    exclusions = [Exclusion(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
+    exclusions += _grouped(
+        ((each.remark, each.id) for each in assignments if each.remark), "problem"
+    )
+    exclusions += _grouped(((unit.lost, unit.part) for unit in units if unit.lost), "part")
+    finished = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
     wanted = [
         (each.id, name, repeat)
         for each in assignments
@@ -48,10 +50,10 @@ def left_out(
         for repeat in range(1, repeats + 1)
         if not each.remark
     ]
-    missing = tuple("/".join(map(str, each)) for each in wanted if each not in told)
+    missing = tuple("/".join(map(str, each)) for each in wanted if each not in finished)
     if missing:
-        found.append(Exclusion(why="the run has not come so far", what=missing))
-    return tuple(found)
+        exclusions.append(Exclusion(why="the run has not come so far", what=missing))
+    return tuple(exclusions)
 
 
 def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
@@ -61,7 +63,7 @@ def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
     return [Exclusion(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
 
 
-def _line(said: str) -> tuple[str, str]:
+def _line(text: str) -> tuple[str, str]:
     """`line 17: no statement` as its name and its reason."""
-    name, colon, why = said.partition(": ")
-    return (name, why) if colon else (said, "it cannot be read")
+    name, colon, why = text.partition(": ")
+    return (name, why) if colon else (text, "it cannot be read")

@@ -1,4 +1,4 @@
-"""What a model is told of the tests: the input, what was expected and what came, and the real traceback."""
+"""Test results as a model reads them: input, expected, got, and the real traceback."""
 
 from __future__ import annotations
 
@@ -6,70 +6,70 @@ from collections.abc import Sequence
 
 from autoreason.assignment import Assignment, CodeVerdict, Examined, Example, Trial
 
-_SHOWN = 3
-"""Failing tests that are told in full."""
-_DATA = 1500
-_TRACE = 3000
+_MAX_SHOWN = 3
+"""Failing tests that are shown in full."""
+_MAX_DATA = 1500
+_MAX_TRACE = 3000
 _HEAD_SHARE = 0.6
-_CUT_SHORT = (CodeVerdict.TIME_LIMIT, CodeVerdict.MEMORY_LIMIT)
-"""How far a program came until it hit these differs from run to run, and the same seed must ask the same again."""
+_NONDETERMINISTIC = (CodeVerdict.TIME_LIMIT, CodeVerdict.MEMORY_LIMIT)
+"""How far a program gets before these limits varies, and the same seed must give the same request."""
 
 
 def feedback(examined: Examined, assignment: Assignment) -> str:
-    """The results of a program under the public tests, as whoever mends it reads them."""
+    """The results of a program on the public tests, for a model that repairs it."""
     if examined.verdict is CodeVerdict.NO_CODE:
         return "There was no program in the answer."
     failing = [each for each in examined.trials if each.verdict is not CodeVerdict.ACCEPTED]
-    told = [f"{examined.passed} of {examined.total} tests passed."]
+    parts = [f"{examined.passed} of {examined.total} tests passed."]
     if examined.run < examined.total:
-        told[0] += " The first failure ended it; the other tests were not run."
-    told += [_told(trial, assignment) for trial in failing[:_SHOWN]]
-    if len(failing) > _SHOWN:
-        rest = ", ".join(f"{each.number} ({_name(each)})" for each in failing[_SHOWN:])
-        told.append(f"Failing as well: test {rest}.")
-    return "\n\n".join(told)
+        parts[0] += " The first failure ended it; the other tests were not run."
+    parts += [_describe_trial(trial, assignment) for trial in failing[:_MAX_SHOWN]]
+    if len(failing) > _MAX_SHOWN:
+        rest = ", ".join(f"{each.number} ({_name(each)})" for each in failing[_MAX_SHOWN:])
+        parts.append(f"Failing as well: test {rest}.")
+    return "\n\n".join(parts)
 
 
-def shortened(text: str, most: int = _DATA) -> str:
-    """A long text without its middle, and marked where that was."""
+def shorten(text: str, max_length: int = _MAX_DATA) -> str:
+    """A long text without its middle, with a mark in its place."""
     text = text.rstrip("\n")
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    head = int(most * _HEAD_SHARE)
-    tail = most - head
-    return f"{text[:head]}\n[... {len(text) - most:,} characters left out ...]\n{text[-tail:]}"
-
-
-def unstated(assignment: Assignment) -> tuple[Example, ...]:
-    """Public tests that the statement does not show already, with long data shortened."""
-    said = _folded(assignment.statement)
-    return tuple(
-        Example(
-            input=shortened(test.input), output=shortened(test.output), code=shortened(test.code)
-        )
-        for test in assignment.public
-        if not _stated(test, said)
+    head = int(max_length * _HEAD_SHARE)
+    tail = max_length - head
+    return (
+        f"{text[:head]}\n[... {len(text) - max_length:,} characters left out ...]\n{text[-tail:]}"
     )
 
 
-def _stated(test: Example, said: str) -> bool:
+def unstated_tests(assignment: Assignment) -> tuple[Example, ...]:
+    """Public tests that the statement does not show, with long data shortened."""
+    statement = _normalize(assignment.statement)
+    return tuple(
+        Example(input=shorten(test.input), output=shorten(test.output), code=shorten(test.code))
+        for test in assignment.public
+        if not _is_in_statement(test, statement)
+    )
+
+
+def _is_in_statement(test: Example, statement: str) -> bool:
     if test.code:
-        return _folded(test.code) in said
-    return _folded(test.input) in said and _folded(test.output) in said
+        return _normalize(test.code) in statement
+    return _normalize(test.input) in statement and _normalize(test.output) in statement
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split())
 
 
-def _told(trial: Trial, assignment: Assignment) -> str:
-    lines = [f"Test {trial.number}: {_ended(trial, assignment)}."]
+def _describe_trial(trial: Trial, assignment: Assignment) -> str:
+    lines = [f"Test {trial.number}: {_describe_verdict(trial, assignment)}."]
     if assignment.kind == "function":
         lines += _data("Test", trial.input)
     else:
         lines += _data("Input", trial.input)
         lines += _data("Expected", trial.expected)
-    if trial.verdict not in _CUT_SHORT:
+    if trial.verdict not in _NONDETERMINISTIC:
         lines += _data("Got", trial.got)
     if trial.verdict is CodeVerdict.WRONG_ANSWER and not trial.got.strip():
         lines += ["Nothing was printed."] if assignment.kind == "stdio" else []
@@ -81,23 +81,23 @@ def _told(trial: Trial, assignment: Assignment) -> str:
 
 
 def _data(what: str, text: str) -> Sequence[str]:
-    return (f"{what}:", shortened(text)) if text.strip() else ()
+    return (f"{what}:", shorten(text)) if text.strip() else ()
 
 
 def _useful_end(trace: str) -> str:
-    """Tracebacks end with what went wrong, so the end is what is kept."""
+    """The end of a traceback, which says what went wrong."""
     trace = trace.strip()
-    if len(trace) <= _TRACE:
+    if len(trace) <= _MAX_TRACE:
         return trace
-    return "[...]\n" + trace[-_TRACE:].partition("\n")[2]
+    return "[...]\n" + trace[-_MAX_TRACE:].partition("\n")[2]
 
 
 def _name(trial: Trial) -> str:
     return trial.verdict.value.replace("_", " ")
 
 
-def _ended(trial: Trial, assignment: Assignment) -> str:
-    """A verdict with the limit that goes with it, and nothing that was measured."""
+def _describe_verdict(trial: Trial, assignment: Assignment) -> str:
+    """A verdict with its limit, and nothing that was measured."""
     match trial.verdict:
         case CodeVerdict.TIME_LIMIT:
             return (

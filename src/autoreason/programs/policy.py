@@ -1,4 +1,4 @@
-"""What a search does next: each action by how often it has worked so far in this run."""
+"""Chooses the next action of a search by how often each has worked so far in this run."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from msgspec import Struct
 from autoreason.exchange import Request
 
 Action = Literal["fresh", "repair", "merge"]
-"""Another attempt of its own, a failing program with its results, or one program made of two that fail."""
+"""A fresh attempt, a repair of a failing program, or a merge of two failing programs."""
 
 _EXPECTED: Mapping[Action, float] = {"fresh": 0.25, "repair": 0.10, "merge": 0.03}
 """Calls after a failure that passed every public test, over 8,900 recorded ones of a small model. Where fresh attempts
 pass less or more often, the others are expected to do so in proportion: what is hard for one is hard for all."""
 _WEIGHT: Mapping[Action, float] = {"fresh": 24.0, "repair": 12.0, "merge": 12.0}
-"""How many calls of the model at hand count as much as what is expected; models differ most in how well they repair."""
+"""How many calls the prior is worth; models differ most in how well they repair."""
 
 
 class Option(Struct, frozen=True):
-    """An action and the model that takes it."""
+    """An action and the model that performs it."""
 
     action: Action
     model: str
 
 
-class Taken(Struct, frozen=True):
-    """What came of an action."""
+class ActionResult(Struct, frozen=True):
+    """The result of an action."""
 
     option: Option
     calls: int
     passed: bool
-    """Whether a program came of it that passes every public test."""
+    """Whether it produced a program that passes every public test."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What a policy is asked: which of these is next, and what came of the one before."""
+    """A request to the policy: the options for the next action, and the result of the last one."""
 
     strategy: str
-    """Only what was tried by the strategy of this name says something to it."""
+    """The policy learns separately for each strategy."""
     options: tuple[Option, ...]
-    """None where the search is over, and only what came of it is said."""
+    """Empty where the search is over, and only the last result is reported."""
     seed: int
-    last: Taken | None = None
+    last: ActionResult | None = None
 
 
 class Policy:
@@ -57,7 +57,7 @@ class Policy:
         self._failed: Counter[tuple[str, Option]] = Counter()
 
     def learn(self, turn: Turn) -> None:
-        """Take in what came of the action before. A call that brings no new program that passes is a failure."""
+        """Learn from the last result. A call without a new program that passes is a failure."""
         if turn.last:
             arm = turn.strategy, turn.last.option
             self._passed[arm] += turn.last.passed
@@ -74,9 +74,9 @@ class Policy:
         return share * weight + self._passed[arm], (1 - share) * weight + self._failed[arm]
 
     def choose(self, turn: Turn) -> str:
-        """The action that is likeliest by a draw each, which counts for no less than what is expected; or nothing.
+        """The action with the highest draw, where no draw counts for less than the mean; empty without options.
 
-        A draw below what is expected would only try the others more often than they may turn out to be worth.
+        A draw below the mean would only try the other actions more often than they are worth.
         """
         chance = random.Random(turn.seed)
         drawn: dict[str, float] = {}
@@ -87,5 +87,5 @@ class Policy:
 
 
 def read_turn(request: Request) -> Turn:
-    """What a policy is asked."""
+    """The turn of a request to the policy."""
     return msgspec.json.decode(request.messages[0].text, type=Turn)

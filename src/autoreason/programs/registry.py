@@ -1,4 +1,4 @@
-"""Ways to a program by name: our own, those of installed packages, and one's own class in one's own file."""
+"""Strategies for programs by name: built in, from installed packages, or a user's class in a file."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from autoreason.strategies.registry import RIVALS, announced, find_strategy
 DEFAULT = "search"
 PROGRAM_STRATEGIES = {
     "search": "autoreason.programs.search:Search",
-    "single": "autoreason.programs.sampling:Single",
-    "best_of_n": "autoreason.programs.sampling:BestOfN",
-    "critique_revise": "autoreason.programs.revision:CritiqueRevise",
-    "analyse_revise": "autoreason.programs.revision:AnalyseRevise",
-    "tournament": "autoreason.programs.contest:Tournament",
+    "single": "autoreason.programs.sampling:SingleProgram",
+    "best_of_n": "autoreason.programs.sampling:BestOfNPrograms",
+    "critique_revise": "autoreason.programs.revision:CritiqueRevisePrograms",
+    "analyse_revise": "autoreason.programs.revision:AnalyseRevisePrograms",
+    "tournament": "autoreason.programs.contest:ProgramTournament",
 }
-"""Each imported when it is asked for."""
+"""Each imported when it is first used."""
 EVERY = "all"
 
 
-def strategies_named(given: str) -> tuple[str, ...]:
-    """Names out of `all`, one name, or several with commas between."""
-    if given == EVERY:
+def strategies_named(names: str) -> tuple[str, ...]:
+    """Parse `all`, one name, or several names separated by commas."""
+    if names == EVERY:
         return tuple(PROGRAM_STRATEGIES)
-    return tuple(name.strip() for name in given.split(",") if name.strip())
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def find_program_strategy(name: str) -> type[ProgramStrategy]:
-    """The class behind a name; one clear sentence where there is none, or where it writes texts."""
-    ours = ", ".join(PROGRAM_STRATEGIES)
+    """The class of that name; an error where there is none, or where it writes texts."""
+    built_in = ", ".join(PROGRAM_STRATEGIES)
     if name not in PROGRAM_STRATEGIES and ":" not in name and name not in (*RIVALS, *announced()):
         raise InvalidInput(
-            f"no strategy {name!r} for programs; there are {ours}, or name your own as file.py:Class"
+            f"no strategy {name!r} for programs; there are {built_in}, or name your own as file.py:Class"
         )
     kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
     if not issubclass(kind, ProgramStrategy):
         raise InvalidInput(
-            f"{name} writes texts, not programs; take {ours}, or a subclass of autoreason.ProgramStrategy"
+            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.ProgramStrategy"
         )
     return kind

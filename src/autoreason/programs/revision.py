@@ -1,4 +1,4 @@
-"""One program mended again and again by whoever sees its test results."""
+"""Strategies that repeatedly revise one program with its test results in view."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ANALYSIS = Schema(
 )
 
 
-class CritiqueRevise(ProgramStrategy):
-    """A draft, then rounds in which one call finds what is wrong and mends it.
+class CritiqueRevisePrograms(ProgramStrategy):
+    """A draft, then rounds in which one call finds what is wrong and fixes it.
 
-    As published, every round goes on from the latest program, and the last one is handed in, better or not.
+    As published, every round continues from the latest program, and the last one is handed in, better or not.
     """
 
     summary = (
@@ -37,10 +37,10 @@ class CritiqueRevise(ProgramStrategy):
     )
 
     async def run(self) -> Delivered:
-        """Mend until it passes or the calls are spent."""
+        """Revise until it passes or the calls are spent."""
         current = await self.first_program()
         number = 0
-        while current and not current.settled and self.may_ask():
+        while current and not current.passes_all and self.may_ask():
             number += 1
             self.begin_pass(number)
             revision = await self.revise(number, current)
@@ -53,14 +53,14 @@ class CritiqueRevise(ProgramStrategy):
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, and a call a round."""
+        """A draft, and one call per round."""
         return {"author": 1, "reviser": calls - 1}
 
 
-class AnalyseRevise(ProgramStrategy):
-    """A draft; where it fails, one structured analysis of why, then revisions that know it.
+class AnalyseRevisePrograms(ProgramStrategy):
+    """A draft; where it fails, one structured analysis of why, then revisions that use it.
 
-    Every revision goes on from the best program so far, and the best is handed in, the earliest among equals.
+    Every revision continues from the best program so far, and the best is handed in, the earliest among equals.
     """
 
     summary = (
@@ -68,31 +68,33 @@ class AnalyseRevise(ProgramStrategy):
     )
 
     async def run(self) -> Delivered:
-        """Analyse once, then mend until it passes or the calls are spent."""
+        """Analyse once, then revise until it passes or the calls are spent."""
         best = await self.first_program()
         number = 0
-        analysis = tried = ""
-        while best and not best.settled and self.may_ask():
+        analysis = last_failure = ""
+        while best and not best.passes_all and self.may_ask():
             number += 1
             self.begin_pass(number)
             if number == 1:
                 analysis = await self._analyse(best)
-            revision = await self.revise(number, best, analysis, tried) if self.may_ask() else None
+            revision = (
+                await self.revise(number, best, analysis, last_failure) if self.may_ask() else None
+            )
             if revision and revision.passed > best.passed:
-                best, tried = revision, ""
+                best, last_failure = revision, ""
                 self.end_pass(number, "unjudged", "B")
             else:
-                tried = self._lesson(revision) if revision else tried
-                self._keep(number, revision, best)
+                last_failure = self._describe_failure(revision) if revision else last_failure
+                self._keep_best(number, revision, best)
         return self.hand_in(best)
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, an analysis, and a call a revision."""
+        """A draft, an analysis, and one call per revision."""
         return {"author": 1, "critic": min(1, calls - 1), "reviser": max(0, calls - 2)}
 
     async def _analyse(self, attempt: Attempt) -> str:
-        """Why it fails, as a reviser reads it; empty where nothing can be read."""
+        """Why it fails, as text for a reviser; empty where the reply cannot be read."""
         results = self.results(attempt)
         key = "pass/1/critic/0"
         prompt = self.context.prompt(
@@ -114,14 +116,14 @@ class AnalyseRevise(ProgramStrategy):
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
             reply = await self.context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-        said = read_analysis(reply)
-        self.emit(CritiqueWritten(number=1, critic=0, prose=said, readable=bool(said)))
-        return said
+        analysis = read_analysis(reply)
+        self.emit(CritiqueWritten(number=1, critic=0, prose=analysis, readable=bool(analysis)))
+        return analysis
 
-    def _lesson(self, revision: Attempt) -> str:
+    def _describe_failure(self, revision: Attempt) -> str:
         return f"{revision.program}\n\n{self.results(revision)}"
 
-    def _keep(self, number: int, revision: Attempt | None, best: Attempt) -> None:
+    def _keep_best(self, number: int, revision: Attempt | None, best: Attempt) -> None:
         reason = "the revision cannot stand"
         if revision:
             reason = "the revision passes no more of the public tests"
@@ -131,16 +133,16 @@ class AnalyseRevise(ProgramStrategy):
 
 
 def read_analysis(reply: Reply) -> str:
-    """The analysis under its headings; as it stands where it has another form."""
+    """The analysis with headings; the reply as it is where it has another form."""
     if reply.outcome is not Outcome.OK:
         return ""
     try:
-        said: Any = json.loads(reply.text)
+        analysis: Any = json.loads(reply.text)
     except (ValueError, RecursionError):
         return reply.text.strip()
-    if not isinstance(said, dict):
+    if not isinstance(analysis, dict):
         return reply.text.strip()
-    found = [(name, str(said.get(name) or "").strip()) for name in _FIELDS]
+    sections = [(name, str(analysis.get(name) or "").strip()) for name in _FIELDS]
     return "\n\n".join(
-        f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in found if text
+        f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in sections if text
     )

@@ -1,4 +1,4 @@
-"""No revision at all: independent attempts, and one of them."""
+"""Strategies without revision: independent attempts, and one of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from autoreason.events import Delivered
 from autoreason.programs.strategy import ProgramStrategy
 
 
-class Single(ProgramStrategy):
-    """Independent attempts until one passes every public test, which is handed in.
+class SingleProgram(ProgramStrategy):
+    """Independent attempts until one passes every public test; that one is handed in.
 
-    Where none does there is nothing to choose by, and it is the first.
+    Where none does, the first is handed in: there is nothing to choose by.
     """
 
     summary = (
@@ -18,15 +18,15 @@ class Single(ProgramStrategy):
     counts_tests = False
 
     async def run(self) -> Delivered:
-        """Try until something passes or the calls are spent."""
+        """Try until one passes or the calls are spent."""
         while self.may_ask():
             attempt = await self.author()
-            if attempt and attempt.settled:
+            if attempt and attempt.passes_all:
                 return self.hand_in(attempt)
         return self.hand_in(self.attempts[0] if self.attempts else None)
 
 
-class BestOfN(ProgramStrategy):
+class BestOfNPrograms(ProgramStrategy):
     """Independent attempts; the one that passes most public tests is handed in, the earliest among equals.
 
     It stops early only where one passes them all: no other could be chosen before it.
@@ -38,6 +38,6 @@ class BestOfN(ProgramStrategy):
         """Try as often as there are calls, then choose."""
         while self.may_ask():
             attempt = await self.author()
-            if attempt and attempt.settled:
+            if attempt and attempt.passes_all:
                 break
         return self.hand_in(self.best())

@@ -1,4 +1,4 @@
-"""A set of problems, each worked on by every strategy as often as asked, and scored on the private tests."""
+"""A set of problems, each solved by every strategy with repeats, and scored on the private tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.parts import in_windows, part_of
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
-from autoreason.programs.strategy import ProgramStrategy, no_code
+from autoreason.programs.strategy import ProgramStrategy, no_program_result
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.strategies.registry import called
@@ -29,23 +29,23 @@ from autoreason.tournament.strategy import Strategy, read_options
 
 MAX_REPEATS = 100
 MAX_CALLS = 1000
-_AHEAD = 32
-"""Windows of parts that may be begun after one that takes its time."""
+_MAX_WINDOWS_AHEAD = 32
+"""Windows of parts that may start while an earlier part is still running."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """Which set, which strategies, how often, and what each attempt at a problem may take."""
+class SolveTerms(Struct, frozen=True, kw_only=True):
+    """The set, the strategies, the repeats, and the allowance for each attempt at a problem."""
 
     set: str
-    """The digest of the set, under which the examiner keeps it."""
+    """The digest of the set, under which the examiner saved it."""
     strategies: tuple[str, ...]
     repeats: int = 1
     calls: int = 6
-    """Calls each strategy has for a problem, second tries included."""
+    """Calls each strategy has per problem, second tries included."""
     k: int = 2
     """Survivals of A in a row that end a tournament."""
     width: int = 32
-    """Problems worked on at once."""
+    """Problems solved at once."""
     unsafe: bool = False
     """Programs may be run without a sandbox where there is none."""
     broken: tuple[str, ...] = ()
@@ -55,54 +55,54 @@ class Terms(Struct, frozen=True, kw_only=True):
         names = [called(name) for name in self.strategies]
         if not names or len(set(names)) < len(names):
             raise InvalidInput("name one strategy or several different ones for the problems")
-        for name, most in (
+        for name, limit in (
             ("repeats", MAX_REPEATS),
             ("calls", MAX_CALLS),
             ("k", MAX_PASSES),
             ("width", MAX_CALLS),
         ):
-            if not 1 <= getattr(self, name) <= most:
+            if not 1 <= getattr(self, name) <= limit:
                 raise InvalidInput(
-                    f"`{name}` is {getattr(self, name)}; give a number from 1 to {most}"
+                    f"`{name}` is {getattr(self, name)}; give a number from 1 to {limit}"
                 )
 
 
 class Solve(Strategy):
-    """Every problem by every strategy: written with the public tests in view, scored on the private ones."""
+    """Solves every problem by every strategy with the public tests in view, and scores on the private ones."""
 
     summary = "programs for a set of problems, by one strategy or several at matched calls"
     over_programs = True
 
     async def run(self) -> Delivered:
-        """Work on all problems, a window of them at a time."""
-        terms = read_options(self.settings, Terms)
-        await in_windows(self._works(terms), terms.width, _AHEAD * terms.width)
-        return self.deliver("done", self._reason(terms), self._handed_in())
+        """Solve all problems, a window of them at a time."""
+        terms = read_options(self.settings, SolveTerms)
+        await in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
+        return self.deliver("done", self._reason(terms), self._best_program())
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """The terms, and every strategy with them."""
-        terms = read_options(settings, Terms)
+        """Check the terms, and every strategy with them."""
+        terms = read_options(settings, SolveTerms)
         for name in terms.strategies:
             kind = find_program_strategy(name)
             with user_code_errors(kind, name):
-                kind.check(_alone(settings, name, terms))
+                kind.check(_strategy_settings(settings, name, terms))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """Calls for one problem: from first drafts that pass to every call that is allowed."""
-        terms = read_options(settings, Terms)
+        """Calls for one problem: from a first draft that passes to every allowed call."""
+        terms = read_options(settings, SolveTerms)
         low: dict[str, int] = {"author": len(terms.strategies) * terms.repeats}
         high: dict[str, int] = {}
         for name in terms.strategies:
             for role, calls in find_program_strategy(name).planned(terms.calls).items():
                 high[role] = high.get(role, 0) + calls * terms.repeats
-        # Taken to be half-way: about half of all first drafts pass in what is published.
+        # Half-way: about half of all first drafts pass in published results.
         likely = {role: -(-(low.get(role, 0) + calls) // 2) for role, calls in high.items()}
         return low, likely, high
 
-    def _works(self, terms: Terms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
-        """Repeat after repeat, so that a set that is stopped early has worked on all strategies alike."""
+    def _work_items(self, terms: SolveTerms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
+        """Repeat by repeat, so that a set that is stopped early has run all strategies equally often."""
         for repeat in range(1, terms.repeats + 1):
             for number, assignment in enumerate(self.context.task.assignments, 1):
                 for name in terms.strategies if not assignment.remark else ():
@@ -114,15 +114,15 @@ class Solve(Strategy):
         assignment: Assignment,
         name: str,
         repeat: int,
-        terms: Terms,
+        terms: SolveTerms,
     ) -> None:
         """One problem by one strategy, once; whatever comes of it is told."""
         part = part_name(number, name, repeat)
         task = Task(brief=assignment.statement, assignments=(assignment,))
         allowance = Allowance("calls", Decimal(terms.calls))
-        settings = _alone(self.settings, name, terms)
-        luck = f"{number}/{repeat}"
-        context = part_of(self.context, part, self.emit, task, settings, allowance, luck=luck)
+        settings = _strategy_settings(self.settings, name, terms)
+        seed_key = f"{number}/{repeat}"
+        context = part_of(self.context, part, self.emit, task, settings, allowance, luck=seed_key)
         strategy = made(find_program_strategy(name), context)
         solved = Solved(
             part=part,
@@ -140,32 +140,32 @@ class Solve(Strategy):
             spent=allowance.total,
         )
         try:
-            solved = await _scored(context, strategy, solved)
+            solved = await _score(context, strategy, solved)
         except NotExamined as failure:
-            # Not a result: the tests could not be held, which says nothing of the program.
-            written = strategy.story.text
-            solved = replace(solved, program=written, status=failure.status, reason=str(failure))
+            # Not a result: the tests could not be run, which says nothing about the program.
+            program = strategy.story.text
+            solved = replace(solved, program=program, status=failure.status, reason=str(failure))
         self.emit(replace(solved, spent=allowance.total))
 
-    def _reason(self, terms: Terms) -> str:
+    def _reason(self, terms: SolveTerms) -> str:
         out = sum(bool(each.remark) for each in self.context.task.assignments)
-        said = [
+        parts = [
             _count(len(self.context.task.assignments) - out, "problem"),
             _count(len(terms.strategies), "strategy", "strategies"),
             _count(terms.repeats, "repeat"),
         ]
-        return ", ".join(said) + (f"; {_count(out, 'problem')} left out" if out else "")
+        return ", ".join(parts) + (f"; {_count(out, 'problem')} left out" if out else "")
 
-    def _handed_in(self) -> Incumbent:
-        """For one problem the program that passes most public tests, the earliest; for a set there is no one text."""
-        found = [each for each in self.story.solved if each.program]
-        if len({each.problem for each in found}) != 1:
+    def _best_program(self) -> Incumbent:
+        """For one problem the program that passes most public tests, the earliest; for a set an empty text."""
+        programs = [each for each in self.story.solved if each.program]
+        if len({each.problem for each in programs}) != 1:
             return Incumbent(name="", since=0, text="", keeps_contract=True)
-        best = max(found, key=lambda each: each.public.passed if each.public else 0)
+        best = max(programs, key=lambda each: each.public.passed if each.public else 0)
         return Incumbent(name=best.part, since=0, text=best.program or "", keeps_contract=True)
 
 
-async def _scored(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
+async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
     assignment = context.task.assignments[0]
     delivered = await held(strategy)
@@ -174,7 +174,7 @@ async def _scored(context: JobContext, strategy: ProgramStrategy, solved: Solved
     solved = replace(
         solved,
         program=program,
-        first=_summed(story.examined[0].examined) if story.examined else None,
+        first=_without_trials(story.examined[0].examined) if story.examined else None,
         attempts=sum(bool(each.program) for each in story.examined)
         # Without public tests nothing is examined.
         or max(len(strategy.attempts), int(program is not None)),
@@ -182,43 +182,43 @@ async def _scored(context: JobContext, strategy: ProgramStrategy, solved: Solved
         reason=delivered.reason,
     )
     if program is None:
-        return _nothing(solved, story, assignment)
+        return _without_program(solved, story, assignment)
     public = next((each.examined for each in story.examined[::-1] if each.program == program), None)
     if public is None and assignment.public:
         public = await examine(context, "public/examined", program, "public", every=True)
-    solved = replace(solved, public=_summed(public))
+    solved = replace(solved, public=_without_trials(public))
     if not assignment.private:
         return solved
     try:
         private = await examine(context, "private/examined", program, "private")
     except NotExamined as failure:
         return replace(solved, status=failure.status, reason=str(failure))
-    return replace(solved, private=_summed(private))
+    return replace(solved, private=_without_trials(private))
 
 
-def _nothing(solved: Solved, story: Story, assignment: Assignment) -> Solved:
-    """Answers without a program are wrong answers; answers that never came whole are no result at all."""
+def _without_program(solved: Solved, story: Story, assignment: Assignment) -> Solved:
+    """Answers without a program are wrong answers; answers that were never complete are no result."""
     if not story.examined:
         return replace(solved, status=NotExamined.status)
     return replace(
         solved,
-        public=no_code("public", len(assignment.public)) if assignment.public else None,
-        private=no_code("private", assignment.private) if assignment.private else None,
+        public=no_program_result("public", len(assignment.public)) if assignment.public else None,
+        private=no_program_result("private", assignment.private) if assignment.private else None,
     )
 
 
-def _summed(examined: Examined | None) -> Examined | None:
-    """Without the single tests: those of the public ones are told where they were held, and a set stays small."""
+def _without_trials(examined: Examined | None) -> Examined | None:
+    """Without single tests, so that a set stays small: public ones are emitted where they are run."""
     return replace(examined, trials=()) if examined else None
 
 
-def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
+def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> Settings:
     return replace(
         settings,
         strategy=strategy,
         strategy_options={},
         k=terms.k,
-        # The allowance ends it, and tests speak where judges fail.
+        # The allowance ends it, and tests decide where judges fail.
         passes=MAX_PASSES,
         max_inconclusive=MAX_PASSES,
         playoff=0,
@@ -228,7 +228,7 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
-    """Where a strategy's work on a problem is told: `17/search/2`."""
+    """The name of the part in which a strategy solves a problem: `17/search/2`."""
     return f"{number}/{called(strategy)}/{repeat}"
 
 

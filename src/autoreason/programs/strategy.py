@@ -1,4 +1,4 @@
-"""What every way to a program has in common: it is written, examined on the public tests, and handed in."""
+"""The base of strategies for programs: programs are written, examined on the public tests, and handed in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from autoreason.tournament.writing import Unwritten
 
 
 class Attempt(NamedTuple):
-    """A program and what came of it under the public tests."""
+    """A program and its result on the public tests."""
 
     stage: str
     program: str
@@ -45,16 +45,16 @@ class Attempt(NamedTuple):
         return self.examined.passed if self.examined else 0
 
     @property
-    def settled(self) -> bool:
-        """Whether nothing is left to mend that anybody can see: it passes every public test."""
+    def passes_all(self) -> bool:
+        """Whether it passes every public test, so that no failure is left to fix."""
         return self.examined is None or self.examined.verdict is CodeVerdict.ACCEPTED
 
 
 class ProgramStrategy(Strategy):
-    """A way from a problem to a program, within an allowance of calls that is never overstepped.
+    """Solves a problem by a program, within an allowance of calls that is never exceeded.
 
-    `author` writes an attempt of its own, `repair` and `merge` one from those before; `revise` and `challenge` one
-    within a pass that `begin_pass` began and `end_pass` will end. Each is examined on the public tests, and `hand_in`
+    `author` writes an independent attempt, `repair` and `merge` build one from earlier ones; `revise` and `challenge`
+    write one within a pass, between `begin_pass` and `end_pass`. Each is examined on the public tests, and `hand_in`
     ends the run.
     """
 
@@ -86,36 +86,36 @@ class ProgramStrategy(Strategy):
         return self.context.task.assignments[0]
 
     def may_ask(self, calls: int = 1) -> bool:
-        """Whether so many calls are left."""
+        """Whether this many calls are left."""
         left = self.allowance.left
         return left is None or left >= calls
 
     async def examine(self, stage: str, program: str) -> Examined | None:
-        """Run a program on the public tests, where there are any, and tell what came of it."""
+        """Run a program on the public tests, if any, and emit the result."""
         if program and not self.assignment.public:
             return None
         if program:
             key = f"{stage}/examined"
             examined = await examine(self.context, key, program, "public", every=self.counts_tests)
         else:
-            examined = no_code("public", len(self.assignment.public))
+            examined = no_program_result("public", len(self.assignment.public))
         self.emit(ProgramExamined(stage=stage, program=program, examined=examined))
         return examined
 
     async def author(self) -> Attempt | None:
-        """One more independent attempt; None where no program came of it."""
+        """One more independent attempt; None where the answer has no program."""
         stage = self._stage("attempt")
         prompt = self.context.prompt("author", stage, ())
         return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
-        """A failing attempt corrected by somebody who sees its results; None where no program came of it."""
+        """A failing attempt repaired with its results in view; None where the answer has no program."""
         stage = self._stage("repair")
         prompt = self.repair_prompt(stage, attempt)
         return await self._attempt(stage, "reviser", self.settings.models.author, prompt)
 
     async def merge(self, one: Attempt, other: Attempt) -> Attempt | None:
-        """One program made of two; None where none came of it."""
+        """One program merged from two; None where the answer has no program."""
         stage = self._stage("merge")
         prompt = self.merge_prompt(stage, one, other)
         return await self._attempt(stage, "synthesizer", self.settings.models.synthesizer, prompt)
@@ -130,14 +130,14 @@ class ProgramStrategy(Strategy):
     async def revise(
         self, number: int, attempt: Attempt, findings: str = "", tried: str = ""
     ) -> Attempt | None:
-        """The challenger B of a pass that has begun: an attempt mended by somebody who sees its results."""
+        """The challenger B of a started pass: an attempt revised with its results in view."""
         prompt = self.repair_prompt(f"pass/{number}/reviser", attempt, findings, tried)
         return await self.challenge(number, "B", "reviser", self.settings.models.author, prompt)
 
     async def challenge(
         self, number: int, slot: Slot, role: Role, model: str, prompt: str
     ) -> Attempt | None:
-        """A challenger of a pass that has begun, examined; None where it cannot stand, which is told."""
+        """A challenger of a started pass, examined; None where it is dropped, which is emitted."""
         self.check_begun(number)
         written = await self._write(role, f"pass/{number}/{role}", model, prompt)
         stage = f"pass/{number}/{slot}"
@@ -158,10 +158,10 @@ class ProgramStrategy(Strategy):
             return None
         words = count_words(written)
         self.emit(CandidateReady(number=number, slot=slot, text=written, words=words))
-        return self._attempted(stage, written, await self.examine(stage, written))
+        return self._add_attempt(stage, written, await self.examine(stage, written))
 
     def repair_prompt(self, key: str, attempt: Attempt, findings: str = "", tried: str = "") -> str:
-        """What somebody is asked who corrects an attempt."""
+        """The prompt to repair an attempt."""
         results = self.results(attempt)
         return self.context.prompt(
             "reviser",
@@ -174,15 +174,15 @@ class ProgramStrategy(Strategy):
         )
 
     def merge_prompt(self, key: str, one: Attempt, other: Attempt) -> str:
-        """What somebody is asked who makes one program of two, shown in an order that is drawn."""
+        """The prompt to merge two programs, shown in random order."""
         pair = [one, other]
         draw(self.settings.seed, f"{key}/order").shuffle(pair)
         programs = [{"text": each.program, "results": self.results(each)} for each in pair]
-        shown = tuple(said for each in programs for said in each.values())
+        shown = tuple(text for each in programs for text in each.values())
         return self.context.prompt("synthesizer", key, shown, programs=programs)
 
     def results(self, attempt: Attempt) -> str:
-        """What came of an attempt, as a model reads it."""
+        """The test results of an attempt, as a model reads them."""
         return feedback(attempt.examined, self.assignment) if attempt.examined else ""
 
     def best(self) -> Attempt | None:
@@ -192,20 +192,20 @@ class ProgramStrategy(Strategy):
     def hand_in(
         self, attempt: Attempt | None, status: Status = "capped", reason: str = ""
     ) -> Delivered:
-        """The end: this program, and why it is the one."""
+        """End the run with this program, and the reason."""
         if attempt is None:
             nothing = Incumbent(name="nothing", since=0, text="", keeps_contract=True)
-            return self.deliver("capped", self._why_nothing(), nothing)
+            return self.deliver("capped", self._nothing_reason(), nothing)
         if attempt.examined is None:
             status = "done"
             reason = reason or "there are no public tests, so the first program is handed in"
-        elif attempt.settled:
+        elif attempt.passes_all:
             passes = f"it passes {_all_tests(attempt.examined.total)}"
             status, reason = "converged", f"{passes}; {reason}" if reason else passes
         program = Incumbent(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
-        return self.deliver(status, reason or self._why_spent(attempt), program)
+        return self.deliver(status, reason or self._spent_reason(attempt), program)
 
     def _stage(self, action: str) -> str:
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
@@ -214,7 +214,7 @@ class ProgramStrategy(Strategy):
         return "draft" if number == 1 else f"{action}/{number}"
 
     async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:
-        """A program outside of any pass, examined; None where none came of it."""
+        """A program outside of any pass, examined; None where the answer has none."""
         written = await self._write(role, stage, model, prompt)
         if isinstance(written, Unwritten):
             self._unwritten = written
@@ -223,9 +223,9 @@ class ProgramStrategy(Strategy):
             return None
         if written and self.story.draft is None:
             self.emit(DraftReady(text=written, words=count_words(written), given=False))
-        return self._attempted(stage, written, await self.examine(stage, written))
+        return self._add_attempt(stage, written, await self.examine(stage, written))
 
-    def _attempted(self, stage: str, program: str, examined: Examined | None) -> Attempt | None:
+    def _add_attempt(self, stage: str, program: str, examined: Examined | None) -> Attempt | None:
         if not program:
             return None
         attempt = Attempt(stage, program, examined)
@@ -233,7 +233,7 @@ class ProgramStrategy(Strategy):
         return attempt
 
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
-        """A program from a reply that ended by itself, asked for twice at most; empty where it holds none."""
+        """A program from a complete reply, requested at most twice; empty where it has none."""
         request = self.context.request(
             *(role, f"{key}/try/0", model, prompt),
             temperature=self.settings.author_temperature,
@@ -249,11 +249,11 @@ class ProgramStrategy(Strategy):
 
     @property
     def _asks_again(self) -> bool:
-        """Whether an answer without a program is asked for again; runs from before that was so go on as they began."""
+        """Whether an answer without a program is requested again; older runs, whose prompts lack that, do not."""
         return "program_again" in self.context.prompts.sources
 
     def _read(self, reply: Reply) -> str | None:
-        """The program in a reply, empty where it holds none; None where the reply is no whole one."""
+        """The program in a reply, empty where it has none; None where the reply is not complete."""
         if reply.outcome is not Outcome.OK:
             return None
         return read_program(reply.text, self.assignment.entry_point) or ""
@@ -261,7 +261,7 @@ class ProgramStrategy(Strategy):
     def _drop(self, number: int, slot: Slot, why: Unwritten) -> None:
         self.emit(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
 
-    def _why_spent(self, attempt: Attempt) -> str:
+    def _spent_reason(self, attempt: Attempt) -> str:
         some = f"{attempt.passed} of {len(self.assignment.public)} public tests"
         passed = some if attempt.passed else "no public test"
         return f"after {self._calls_made()} it passes {passed}"
@@ -269,13 +269,13 @@ class ProgramStrategy(Strategy):
     def _calls_made(self) -> str:
         return f"{self.allowance.total.calls} of {self.allowance.amount} calls"
 
-    def _why_nothing(self) -> str:
-        said = f"no program came of {self._calls_made()}"
-        return f"{said}: {self._unwritten.detail}" if self._unwritten else said
+    def _nothing_reason(self) -> str:
+        message = f"no program came of {self._calls_made()}"
+        return f"{message}: {self._unwritten.detail}" if self._unwritten else message
 
 
-def no_code(which: Which, total: int) -> Examined:
-    """What comes of an answer without a program."""
+def no_program_result(which: Which, total: int) -> Examined:
+    """The result of an answer without a program."""
     return Examined(which=which, verdict=CodeVerdict.NO_CODE, passed=0, run=0, total=total)
 
 

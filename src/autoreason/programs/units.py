@@ -1,4 +1,4 @@
-"""One problem worked on once by one strategy: what it shows, and what it cannot show."""
+"""One problem solved once by one strategy: its result, or why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoreason.exchange import Spent
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """One line of the table behind the tables; None is no result, never a wrong one."""
+    """One row of the raw table; None is a missing result, never a wrong one."""
 
     part: str
     problem: str
@@ -44,7 +44,7 @@ class Unit(Struct, frozen=True, kw_only=True):
 
 
 def units_of(solved: Sequence[Solved], assignments: Mapping[str, Assignment]) -> list[Unit]:
-    """Every event as a unit, in the order told; the last word on a part counts."""
+    """Every event as a unit, in order of emission; the last event of a part counts."""
     latest = {event.part: event for event in solved}
     return [_unit(event, assignments.get(event.problem)) for event in latest.values()]
 
@@ -53,7 +53,7 @@ def _unit(event: Solved, assignment: Assignment | None) -> Unit:
     public, first = _passed(event.public), _passed(event.first)
     scores = _has_private_tests(event, assignment)
     private = _passed(event.private)
-    if scores and event.private is None and _no_code(event):
+    if scores and event.private is None and _has_no_program(event):
         private = False
     solved = private if scores else public
     return Unit(
@@ -78,33 +78,33 @@ def _unit(event: Solved, assignment: Assignment | None) -> Unit:
     )
 
 
-def _passed(found: Examined | None) -> bool | None:
-    """Whether all tests were passed; None where nothing was tested, or could not be."""
-    if found is None or found.verdict is CodeVerdict.SANDBOX_ERROR:
+def _passed(examined: Examined | None) -> bool | None:
+    """Whether all tests were passed; None where none were run, or could not be."""
+    if examined is None or examined.verdict is CodeVerdict.SANDBOX_ERROR:
         return None
-    if found.verdict is CodeVerdict.NO_CODE:
+    if examined.verdict is CodeVerdict.NO_CODE:
         return False
-    return found.verdict is CodeVerdict.ACCEPTED if found.total else None
+    return examined.verdict is CodeVerdict.ACCEPTED if examined.total else None
 
 
 def _has_private_tests(event: Solved, assignment: Assignment | None) -> bool:
     return event.private is not None or bool(assignment and assignment.private)
 
 
-def _no_code(event: Solved) -> bool:
+def _has_no_program(event: Solved) -> bool:
     return event.public is not None and event.public.verdict is CodeVerdict.NO_CODE
 
 
 def _verdict(event: Solved) -> CodeVerdict | None:
-    found = event.private or event.public
-    return found.verdict if found else None
+    examined = event.private or event.public
+    return examined.verdict if examined else None
 
 
 def _why(event: Solved) -> str:
-    """Why a unit shows nothing."""
-    for found in (event.public, event.private):
-        if found is not None and found.verdict is CodeVerdict.SANDBOX_ERROR:
-            failed = found.failed
+    """Why a unit has no result."""
+    for examined in (event.public, event.private):
+        if examined is not None and examined.verdict is CodeVerdict.SANDBOX_ERROR:
+            failed = examined.failed
             return (
                 f"sandbox error: {failed.detail}" if failed and failed.detail else "sandbox error"
             )

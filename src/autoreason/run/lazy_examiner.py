@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from autoreason.assignment import Examination, Examined, Observed, Probe
-from autoreason.programs.solve import Terms
+from autoreason.programs.solve import SolveTerms
 from autoreason.settings import Settings
 from autoreason.tournament.strategy import read_options
 
@@ -18,7 +18,7 @@ class LazyExaminer:
     """An examiner for the set of problems that a run's settings name."""
 
     def __init__(self, settings: Settings) -> None:
-        self._terms = read_options(settings, Terms)
+        self._terms = read_options(settings, SolveTerms)
         self._opening: asyncio.Task[ExaminerClient] | None = None
 
     async def examine(self, examination: Examination) -> Examined:

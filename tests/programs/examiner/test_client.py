@@ -260,13 +260,13 @@ async def main():
     asked = Examination(problem="adding", program="while True: pass", which="public")
     task = asyncio.create_task(client.examine(asked))
     await asyncio.sleep(0.3)
-    print(client._line._process.pid, flush=True)
+    print(client._connection._process.pid, flush=True)
     await asyncio.sleep(60)
 asyncio.run(main())
 """
 
 
-async def test_it_ends_with_whoever_asked_even_where_that_one_was_killed(source: Path) -> None:
+async def test_it_ends_with_its_client_even_where_that_was_killed(source: Path) -> None:
     loop = await asyncio.create_subprocess_exec(
         sys.executable, "-c", LEAVING, str(source), stdout=asyncio.subprocess.PIPE
     )

@@ -101,8 +101,8 @@ async def test_what_is_seen_takes_little_room(examiner: Examiner) -> None:
     assert len(seen[0].value) < 300
 
 
-async def test_an_input_that_is_no_expression_is_refused(examiner: Examiner) -> None:
-    with pytest.raises(InvalidInput, match="no expression"):
+async def test_an_input_that_is_not_an_expression_is_refused(examiner: Examiner) -> None:
+    with pytest.raises(InvalidInput, match="not an expression"):
         await examiner.observe(doubling(), DOUBLING, ["double(1); import os"])
 
 

@@ -59,8 +59,8 @@ RAISING = {
     "class Bad(Exception): pass\ndef double(x): raise Bad(x)": "solution.Bad: 3",
     "def double(): return 6": "TypeError: double() takes 0 positional arguments but 1 was given",
     "def double(x): return 'x' * (17 << 20)": "Exception: a str of more than 16 MiB cannot be sent: '"
-    + "x" * 45
-    + ".…",
+    + "x" * 46
+    + "…",
     "def double(x): raise ValueError('a\\nb c')": "it raised an exception",
     "class E(Exception): pass\nE.__module__ = 'the sandbox failed'\n"
     "def double(x): raise E": "it raised an exception",

@@ -91,7 +91,7 @@ def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGEST", 1000)
+    monkeypatch.setattr(reading, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(InvalidInput, match="cannot be unpacked"):
         read_livecodebench(livecodebench(private_test_cases=packed([{"input": "0" * 10_000}])))
 

@@ -32,7 +32,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     await opened.close()
 
 
-class TestsRun(NamedTuple):
+class FunctionTestRun(NamedTuple):
     """How both sides ended."""
 
     tests: ProgramRun
@@ -53,7 +53,7 @@ class TestsRun(NamedTuple):
 
 async def run_tests(
     sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = ""
-) -> TestsRun:
+) -> FunctionTestRun:
     """Tests against a program, each in a jail of its own."""
     ours, theirs = socket.socketpair()
 
@@ -73,7 +73,7 @@ async def run_tests(
             testing = both.create_task(calling.run(asked, channel=ours.fileno(), idle=idle))
             running.add_done_callback(lambda _: hang_up(theirs))
             testing.add_done_callback(lambda _: hang_up(ours))
-    return TestsRun(testing.result(), running.result())
+    return FunctionTestRun(testing.result(), running.result())
 
 
 VALUES = [
