@@ -1,4 +1,4 @@
-"""A program that is to be written, as every role may see it, and what comes of examining one."""
+"""A problem as every role may see it, and the results of examining a program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Which = Literal["public", "private"]
 
 
 class CodeVerdict(StrEnum):
-    """What a test says of a program."""
+    """The verdict of a test on a program."""
 
     ACCEPTED = "accepted"
     WRONG_ANSWER = "wrong_answer"
@@ -23,11 +23,11 @@ class CodeVerdict(StrEnum):
     NO_CODE = "no_code"
     """There was no program to run."""
     SANDBOX_ERROR = "sandbox_error"
-    """Not a result: the test could not be held, and says nothing of the program."""
+    """Not a result: the test could not be run, and says nothing about the program."""
 
 
 class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One test: what goes in and comes out, or, for a function, statements that assert."""
+    """One test: input and output or, for a function, statements that assert."""
 
     input: str = ""
     output: str = ""
@@ -35,7 +35,7 @@ class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A problem without what nobody may see: its private tests, its checker and its known solution."""
+    """A problem without its private tests, its checker and its known solution."""
 
     id: str
     statement: str
@@ -57,13 +57,13 @@ class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """What the examiner is asked."""
+    """A request to the examiner: run a program on tests."""
 
     problem: str
     program: str
     which: Which
     every: bool = False
-    """Every test is run, instead of stopping at the first that fails."""
+    """Whether every test is run, instead of stopping at the first that fails."""
 
 
 Input = str
@@ -71,7 +71,7 @@ Input = str
 
 
 class Probe(Struct, frozen=True, kw_only=True):
-    """What the examiner is asked where nobody knows the right answer: what does this program do?"""
+    """A request to the examiner: run a program on inputs without known answers."""
 
     problem: str
     program: str
@@ -82,7 +82,7 @@ class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a program did on one input."""
 
     value: str = ""
-    """What it returned or printed, in a form that is the same wherever the problem would call two answers the same."""
+    """What it returned or printed, in a form that is equal for answers that the problem treats as equal."""
     failure: str = ""
     """Why it gave no answer: the type of an exception, or a verdict such as `time_limit`."""
 
@@ -92,7 +92,7 @@ class Observed(Struct, frozen=True, kw_only=True):
 
     observations: tuple[Observation, ...]
     level: str = ""
-    """How well the sandbox held, by name."""
+    """The level of the sandbox."""
 
 
 class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -114,22 +114,22 @@ class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: str = ""
     """The end of what the program wrote to standard error: its traceback."""
     detail: str = ""
-    """Why a test could not be held, or which limit was hit."""
+    """Why a test could not be run, or which limit was hit."""
 
 
 class Examined(Struct, frozen=True, kw_only=True):
-    """One program under the public or the private tests. Of private ones nothing but verdicts is told."""
+    """The result of one program on the public or the private tests; of private ones only verdicts."""
 
     which: Which
     verdict: CodeVerdict
     """Accepted where every test is; otherwise that of the first that is not."""
     passed: int
     run: int
-    """Tests that were held; fewer than all where a failure ended it."""
+    """Tests that were run; fewer than all where a failure ended it."""
     total: int
     trials: tuple[Trial, ...] = ()
     level: str = ""
-    """How well the sandbox held, by name."""
+    """The level of the sandbox."""
 
     @property
     def failed(self) -> Trial | None:

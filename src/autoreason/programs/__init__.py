@@ -1,1 +1,1 @@
-"""Programs: how a model writes, mends and chooses them, and the set of problems they are for."""
+"""Programs: how a model writes, repairs and chooses them, and the problems they solve."""

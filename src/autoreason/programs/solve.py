@@ -116,7 +116,7 @@ class Solve(Strategy):
         repeat: int,
         terms: SolveTerms,
     ) -> None:
-        """One problem by one strategy, once; whatever comes of it is told."""
+        """Solve one problem by one strategy, once, and emit the result."""
         part = part_name(number, name, repeat)
         task = Task(brief=assignment.statement, assignments=(assignment,))
         allowance = Allowance("calls", Decimal(terms.calls))

@@ -176,5 +176,5 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
 
 def _apply_limits(problem: Problem, opening: OpenRequest) -> Problem:
     limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    return check_problem(replace(problem, **given)) if given else problem
+    changes = {name: limit for name, limit in limits.items() if limit is not None}
+    return check_problem(replace(problem, **changes)) if changes else problem

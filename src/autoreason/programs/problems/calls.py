@@ -47,8 +47,8 @@ class FunctionCall(NamedTuple):
 def find_calls(assignment: Assignment) -> list[FunctionCall]:
     """Calls in the public tests; where there are none, those in the description or by its types."""
     tests = [test.code for test in assignment.public]
-    found = [call for code in tests for call in _calls_in_tests(code, assignment.entry_point)]
-    return found or _calls_in_description(assignment) or _calls_from_annotations(assignment)
+    calls = [call for code in tests for call in _calls_in_tests(code, assignment.entry_point)]
+    return calls or _calls_in_description(assignment) or _calls_from_annotations(assignment)
 
 
 def find_constants(assignment: Assignment) -> list[Any]:
@@ -157,8 +157,8 @@ def _function(assignment: Assignment) -> ast.FunctionDef | None:
 
 def _called_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
     """Arguments of any call with as many plain values; descriptions rename functions."""
-    for found in re.finditer(r"\w+\(", text):
-        value = _literal_at(text, found.end() - 1)
+    for match in re.finditer(r"\w+\(", text):
+        value = _literal_at(text, match.end() - 1)
         values = value if isinstance(value, tuple) else (value,)
         if value is not None and len(values) == len(names):
             yield values
@@ -170,9 +170,9 @@ def _assigned_in(text: str, names: list[str]) -> Iterator[tuple[Any, ...]]:
     if len(names) == 1:
         marks += r"|\bInput:"
     values: dict[str, Any] = {}
-    for found in re.finditer(marks, text) if marks else ():
-        name = names[0] if len(names) == 1 else found[0].rstrip("= \t\n")
-        value = _literal_at(text, found.end())
+    for match in re.finditer(marks, text) if marks else ():
+        name = names[0] if len(names) == 1 else match[0].rstrip("= \t\n")
+        value = _literal_at(text, match.end())
         if value is not None:
             values[name] = value
         if len(values) == len(names):
@@ -185,7 +185,7 @@ def _literal_at(text: str, start: int) -> Any:
     rest = text[start : start + _MAX_LENGTH].lstrip(" \t")
     if not rest or rest[0] not in "([{'\"-0123456789TF":
         return None
-    ends = [found.end() for found in re.finditer(r"[\])}'\"]|\w(?!\w)", rest.partition("\n\n")[0])]
+    ends = [match.end() for match in re.finditer(r"[\])}'\"]|\w(?!\w)", rest.partition("\n\n")[0])]
     for end in ends if rest[0] in "([{" else reversed(ends[:20]):
         try:
             return ast.literal_eval(rest[:end])

@@ -104,12 +104,12 @@ class Samples:
             for what in ("lines", "tokens", "letters")
             for target in (_targets(line, len(first)) if what != "lines" else (0,))
         ]
-        found = [
+        counts = [
             count for count in possible if all(_matches(count, each) for each in self._samples)
         ]
         # An exact count is not also a count of something else less one.
-        exact = {(count.line, count.place) for count in found if not count.less}
-        return [count for count in found if not count.less or count[:2] not in exact]
+        exact = {(count.line, count.place) for count in counts if not count.less}
+        return [count for count in counts if not count.less or count[:2] not in exact]
 
     def _resize(self, lines: Lines, random: Random) -> None:
         """Change a count, and everything it counts to that length."""

@@ -1,1 +1,1 @@
-"""Running Python that nobody trusts."""
+"""Runs untrusted Python programs."""

@@ -93,7 +93,7 @@ ALLOWED_WITH_CHECKS: dict[str, Rule] = {
     "kill": (ArgumentCheck(0, (OWN_PID,)),),
     "mmap": _NO_EXECUTION,
     "mprotect": _NO_EXECUTION,
-    # The C library asks after open files with this flag. A path given with it is followed all the same; see `BY_PATH`.
+    # The C library queries open files with this flag. A path passed with it is followed all the same; see `BY_PATH`.
     "newfstatat": (ArgumentCheck(3, (_AT_EMPTY_PATH,)),),
     "prctl": (ArgumentCheck(0, (_PR_SET_NAME,)),),
     "prlimit64": (ArgumentCheck(0, (0, OWN_PID)), *_null(2)),
@@ -106,7 +106,7 @@ ALLOWED_WITH_CHECKS: dict[str, Rule] = {
     ),
     "tgkill": (ArgumentCheck(0, (OWN_PID,)),),
 }
-"""Calls that are allowed only where every check holds."""
+"""Calls that are allowed only where every check passes."""
 
 BY_PATH = ("newfstatat",)
 """Calls that describe a file by its path; refused altogether where a path can lead to a file."""

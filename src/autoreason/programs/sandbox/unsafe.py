@@ -34,12 +34,12 @@ _MAX_ERROR_BYTES = 64 << 10
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONINTMAXSTRDIGITS": "0", "PYTHONUTF8": "1"}
 _FUNCTION = """
 import sys
-part, channel, ours = sys.argv[1:]
-sys.path.append(ours)
+role, channel, source_folder = sys.argv[1:]
+sys.path.append(source_folder)
 from autoreason.programs.sandbox import rpc_server, test_driver
 with open("solution.py", encoding="utf-8") as file:
     code = compile(file.read(), "solution.py", "exec", dont_inherit=True)
-(rpc_server.serve if part == "candidate" else test_driver.drive)(code, int(channel))
+(rpc_server.serve if role == "candidate" else test_driver.drive)(code, int(channel))
 """
 
 
