@@ -84,7 +84,7 @@ def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
     inside.write(
         "raising.py",
         "from autoreason import Strategy\nclass Mine(Strategy):\n"
-        "    def __init__(self, venue):\n        raise ValueError('not today')\n"
+        "    def __init__(self, context):\n        raise ValueError('not today')\n"
         "    async def run(self):\n        pass\n",
     )
     refused = inside("run", BRIEF, *FAST, *arguments)

@@ -74,7 +74,7 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
         return task, make_settings(models, seed, values["protocol"], **changes)
     for name in ("judges", "drafts"):
         if name in changes:
-            most = f"most_{name}"
+            most = f"max_{name}"
             changes.setdefault(most, max(changes[name], getattr(settings, most)))
     return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
 
@@ -180,8 +180,8 @@ def require_limits(seconds: float | None, megabytes: int | None) -> None:
 
     if seconds is not None and not 0 < seconds <= SECONDS:
         raise InvalidInput(
-            f"--time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
+            f"--test-time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
         )
     least, most = MEGABYTES
     if megabytes is not None and not least <= megabytes <= most:
-        raise InvalidInput(f"--memory-limit is {megabytes:,}; give {least} to {most} MB")
+        raise InvalidInput(f"--test-memory-limit is {megabytes:,}; give {least} to {most} MB")

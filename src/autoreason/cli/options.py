@@ -96,6 +96,7 @@ class Taught(click.Command):
             raise
 
     def _with_flags(self, sentence: str) -> str:
+        from autoreason.cli.config import LIMITS
         from autoreason.task import FRONT_MATTER
 
         flags = {
@@ -106,7 +107,8 @@ class Taught(click.Command):
         }
 
         def flag(name: re.Match[str]) -> str:
-            return flags.get(name[1].replace("budget.", "max_"), name[0])
+            _, budget, limit = name[1].rpartition("budget.")
+            return flags.get(LIMITS[limit] if budget else limit, name[0])
 
         return _SETTING.sub(flag, sentence)
 
