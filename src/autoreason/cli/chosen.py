@@ -20,7 +20,15 @@ from autoreason.settings import (
 )
 from autoreason.task import Task, check_task, read_task
 
-_CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
+_CONTRACT = (
+    "min_words",
+    "max_words",
+    "sections",
+    "must_include",
+    "must_not_include",
+    "format",
+    "checks",
+)
 _PLAIN_SETTINGS = (
     "drafts",
     "max_drafts",
@@ -137,6 +145,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
             slot.upper() if slot.upper() in SLOTS else slot
             for slot in map(str.strip, values["tie_order"].split(">"))
         )
+    if values["stop_rules"]:
+        changes["stop_rules"] = values["stop_rules"]
     if limits := budget_in(values):
         changes["budget"] = limits
     return changes | efforts_of(values) | _strategy(values)
@@ -144,7 +154,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
 
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:
     """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.strategies.registry import absolute, find_strategy
+    from autoreason.plugins import absolute
+    from autoreason.strategies.registry import find_strategy
 
     changes: dict[str, Any] = {}
     if values["strategy"]:
