@@ -47,7 +47,7 @@ class Ran:
 
 
 def timed(command: Sequence[str]) -> Ran:
-    """A command that talks to nobody."""
+    """A command that uses no network."""
     started = time.monotonic()
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
@@ -126,7 +126,7 @@ def _environment(folder: str, provider: Serving) -> dict[str, str]:
 
 @contextmanager
 def _output(folder: str, terminal: bool) -> Iterator[IO[bytes] | int]:
-    """Where a command writes: a file, or a terminal that somebody reads."""
+    """Where a command writes: a file, or a terminal."""
     if not terminal:
         with Path(folder, "output").open("wb") as file:
             yield file

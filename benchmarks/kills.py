@@ -119,10 +119,10 @@ def _hold(path: Path, seed: int, passes: int) -> Path:
     with Journal.open(str(path), create=True) as journal:
         rows = journal.runs()
         run = rows[0].id if rows else None
-        begun = run is not None and bool(journal.events(run))
+        started = run is not None and bool(journal.events(run))
         pool = ModelPool()
         pool.add({"echo/echo": Careful(frozenset(journal.replies(run)) if run else frozenset())})
-        if run is not None and begun:
+        if run is not None and started:
             if rows[0].status == "running":
                 asyncio.run(resume(run, journal=journal, pool=pool))
         else:

@@ -1,4 +1,4 @@
-"""Two hundred runs at once, held against a bare loop over the same HTTP client."""
+"""Two hundred runs at once, compared with a bare loop over the same HTTP client."""
 
 from __future__ import annotations
 

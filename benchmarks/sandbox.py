@@ -1,4 +1,4 @@
-"""Tests of programs in the sandbox, held against the interpreter started anew for each, without any sandbox."""
+"""Tests of programs in the sandbox, compared with a new interpreter for each, without any sandbox."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ async def _measure_small(sandbox: Sandbox) -> list[Measure]:
 
 async def _seconds(session: Session, stdin: bytes) -> float:
     began = time.perf_counter()
-    ran = await session.run(stdin)
+    run = await session.run(stdin)
     took = time.perf_counter() - began
-    assert ran.stdout == b"42\n", ran
+    assert run.stdout == b"42\n", run
     return took
 
 
@@ -146,17 +146,17 @@ async def rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), problem.solution, seconds=limits.seconds)
         if not ours_first:
-            theirs = await _hold(reference, problem, tests, limits)
+            theirs = await _run_tests(reference, problem, tests, limits)
         began = time.perf_counter()
         async with sandbox.open(problem.solution, limits) as session:
             opening = time.perf_counter() - began
-            ours = await _hold(session, problem, tests, limits)
+            ours = await _run_tests(session, problem, tests, limits)
         if ours_first:
-            theirs = await _hold(reference, problem, tests, limits)
+            theirs = await _run_tests(reference, problem, tests, limits)
         without_site = Reference(
             Path(folder), problem.solution, seconds=limits.seconds, flags=("-I", "-S")
         )
-        bare = await _hold(without_site, problem, tests, limits)
+        bare = await _run_tests(without_site, problem, tests, limits)
     pairs = list(zip(ours.verdicts, theirs.verdicts, strict=True))
     return Rate(
         problem=problem.id,
@@ -169,26 +169,26 @@ async def rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
     )
 
 
-class Held(Struct, frozen=True):
+class TimedRun(Struct, frozen=True):
     """Some tests of one program."""
 
     seconds: float
     verdicts: tuple[CodeVerdict, ...]
 
 
-async def _hold(
+async def _run_tests(
     session: Session, problem: Problem, tests: tuple[Example, ...], limits: RunLimits
-) -> Held:
+) -> TimedRun:
     """The time that the runs take, and, outside of it, what they are worth."""
     seconds, verdicts = 0.0, []
     how = comparison(problem)
     for test in tests:
         began = time.perf_counter()
-        ran = await session.run(test.input.encode())
+        run = await session.run(test.input.encode())
         seconds += time.perf_counter() - began
-        trial = judge_run(ran, test, limits) or judge_answer(ran, test, how)
+        trial = judge_run(run, test, limits) or judge_answer(run, test, how)
         verdicts.append(trial.verdict)
-    return Held(seconds, tuple(verdicts))
+    return TimedRun(seconds, tuple(verdicts))
 
 
 class Reference:
@@ -235,5 +235,5 @@ def _at_least(what: str, value: float, least: float) -> Measure:
 
 
 def _say(rated: Rate) -> None:
-    for said in rated.different:
-        print(f"  {rated.problem}: ours says {said}", file=sys.stderr, flush=True)
+    for difference in rated.different:
+        print(f"  {rated.problem}: ours says {difference}", file=sys.stderr, flush=True)

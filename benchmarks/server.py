@@ -47,7 +47,7 @@ class Provider:
         self.asked = 0
 
     def note_asked(self) -> None:
-        """The first call is announced, so that whoever started us can look at the caller's clock."""
+        """The first call is announced, so that the parent process can read the caller's clock."""
         self.asked += 1
         if self.asked == 1:
             print("asked", flush=True)
@@ -169,7 +169,7 @@ _DONE = _http_chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
 async def serve(provider: Provider) -> None:
-    """Answer until whoever started us is gone."""
+    """Answer until the parent process is gone."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     server = await loop.create_server(lambda: Connection(provider), "127.0.0.1", 0, backlog=2048)

@@ -1,4 +1,4 @@
-"""A whole set by every strategy with a model that takes no time: whatever is slow is ours."""
+"""A whole set by every strategy with a model that takes no time, so that only this project's time counts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Writer:
 
 
 def _programs(problem: dict[str, Any]) -> Iterator[str]:
-    # Programs that never end would keep the cores busy without any help of ours.
+    # Programs that never end would keep the cores busy without any work of this project.
     yield from (each["code"] for each in problem["wrong_solutions"] if each["verdict"] != "TLE")
     yield problem["solution"]
 
@@ -130,7 +130,7 @@ async def solve_set(problems: int) -> Took:
         os.environ["XDG_DATA_HOME"] = folder
         examiner = await ExaminerClient.open(_written(Path(folder, "set.jsonl"), lines))
         try:
-            return await _held(examiner, [json.loads(line) for line in lines], journal)
+            return await _run_strategies(examiner, [json.loads(line) for line in lines], journal)
         finally:
             await examiner.close()
 
@@ -140,7 +140,7 @@ def _written(path: Path, lines: Sequence[str]) -> Path:
     return path
 
 
-async def _held(
+async def _run_strategies(
     examiner: ExaminerClient, problems: Sequence[dict[str, Any]], journal: Journal
 ) -> Took:
     options = {"set": examiner.digest, "strategies": STRATEGIES}
@@ -191,7 +191,7 @@ async def _held(
 
 
 def _tests(journal: Journal, run: str) -> int:
-    """How many tests were held."""
+    """How many tests were run."""
     replies = [call.reply.text for call in journal.calls(run) if call.request.role == "examiner"]
     return sum(json.loads(text)["run"] for text in replies)
 

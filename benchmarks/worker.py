@@ -1,4 +1,4 @@
-"""Many runs at once in a process of its own, or the bare loop that they are held against."""
+"""Many runs at once in a separate process, or the bare loop that they are compared with."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: 
         pool.add({ADDRESS: model})
     try:
         async with asyncio.TaskGroup() as group:
-            held = [
+            tasks = [
                 group.create_task(
                     refine_async(
                         BRIEF, ADDRESS, seed=seed, journal=journal, pool=pool, k=99, passes=passes
@@ -74,7 +74,7 @@ async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: 
         await pool.close()
         if width:
             await model.close()
-    results = [task.result() for task in held]
+    results = [task.result() for task in tasks]
     if any(result.status != "capped" for result in results):
         raise RuntimeError("a run did not end as it should")
     return sum(result.calls for result in results)
@@ -134,7 +134,7 @@ async def measured(mode: str, base: str, runs: int, passes: int, width: int) -> 
 
 
 def main() -> None:
-    """Work as told and print what it took."""
+    """Run in the given mode and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mode", choices=("ours", "bare"))
     parser.add_argument("base")

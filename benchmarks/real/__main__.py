@@ -36,44 +36,50 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What can be said on the command line."""
-    made = argparse.ArgumentParser(
+    """The command line."""
+    parser = argparse.ArgumentParser(
         prog="python -m benchmarks.real",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--base-url", required=True, help="the server's address, ending in /v1")
-    made.add_argument("--model", required=True, help="such as openai/qwen")
-    made.add_argument("--out", type=Path, required=True, help="where journals and results are put")
-    made.add_argument(
+    parser.add_argument("--base-url", required=True, help="the server's address, ending in /v1")
+    parser.add_argument("--model", required=True, help="such as openai/qwen")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="where journals and results are put"
+    )
+    parser.add_argument(
         "--parts", type=_names, default=("programs", "texts", "certificate"), metavar="NAMES"
     )
-    made.add_argument("--sets", type=_names, default=tuple(SETS), metavar="NAMES")
-    made.add_argument("--problems", type=Path, default=_SHARED / "problems", metavar="DIR")
-    made.add_argument(
+    parser.add_argument("--sets", type=_names, default=tuple(SETS), metavar="NAMES")
+    parser.add_argument("--problems", type=Path, default=_SHARED / "problems", metavar="DIR")
+    parser.add_argument(
         *("--briefs", "-b"),
         type=Path,
         action="append",
         metavar="DIR",
         help="folder of briefs with contracts, repeatable; default: the one beside this program",
     )
-    made.add_argument("--programs", type=_names, default=PROGRAMS, metavar="STRATEGIES")
-    made.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
-    made.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
-    made.add_argument(
+    parser.add_argument("--programs", type=_names, default=PROGRAMS, metavar="STRATEGIES")
+    parser.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
+    parser.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
+    parser.add_argument(
         "--limit",
         type=int,
         help="only the first problems of each set and the first briefs of each folder",
     )
-    made.add_argument(
+    parser.add_argument(
         "--at-once",
         type=int,
         default=4 * (os.cpu_count() or 1),
         help="commands running at once; default: four for each processor of this machine",
     )
-    made.add_argument("--previous", type=Path, help="results.json of an earlier run, shown beside")
-    made.add_argument("--only-report", action="store_true", help="ask nothing; read what there is")
-    return made
+    parser.add_argument(
+        "--previous", type=Path, help="results.json of an earlier run, shown alongside"
+    )
+    parser.add_argument(
+        "--only-report", action="store_true", help="ask nothing; read what there is"
+    )
+    return parser
 
 
 def main() -> int:

@@ -119,7 +119,7 @@ def _choice(drawn: Sequence[Step], seen: Seen, left: int = 0) -> Choice:
 
 
 def any_right(drawn: Sequence[Step], seen: Seen) -> Picked:
-    """What nobody can do: a right one wherever one passes."""
+    """The upper bound: a right one wherever one passes."""
     right = next((each for each in drawn if each.passes and each.right), None)
     return Picked(right or first_passing(drawn, seen).attempt, len(drawn))
 
@@ -137,7 +137,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real.offline", description=__doc__)
     parser.add_argument("--cache", type=Path, metavar="FILE", help="keep what programs do there")
     parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="of each problem")
-    parser.add_argument("--inputs", type=int, default=40, metavar="N", help="made for each problem")
+    parser.add_argument(
+        "--inputs", type=int, default=40, metavar="N", help="generated for each problem"
+    )
     given = parser.parse_args()
     file = SHARED / "recorded" / "real_programs.jsonl"
     if not file.exists():
@@ -184,7 +186,7 @@ async def observe_all(
     seen: Seen,
     cache: BinaryIO,
 ) -> None:
-    """Add what every other recorded program does on the inputs made for its problem."""
+    """Add what every other recorded program does on the inputs generated for its problem."""
     inputs = {name: make_inputs(to_assignment(problems[name]), _SEED, count) for name in recorded}
     wanted = {
         (name, each.program)

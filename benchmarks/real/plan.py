@@ -123,11 +123,11 @@ def _is_over(path: Path) -> bool:
 
 def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
     journal = ("--journal", str(job.journal(out)))
-    begun = job.journal(out).exists() and not _is_over(job.journal(out))
-    if not begun:
+    started = job.journal(out).exists() and not _is_over(job.journal(out))
+    if not started:
         # Over without a word of it: it was killed before it could say how it ended.
         job.journal(out).unlink(missing_ok=True)
-    command = ("resume", "last", "--json", "-q") if begun else (job.kind, *job.arguments)
+    command = ("resume", "last", "--json", "-q") if started else (job.kind, *job.arguments)
     # Certificates choose prompts and warn: those of other runs and of other commands must not count here.
     apart = environment | {"XDG_DATA_HOME": str(out.absolute() / "data" / job.name)}
     with Path(out, f"{job.name}.err").open("ab") as errors:

@@ -122,10 +122,10 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
 
 def _delivered(name: str, story: Story, calls: Mapping[str, int]) -> Iterator[Unit]:
     contract = story.task.contract if story.task else Contract()
-    for part, told in story.parts.items():
+    for part, part_story in story.parts.items():
         strategy = part.rpartition("/")[2]
-        if told.delivered and strategy != "panel":
-            good = not contract.violations(told.delivered.text)
+        if part_story.delivered and strategy != "panel":
+            good = not contract.violations(part_story.delivered.text)
             yield Unit("briefs", name, strategy, good, calls.get(part, 0))
 
 
