@@ -217,8 +217,8 @@ def test_rule_9_convergences_rest_on_ties_and_empty_panels(audit: Audit, lines: 
     found = finding(audit, "convergence")
     assert found.level == "alarm"
     ended = converged(lines)
-    idle_section = [run for run in ended if any(tied(line) for line in run[-run[0]["k"] :])]
-    assert f"{len(idle_section)} of {len(ended)} convergences" in found.said
+    affected_runs = [run for run in ended if any(tied(line) for line in run[-run[0]["k"] :])]
+    assert f"{len(affected_runs)} of {len(ended)} convergences" in found.said
 
 
 def test_rule_10_a_fresh_winner_falls_one_pass_later(audit: Audit, lines: list[Line]) -> None:

@@ -1,1 +1,1 @@
-"""What a record is worth: rules that read any run, ours or another's, without calling a model."""
+"""Audits a record: rules that read any run, of this project or another, without calling a model."""

@@ -27,10 +27,10 @@ MANY_RUNS = 10
 
 def independent(by_run: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
     """Values run by run and panel by panel, grouped by what is independent: runs where there are many, else panels."""
-    held = [panels for panels in by_run if panels]
-    if len(held) >= MANY_RUNS:
-        return [[value for panel in panels for value in panel] for panels in held]
-    return [list(panel) for panels in held for panel in panels]
+    runs_with_panels = [panels for panels in by_run if panels]
+    if len(runs_with_panels) >= MANY_RUNS:
+        return [[value for panel in panels for value in panel] for panels in runs_with_panels]
+    return [list(panel) for panels in runs_with_panels for panel in panels]
 
 
 class Agreement(NamedTuple):
@@ -156,16 +156,16 @@ def survivals_by_chance(chance: float, passes: int, k: int | None) -> Part:
 def pairs_by_chance(course: Course) -> Part:
     """Survivals right after a survival, if the passes of a run came in any order that stops as it did."""
     passes, survived = len(course.survived), sum(course.survived)
-    lost = passes - survived
+    displaced = passes - survived
     ways: dict[complex, int] = {}
     for rows in range(1, survived + 1):
         if course.k is None:
-            count = comb(survived - 1, rows - 1) * comb(lost + 1, rows)
+            count = comb(survived - 1, rows - 1) * comb(displaced + 1, rows)
         elif course.converged:
             # The last row is complete and stands at the end; the others stand before a defeat each.
-            count = _split(survived - course.k, rows - 1, course.k - 1) * comb(lost, rows - 1)
+            count = _split(survived - course.k, rows - 1, course.k - 1) * comb(displaced, rows - 1)
         else:
-            count = _split(survived, rows, course.k - 1) * comb(lost + 1, rows)
+            count = _split(survived, rows, course.k - 1) * comb(displaced + 1, rows)
         if count:
             ways[survived - rows] = count
     total = sum(ways.values())

@@ -1,4 +1,4 @@
-"""Looks at the ballots: how many were lost, what was decided without them, and whether they can be read."""
+"""Checks the ballots: how many are invalid, what was decided without them, and whether they can be read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autoreason.tournament.panel_size import quorum
 
 Runs = Sequence[AuditedRun]
 
-_LOST = Topic(
+_INVALID = Topic(
     "invalid ballots",
     "ballots",
     "under 2 % are lost where judges are asked again",
@@ -64,25 +64,25 @@ _TIES = Topic(
 
 def lost_ballots(runs: Runs) -> Finding:
     """How many judges were asked and gave no valid ballot."""
-    asked, lost = Counter[str](), Counter[str]()
+    seats, invalid = Counter[str](), Counter[str]()
     for panel in _panels(runs):
         if panel.seats is not None and panel.valid is not None:
-            asked[panel.judge] += panel.seats
-            lost[panel.judge] += panel.seats - panel.valid
-    total, gone = asked.total(), lost.total()
+            seats[panel.judge] += panel.seats
+            invalid[panel.judge] += panel.seats - panel.valid
+    total, invalid_total = seats.total(), invalid.total()
     if not total:
-        return _LOST.unknown("the record does not say how many judges were asked")
-    level = graded(share(gone, total), 0.02, 0.1)
-    said = f"judges lost {part(gone, total, 'ballot')}"
-    bad = [judge for judge in asked if lost[judge] > 0.25 * asked[judge] and asked[judge] > 5]
+        return _INVALID.unknown("the record does not say how many judges were asked")
+    level = graded(share(invalid_total, total), 0.02, 0.1)
+    sentence = f"judges lost {part(invalid_total, total, 'ballot')}"
+    bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
     if bad:
         level = "alarm"
-        said += ": " + listed(f"{lost[judge]} of {asked[judge]} by {judge}" for judge in bad)
-    return _LOST.found(level, said, share(gone, total))
+        sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
+    return _INVALID.found(level, sentence, share(invalid_total, total))
 
 
 def empty_panels(runs: Runs) -> Finding:
-    """Panels without one valid ballot, and what was made of them."""
+    """Panels without any valid ballot, and how they were counted."""
     known = [panel for panel in _panels(runs) if panel.valid is not None]
     if not known:
         return _EMPTY.unknown("the record does not say how many ballots were valid")
@@ -90,27 +90,27 @@ def empty_panels(runs: Runs) -> Finding:
     number = share(len(empty), len(known))
     if not empty:
         return _EMPTY.found("fine", f"none of {many(len(known), 'panel')} is empty", number)
-    won = [(run, held) for run in runs for held in run.passes if _won_by_nobody(held)]
-    said = f"{part(len(empty), len(known), 'panel')} had no valid ballot"
+    won = [(run, audited) for run in runs for audited in run.passes if _won_without_votes(audited)]
+    sentence = f"{part(len(empty), len(known), 'panel')} had no valid ballot"
     if not won:
-        return _EMPTY.found("look", f"{said}; none was taken for a decision", number)
-    said += f", and {len(won)} of them counted as a win for A"
-    idle_section = {
-        run.name: run for run, held in won if run.converged and held in run.passes[-(run.k or 1) :]
+        return _EMPTY.found("look", f"{sentence}; none was taken for a decision", number)
+    sentence += f", and {len(won)} of them counted as a win for A"
+    affected_runs = {
+        run.name: run
+        for run, audited in won
+        if run.converged and audited in run.passes[-(run.k or 1) :]
     }
-    if idle_section:
-        said += (
-            f"; {number_of(idle_section.values())} converged on one: {listed(sorted(idle_section))}"
-        )
-    return _EMPTY.found("alarm", said, number)
+    if affected_runs:
+        sentence += f"; {number_of(affected_runs.values())} converged on one: {listed(sorted(affected_runs))}"
+    return _EMPTY.found("alarm", sentence, number)
 
 
-def _won_by_nobody(held: AuditedPass) -> bool:
-    return bool(held.panel and held.panel.valid == 0 and held.winner == "A")
+def _won_without_votes(audited: AuditedPass) -> bool:
+    return bool(audited.panel and audited.panel.valid == 0 and audited.winner == "A")
 
 
 def below_quorum(runs: Runs) -> Finding:
-    """Panels that decided although most of their ballots were lost, or that never had two judges."""
+    """Panels that decided although most of their ballots were invalid, or that never had two judges."""
     decided = [
         panel for panel in _panels(runs) if panel.winner and panel.valid and panel.seats is not None
     ]
@@ -144,8 +144,8 @@ def partial_rankings(runs: Runs) -> Finding:
     if not votes:
         return _FAULTY.unknown("no ballots were kept, only scores")
     faulty = sum(vote.faulty for vote in votes)
-    said = f"{part(faulty, len(votes), 'ballot')} named a text twice or left one out"
-    return _FAULTY.found("alarm" if faulty else "fine", said, share(faulty, len(votes)))
+    sentence = f"{part(faulty, len(votes), 'ballot')} named a text twice or left one out"
+    return _FAULTY.found("alarm" if faulty else "fine", sentence, share(faulty, len(votes)))
 
 
 def ballot_form(runs: Runs) -> Finding:
@@ -165,17 +165,19 @@ def ballot_form(runs: Runs) -> Finding:
         bool(ranking and vote.ranking and ranking != vote.ranking) for vote, ranking in read
     )
     saved = sum(bool(ranking and not vote.ranking) for vote, ranking in read)
-    said = f"{part(exact, len(votes), 'answer')} gave the ranking in the very form asked for"
+    sentence = f"{part(exact, len(votes), 'answer')} gave the ranking in the very form asked for"
     if exact < len(votes):
-        said += f"; our tolerant reader reads {len(votes) - unread:,} of the {len(votes):,}"
+        sentence += f"; our tolerant reader reads {len(votes) - unread:,} of the {len(votes):,}"
     if saved:
-        said += f", {saved} of which the record counts as lost"
+        sentence += f", {saved} of which the record counts as lost"
     if other:
-        said += f"; {many(other, 'recorded ballot')} say{'s' if other == 1 else ''} something else"
+        sentence += (
+            f"; {many(other, 'recorded ballot')} say{'s' if other == 1 else ''} something else"
+        )
     level: Level = "fine" if exact >= 0.9 * len(votes) else "look"
     if other or unread > 0.1 * len(votes):
         level = "alarm"
-    return _FORM.found(level, said, share(exact, len(votes)))
+    return _FORM.found(level, sentence, share(exact, len(votes)))
 
 
 def ties(runs: Runs) -> Finding:
@@ -184,13 +186,13 @@ def ties(runs: Runs) -> Finding:
     if not decided:
         return _TIES.unknown("no decision was kept with its scores")
     tied = [panel for panel in decided if panel.tied]
-    said = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
+    sentence = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
     by_a = sum(panel.winner == "A" for panel in tied)
     if by_a:
         kept = sum(panel.winner == "A" for panel in decided)
-        said += f"; {percent(by_a / kept)} of the survivals of A are such ties"
+        sentence += f"; {percent(by_a / kept)} of the survivals of A are such ties"
     number = share(len(tied), len(decided))
-    return _TIES.found(graded(number, 0.1, 0.25), said, number)
+    return _TIES.found(graded(number, 0.1, 0.25), sentence, number)
 
 
 def _panels(runs: Runs) -> Iterator[Panel]:

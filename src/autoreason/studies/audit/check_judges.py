@@ -95,7 +95,7 @@ def position(runs: Runs) -> Found:
     top = share(max(counts[strongest]), sum(counts[strongest]))
 
     def conclude(p: float) -> Finding:
-        said = "; ".join(
+        sentence = "; ".join(
             f"{who}: {_shares(each)} of {sum(each)}"
             + (f" ({likely(max(tested[who], p))})" if who in tested else "")
             for who, each in sorted(counts.items(), key=lambda item: -sum(item[1]))
@@ -103,7 +103,9 @@ def position(runs: Runs) -> Found:
         level: Level = "fine"
         if p <= LEVEL:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
-        return _POSITION.found(level, f"first places by position, first to last: {said}", top, p)
+        return _POSITION.found(
+            level, f"first places by position, first to last: {sentence}", top, p
+        )
 
     return OpenFinding(tested[strongest], conclude)
 
@@ -168,14 +170,14 @@ def one_order(runs: Runs) -> Found:
         return _SHARED.unknown("no panel of two judges or more was kept with its orders")
     shared = [panel for panel in known if panel.shared_order]
     number = share(len(shared), len(known))
-    said = f"{part(len(shared), len(known), 'panel')} showed all judges one order"
+    sentence = f"{part(len(shared), len(known), 'panel')} showed all judges one order"
     p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in known], len(shared))
 
     def conclude(p: float) -> Finding:
         if p > LEVEL:
             often = ", no more often than orders drawn at random" if shared else ""
-            return _SHARED.found("fine", said + often, number, p)
-        return _SHARED.found("alarm", said + _feigned(known), number, p)
+            return _SHARED.found("fine", sentence + often, number, p)
+        return _SHARED.found("alarm", sentence + _feigned(known), number, p)
 
     return OpenFinding(p_shared, conclude)
 
@@ -218,10 +220,10 @@ def judges_agree(runs: Runs) -> Found:
         return _AGREEMENT.unknown(_no_agreement(runs))
     number = resampled_mean(independent(by_run))
     mean = number.value or 0.0
-    said = f"mean tau {mean:.2f}{_interval(number)} over {many(len(every), 'panel')}"
+    sentence = f"mean tau {mean:.2f}{_interval(number)} over {many(len(every), 'panel')}"
     if len(taus) > 1:
-        said += ": " + listed(f"{who} {fmean(each):.2f}" for who, each in sorted(taus.items()))
-    said += (
+        sentence += ": " + listed(f"{who} {fmean(each):.2f}" for who, each in sorted(taus.items()))
+    sentence += (
         f"; shown two texts, two judges prefer the same one {percent((1 + mean) / 2)} of the time"
         " (by chance 50 %)"
     )
@@ -230,7 +232,7 @@ def judges_agree(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
         return _AGREEMENT.found(
-            "alarm" if hardly else level, said + _against_chance(p, hardly), number, p
+            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
         )
 
     return OpenFinding(more_than_chance(chances, fsum(every)), conclude)
@@ -255,7 +257,7 @@ def concordance(runs: Runs) -> Found:
     low, high = (None if each is None else each + chance for each in (excess.low, excess.high))
     mean = (excess.value or 0.0) + chance
     number = Estimate(mean, low, high, n=excess.n, reason=excess.reason)
-    said = (
+    sentence = (
         f"Kendall's W is {mean:.2f}{_interval(number)} on average over {many(len(room), 'panel')}; "
         f"judges ranking at random come to {chance:.2f}"
     )
@@ -265,7 +267,7 @@ def concordance(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         level: Level = "fine" if p <= LEVEL and mean - chance > useful else "look"
         return _CONCORDANCE.found(
-            "alarm" if hardly else level, said + _against_chance(p, hardly), number, p
+            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
         )
 
     return OpenFinding(more_than_chance(chances, len(room) * mean), conclude)
@@ -300,7 +302,7 @@ def _against_chance(p: float, hardly: bool) -> str:
 
 def longer_preferred(runs: Runs) -> Found:
     """How often the longer of two texts has the better score."""
-    by_run = [[each for held in run.passes if (each := list(_longer(held)))] for run in runs]
+    by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
         return _LENGTH.unknown(_no_length(runs))
@@ -308,7 +310,9 @@ def longer_preferred(runs: Runs) -> Found:
     scores = [2 * sum(each) - len(each) for each in clusters]
     number = resampled_mean(clusters)
     value = number.value or 0.0
-    said = f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
+    sentence = (
+        f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
+    )
 
     def conclude(p: float) -> Finding:
         more = p <= LEVEL and value > 0.5
@@ -316,23 +320,25 @@ def longer_preferred(runs: Runs) -> Found:
         if more and value > _LIKES_LENGTH:
             level = "alarm" if value > _LOVES_LENGTH else "look"
         how = f", more than chance explains ({likely(p)})" if more else f", {likely(p)}"
-        return _LENGTH.found(level, said + how, number, p)
+        return _LENGTH.found(level, sentence + how, number, p)
 
     return OpenFinding(unlike_chance(flips(scores), sum(scores)), conclude)
 
 
-def _longer(held: AuditedPass) -> Iterator[bool]:
+def _longer(audited: AuditedPass) -> Iterator[bool]:
     """For any two texts of a panel with other lengths and other scores, whether the longer has more."""
-    scores = (held.panel.fair_scores if held.panel else None) or {}
+    scores = (audited.panel.fair_scores if audited.panel else None) or {}
     for one, other in combinations(scores, 2):
-        words = held.words.get(one), held.words.get(other)
+        words = audited.words.get(one), audited.words.get(other)
         if None not in words and words[0] != words[1] and scores[one] != scores[other]:
             yield ((words[0] or 0) > (words[1] or 0)) == (scores[one] > scores[other])
 
 
 def _no_length(runs: Runs) -> str:
-    held = [each for run in runs for each in run.passes if each.panel and each.panel.fair_scores]
-    if not held:
+    scored_passes = [
+        each for run in runs for each in run.passes if each.panel and each.panel.fair_scores
+    ]
+    if not scored_passes:
         return "no pass was kept with its scores"
     words = [
         [
@@ -340,7 +346,7 @@ def _no_length(runs: Runs) -> str:
             for slot, w in each.words.items()
             if slot in (each.panel.candidates if each.panel else ())
         ]
-        for each in held
+        for each in scored_passes
     ]
     if not any(len(each) > 1 for each in words):
         return "no pass was kept with the lengths of its texts"

@@ -66,5 +66,5 @@ def _counted(topic: Topic, number: int, total: int, what: tuple[str, str, str]) 
     if not total:
         return topic.unknown(f"there was no {one}")
     found = share(number, total)
-    said = f"{part(number, total, one, several)} {how}"
-    return topic.found(graded(found, _FEW, _MANY), said, found)
+    sentence = f"{part(number, total, one, several)} {how}"
+    return topic.found(graded(found, _FEW, _MANY), sentence, found)

@@ -109,7 +109,7 @@ def survival(runs: Runs) -> Found:
     if not chances:
         return _SURVIVAL.unknown("no panel that decided for or against A was kept with its ballots")
     expected = fsum(chances)
-    said = (
+    sentence = (
         f"A survived {part(survived, len(chances), 'panel')}; "
         f"judges ranking at random would keep it in {expected:.0f}"
     )
@@ -122,7 +122,7 @@ def survival(runs: Runs) -> Found:
             level, how = "fine", f", so it survived more often than chance explains ({likely(p)})"
         else:
             level, how = "alarm", f", so standing as A was a handicap ({likely(p)})"
-        return _SURVIVAL.found(level, said + how, share(survived, len(chances)), p)
+        return _SURVIVAL.found(level, sentence + how, share(survived, len(chances)), p)
 
     return OpenFinding(unlike_chance(parts, fsum(leads)), conclude)
 
@@ -140,7 +140,10 @@ def _chance_of_a(panel: Panel) -> float:
 def streaks(runs: Runs) -> Found:
     """Whether A survives more often right after a survival than otherwise."""
     courses = [
-        Course.of([held.winner == "A" for held in run.passes if held.winner and held.panel], run.k)
+        Course.of(
+            [audited.winner == "A" for audited in run.passes if audited.winner and audited.panel],
+            run.k,
+        )
         for run in runs
     ]
     steps = [step for course in courses for step in pairwise(course.survived)]
@@ -149,7 +152,7 @@ def streaks(runs: Runs) -> Found:
         return _STREAKS.unknown("needs passes after a survival and after a defeat of A")
     yes = sum(course.pairs for course in courses)
     others = sum(now and not before for before, now in steps)
-    said = (
+    sentence = (
         f"A survived {percent(yes / after)} of {many(after, 'pass', 'passes')} right after a survival "
         f"and {percent(others / (len(steps) - after))} of {len(steps) - after:,} others"
     )
@@ -158,17 +161,19 @@ def streaks(runs: Runs) -> Found:
     by_chance = moments(parts)
     if not by_chance.variance:
         reason = "the passes of these runs could have come in no other order"
-        return _STREAKS.found("look", f"{said}; that says nothing, as {reason}", number)
-    said += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
+        return _STREAKS.found("look", f"{sentence}; that says nothing, as {reason}", number)
+    sentence += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
     # Too little data to see an effect is no sign that there is none.
     most = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
     seen = len(steps) >= _FEW and most < _WORTH_SEEING
 
     def conclude(p: float) -> Finding:
         if p <= LEVEL:
-            return _STREAKS.found("fine", f"{said}, more than coin flips ({likely(p)})", number, p)
+            return _STREAKS.found(
+                "fine", f"{sentence}, more than coin flips ({likely(p)})", number, p
+            )
         how = f", no more than coin flips give ({likely(p)})"
-        return _STREAKS.found("alarm" if seen else "look", said + how, number, p)
+        return _STREAKS.found("alarm" if seen else "look", sentence + how, number, p)
 
     return OpenFinding(more_than_chance(parts, yes), conclude)
 
@@ -185,30 +190,34 @@ def convergence(runs: Runs) -> Finding:
             if len(known) == 1
             else f"none of {number_of(known)} converged"
         )
-        said = f"{who}, so nothing rests on a streak"
-        return _CONVERGENCE.found("fine", said, Estimate(None, n=0, reason="no run converged"))
-    empty = [run for run in converged if any(_empty(held) for held in _last(run))]
-    tied = [run for run in converged if any(held.panel and held.panel.tied for held in _last(run))]
-    idle_section = [run for run in converged if run in empty or run in tied]
-    number = share(len(idle_section), len(converged))
-    if not idle_section:
-        said = f"none of {many(len(converged), 'convergence')} rests on a tie or an empty panel"
-        return _CONVERGENCE.found("fine", said, number)
-    verb = "rests" if len(idle_section) == 1 else "rest"
-    said = f"{part(len(idle_section), len(converged), 'convergence')} {verb} on a tie or an empty panel"
+        sentence = f"{who}, so nothing rests on a streak"
+        return _CONVERGENCE.found("fine", sentence, Estimate(None, n=0, reason="no run converged"))
+    empty = [run for run in converged if any(_empty(audited) for audited in _last(run))]
+    tied = [
+        run
+        for run in converged
+        if any(audited.panel and audited.panel.tied for audited in _last(run))
+    ]
+    affected_runs = [run for run in converged if run in empty or run in tied]
+    number = share(len(affected_runs), len(converged))
+    if not affected_runs:
+        sentence = f"none of {many(len(converged), 'convergence')} rests on a tie or an empty panel"
+        return _CONVERGENCE.found("fine", sentence, number)
+    verb = "rests" if len(affected_runs) == 1 else "rest"
+    sentence = f"{part(len(affected_runs), len(converged), 'convergence')} {verb} on a tie or an empty panel"
     if empty:
-        said += f", {len(empty)} of them on an empty one"
-    names = listed(run.name for run in idle_section)
-    level: Level = "alarm" if empty or len(idle_section) > 0.2 * len(converged) else "look"
-    return _CONVERGENCE.found(level, f"{said}: {names}", number)
+        sentence += f", {len(empty)} of them on an empty one"
+    names = listed(run.name for run in affected_runs)
+    level: Level = "alarm" if empty or len(affected_runs) > 0.2 * len(converged) else "look"
+    return _CONVERGENCE.found(level, f"{sentence}: {names}", number)
 
 
 def _last(run: AuditedRun) -> tuple[AuditedPass, ...]:
     return run.passes[-(run.k or 1) :]
 
 
-def _empty(held: AuditedPass) -> bool:
-    return bool(held.panel and held.panel.valid == 0)
+def _empty(audited: AuditedPass) -> bool:
+    return bool(audited.panel and audited.panel.valid == 0)
 
 
 def novelty(runs: Runs) -> Found:
@@ -229,14 +238,14 @@ def novelty(runs: Runs) -> Found:
     if not won:
         return _NOVELTY.unknown("no challenger won and was then judged as A by points")
     stood = fsum(then for each in fresh.values() for then in each) / len(won)
-    said = (
+    sentence = (
         f"a fresh winner has {fmean(won):.1f} points a ballot and {stood:.1f} one pass later "
         f"({many(len(won), 'winner')})"
     )
     if len(fresh) > 1:
         by_judge = sorted(fresh.items(), key=lambda item: (-len(item[1]), item[0]))
-        said += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
-    said += "; judges who rank at random give it 2.0"
+        sentence += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
+    sentence += "; judges who rank at random give it 2.0"
     scores = [fsum(each) for each in independent(off)]
     number = Estimate(stood - fmean(won), n=len(won))
 
@@ -244,7 +253,7 @@ def novelty(runs: Runs) -> Found:
         level: Level = "fine"
         if p <= LEVEL and stood < 2:
             level = "alarm" if stood < 2 - _FADED else "look"
-        return _NOVELTY.found(level, f"{said} ({likely(p)})", number, p)
+        return _NOVELTY.found(level, f"{sentence} ({likely(p)})", number, p)
 
     return OpenFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
 
@@ -262,12 +271,12 @@ def _points(panel: Panel | None, name: str, *, fair: bool = False) -> float | No
 
 def playoff(runs: Runs) -> Found:
     """What the judges of the playoff prefer, who chose the text that was delivered."""
-    held = [run.preferred for run in runs if run.preferred]
-    if not held:
+    playoffs = [run.preferred for run in runs if run.preferred]
+    if not playoffs:
         return _PLAYOFF.unknown("no playoff chose another text than the first draft")
-    prefer, judges = (sum(column) for column in zip(*held, strict=True))
-    said = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
-    unproven = _PLAYOFF.unknown(f"{said}; the same ballots chose it, so they prove nothing")
+    prefer, judges = (sum(column) for column in zip(*playoffs, strict=True))
+    sentence = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
+    unproven = _PLAYOFF.unknown(f"{sentence}; the same ballots chose it, so they prove nothing")
     p = sign_test(prefer, judges - prefer).p
     if p is None or 2 * prefer >= judges:
         return unproven
@@ -277,7 +286,7 @@ def playoff(runs: Runs) -> Found:
             return unproven
         number = exact_share(prefer, judges)
         return _PLAYOFF.found(
-            "alarm", f"{said}; even they prefer the draft ({likely(p)})", number, p
+            "alarm", f"{sentence}; even they prefer the draft ({likely(p)})", number, p
         )
 
     return OpenFinding(p / 2, conclude)
@@ -295,12 +304,12 @@ def confirmation(runs: Runs) -> Found:
         return _CONFIRMATION.unknown(f"{reason}; {left_out}" if kept else reason)
     prefer, judges = (sum(column) for column in zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
-    said = (
+    sentence = (
         f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
         f"(95 % interval {percent(number.low or 0)} to {percent(number.high or 0)})"
     )
     if len(ballots) > 1 or kept:
-        said += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
+        sentence += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
     p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
     if len(ballots) >= MANY_RUNS:
@@ -310,13 +319,13 @@ def confirmation(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         if p > LEVEL:
             how = f"; an even split is not ruled out ({likely(p)})"
-            return _CONFIRMATION.found("look", said + how, number, p)
+            return _CONFIRMATION.found("look", sentence + how, number, p)
         if 2 * prefer > judges:
             return _CONFIRMATION.found(
-                "fine", f"{said}; that is an improvement ({likely(p)})", number, p
+                "fine", f"{sentence}; that is an improvement ({likely(p)})", number, p
             )
         return _CONFIRMATION.found(
-            "alarm", f"{said}; they prefer the draft ({likely(p)})", number, p
+            "alarm", f"{sentence}; they prefer the draft ({likely(p)})", number, p
         )
 
     return OpenFinding(p, conclude)
@@ -326,14 +335,14 @@ def outages(runs: Runs) -> Finding:
     """Pauses for want of a provider, gaps, and passes that took far longer than the others."""
     noted = [f"{run.name}: {note}" for run in runs for note in (*(run.outages or ()), *_slow(run))]
     timed = any(run.outages is not None for run in runs) or any(
-        held.seconds is not None for run in runs for held in run.passes
+        audited.seconds is not None for run in runs for audited in run.passes
     )
     calls = [run.calls for run in runs if run.calls]
-    lost = sum(call.unanswered for call in calls)
+    unanswered = sum(call.unanswered for call in calls)
     if not timed and not calls:
         return _OUTAGES.unknown("neither times nor calls were kept")
-    if lost:
-        noted.append(f"{many(lost, 'call')} never answered")
+    if unanswered:
+        noted.append(f"{many(unanswered, 'call')} never answered")
     silent = sum(call.refused + call.empty for call in calls)
     if silent:
         noted.append(f"{many(silent, 'reply', 'replies')} refused or empty")
@@ -345,17 +354,17 @@ def outages(runs: Runs) -> Finding:
 
 
 def _slow(run: AuditedRun) -> Iterator[str]:
-    times = [held.seconds for held in run.passes if held.seconds is not None]
+    times = [audited.seconds for audited in run.passes if audited.seconds is not None]
     usual = max(1.0, median(times)) if times else 1.0
-    for held in run.passes:
-        if held.seconds and held.seconds > max(_LONG, _UNUSUAL * usual):
-            yield f"pass {held.number} took {held.seconds / usual:.0f} times as long as usual"
+    for audited in run.passes:
+        if audited.seconds and audited.seconds > max(_LONG, _UNUSUAL * usual):
+            yield f"pass {audited.number} took {audited.seconds / usual:.0f} times as long as usual"
 
 
 def _panels_with_a(runs: Runs) -> Iterator[Panel]:
     return (
-        held.panel
+        audited.panel
         for run in runs
-        for held in run.passes
-        if held.panel and "A" in held.panel.candidates and len(held.panel.candidates) > 1
+        for audited in run.passes
+        if audited.panel and "A" in audited.panel.candidates and len(audited.panel.candidates) > 1
     )

@@ -84,38 +84,42 @@ def cut_texts(runs: Runs) -> Finding:
         if not piled:
             return _CUT.unknown("no texts were kept, and lengths do not pile up at a limit")
         return _CUT.found("look", f"no texts were kept, but {piled}", Estimate(None, reason=piled))
-    cut = [(run, held, slot, why) for run, held, slot, text in texts if (why := cut_off(text))]
-    said = f"an end is missing in {part(len(cut), len(texts), 'text')} on a ballot"
+    cut = [
+        (run, audited, slot, why) for run, audited, slot, text in texts if (why := cut_off(text))
+    ]
+    sentence = f"an end is missing in {part(len(cut), len(texts), 'text')} on a ballot"
     if cut:
-        run, held, slot, why = cut[0]
-        said += f", such as {slot} of pass {held.number} of {run.name}: {why}"
-        whole = _all_cut([(run.name, held) for run, held, _, _ in cut])
-        said += f"; in {many(whole, 'panel')} every text is cut off" if whole else ""
+        run, audited, slot, why = cut[0]
+        sentence += f", such as {slot} of pass {audited.number} of {run.name}: {why}"
+        whole = _all_cut([(run.name, audited) for run, audited, _, _ in cut])
+        sentence += f"; in {many(whole, 'panel')} every text is cut off" if whole else ""
     truncated = sum(run.calls.truncated for run in runs if run.calls)
     if truncated:
-        said += f"; the output limit cut {many(truncated, 'reply', 'replies')} off before that"
+        sentence += f"; the output limit cut {many(truncated, 'reply', 'replies')} off before that"
     number = share(len(cut), len(texts))
     level = graded(number, 0.0, 0.05)
     if piled:
-        level, said = (
+        level, sentence = (
             ("look" if level == "fine" else level),
-            f"{said}; where no texts were kept, {piled}",
+            f"{sentence}; where no texts were kept, {piled}",
         )
-    return _CUT.found(level, said, number)
+    return _CUT.found(level, sentence, number)
 
 
 def _all_cut(cut: list[tuple[str, AuditedPass]]) -> int:
     """Panels none of whose texts is whole."""
-    by_pass = {(name, held.number): held for name, held in cut}
-    times = Counter((name, held.number) for name, held in cut)
-    return sum(times[key] == len(held.texts) for key, held in by_pass.items())
+    by_pass = {(name, audited.number): audited for name, audited in cut}
+    times = Counter((name, audited.number) for name, audited in cut)
+    return sum(times[key] == len(audited.texts) for key, audited in by_pass.items())
 
 
 def _piled_up(runs: Iterable[AuditedRun]) -> str:
     """Without texts, lengths that pile up at the longest are the only trace of a limit."""
     piled = []
     for run in runs:
-        words = [count for held in run.passes for slot, count in held.words.items() if slot != "A"]
+        words = [
+            count for audited in run.passes for slot, count in audited.words.items() if slot != "A"
+        ]
         near = sum(count >= (1 - _PILE) * max(words) > 0 for count in words)
         if len(words) >= _MOST and near >= _PILED * len(words):
             piled.append(
@@ -125,20 +129,20 @@ def _piled_up(runs: Iterable[AuditedRun]) -> str:
         return ""
     return (
         f"lengths of {number_of(run for run, _ in piled)} pile up within 10 % of the longest, as if cut at a "
-        f"limit: {listed((said for _, said in piled), 3, '; ')}"
+        f"limit: {listed((each for _, each in piled), 3, '; ')}"
     )
 
 
 def leaks(runs: Runs) -> Finding:
     """Candidates that speak of their own making."""
-    told: dict[str, list[bool]] = {"B": [], "AB": []}
+    leaks_by_slot: dict[str, list[bool]] = {"B": [], "AB": []}
     example = ""
     for run, _, slot, text in _candidates(runs):
-        if slot in told:
+        if slot in leaks_by_slot:
             found = find_leaks(text, *run.allowed)
-            told[slot].append(bool(found))
+            leaks_by_slot[slot].append(bool(found))
             example = example or (found[0] if found else "")
-    every = [leaking for each in told.values() for leaking in each]
+    every = [leaking for each in leaks_by_slot.values() for leaking in each]
     if not every:
         return _LEAKS.unknown("no texts were kept")
     number = share(sum(every), len(every))
@@ -149,63 +153,65 @@ def leaks(runs: Runs) -> Finding:
     parts = [
         part(sum(each), len(each), noun, plural)
         for each, noun, plural in (
-            (told["B"], "revision", "revisions"),
-            (told["AB"], "synthesis", "syntheses"),
+            (leaks_by_slot["B"], "revision", "revisions"),
+            (leaks_by_slot["AB"], "synthesis", "syntheses"),
         )
         if each
     ]
-    said = f"{' and '.join(parts)} speak of their own making, such as “{example[:60]}”"
-    return _LEAKS.found(graded(number, 0.0, 0.05), said, number)
+    sentence = f"{' and '.join(parts)} speak of their own making, such as “{example[:60]}”"
+    return _LEAKS.found(graded(number, 0.0, 0.05), sentence, number)
 
 
 def clones(runs: Runs) -> Finding:
     """Candidates on one ballot that are the same text."""
-    passes = [(run, held) for run in runs for held in run.passes if held.panel]
+    passes = [(run, audited) for run in runs for audited in run.passes if audited.panel]
     if not passes:
         return _CLONES.unknown("no panel sat")
-    judged = [f"pass {held.number} of {run.name}" for run, held in passes if _cloned(held)]
-    kept_off = sum(reason == "clone" for _, held in passes for _, reason in held.dropped)
+    judged = [f"pass {audited.number} of {run.name}" for run, audited in passes if _cloned(audited)]
+    kept_off = sum(reason == "clone" for _, audited in passes for _, reason in audited.dropped)
     number = share(len(judged), len(passes))
-    said = f"{part(len(judged), len(passes), 'panel')} judged a text against its own clone"
+    sentence = f"{part(len(judged), len(passes), 'panel')} judged a text against its own clone"
     if judged:
-        return _CLONES.found("alarm", f"{said}: {listed(judged)}", number)
+        return _CLONES.found("alarm", f"{sentence}: {listed(judged)}", number)
     if kept_off:
-        said += f"; {many(kept_off, 'clone')} kept off the ballot"
-    if not any(held.texts for _, held in passes):
+        sentence += f"; {many(kept_off, 'clone')} kept off the ballot"
+    if not any(audited.texts for _, audited in passes):
         return _CLONES.unknown("no texts were kept, and the record names no clones")
-    return _CLONES.found("fine", said, number)
+    return _CLONES.found("fine", sentence, number)
 
 
-def _cloned(held: AuditedPass) -> bool:
-    on_ballot = held.panel.candidates if held.panel else ()
-    texts = [held.texts[slot] for slot in on_ballot if slot in held.texts]
-    return bool(held.clones) or any(same_text(a, b) for a, b in combinations(texts, 2))
+def _cloned(audited: AuditedPass) -> bool:
+    on_ballot = audited.panel.candidates if audited.panel else ()
+    texts = [audited.texts[slot] for slot in on_ballot if slot in audited.texts]
+    return bool(audited.clones) or any(same_text(a, b) for a, b in combinations(texts, 2))
 
 
 def contract(runs: Runs) -> Finding:
     """Texts that break the limits of their task."""
-    held_to = [run for run in runs if run.contract and not run.contract.empty and run.last]
-    if not held_to:
+    with_limits = [run for run in runs if run.contract and not run.contract.empty and run.last]
+    if not with_limits:
         return _CONTRACT.unknown(
             "no text was kept that was written under limits that code can check"
         )
     broken = {
         run.name: run.contract.violations(run.last)[0].message
-        for run in held_to
+        for run in with_limits
         if run.contract and run.last and run.contract.violations(run.last)
     }
     judged = [
         bool(run.contract and run.contract.violations(text))
-        for run, _, slot, text in _candidates(held_to)
+        for run, _, slot, text in _candidates(with_limits)
         if slot != "A"
     ]
-    said = f"limits of the task are broken in {part(len(broken), len(held_to), 'text')} delivered"
+    sentence = (
+        f"limits of the task are broken in {part(len(broken), len(with_limits), 'text')} delivered"
+    )
     if broken:
-        said += f" ({listed(f'{name}: {why}' for name, why in broken.items())})"
+        sentence += f" ({listed(f'{name}: {why}' for name, why in broken.items())})"
     if any(judged):
-        said += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
+        sentence += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
     level: Level = "alarm" if broken else "look" if any(judged) else "fine"
-    return _CONTRACT.found(level, said, share(len(broken), len(held_to)))
+    return _CONTRACT.found(level, sentence, share(len(broken), len(with_limits)))
 
 
 def length_swings(runs: Runs) -> Finding:
@@ -222,12 +228,12 @@ def length_swings(runs: Runs) -> Finding:
         chances += max(0, len(moves) - 1)
     if not chances:
         return _LENGTHS.unknown("no text changed its length by a tenth twice")
-    said = (
+    sentence = (
         f"of {many(chances, 'change')} in length by a tenth or more that followed another, "
         f"{turns} went the other way ({percent(turns / chances)})"
     )
     level: Level = "look" if turns > 0.5 * chances and chances >= 3 else "fine"
-    return _LENGTHS.found(level, said, share(turns, chances))
+    return _LENGTHS.found(level, sentence, share(turns, chances))
 
 
 def drift(runs: Runs) -> Finding:
@@ -240,55 +246,59 @@ def drift(runs: Runs) -> Finding:
         return _DRIFT.unknown("neither texts nor their lengths were kept")
     mean = fmean(growth)
     over = f" on average over {number_of(run for run, _ in changed)}" if len(growth) > 1 else ""
-    said = f"the text that stands at the end has {percent(mean)} of the first draft's length{over}"
+    sentence = (
+        f"the text that stands at the end has {percent(mean)} of the first draft's length{over}"
+    )
     if kept:
-        said += f" and keeps {percent(fmean(kept))} of its wording (runs of {_SHINGLE} words)"
+        sentence += f" and keeps {percent(fmean(kept))} of its wording (runs of {_SHINGLE} words)"
     far = bool(kept) and fmean(kept) < 0.1
     level: Level = "look" if mean > 1.5 or mean < 0.5 or far else "fine"
-    return _DRIFT.found(level, said, Estimate(mean, n=len(growth)))
+    return _DRIFT.found(level, sentence, Estimate(mean, n=len(growth)))
 
 
 def critics(runs: Runs) -> Finding:
     """Whether a critic ever found nothing, and how often a quote was made up."""
-    passes = [held for run in runs for held in run.passes]
-    known = [held.found_nothing for held in passes if held.found_nothing is not None]
-    quotes = sum(held.quotes or 0 for held in passes)
-    made_up = sum(held.made_up_quotes or 0 for held in passes)
+    passes = [audited for run in runs for audited in run.passes]
+    known = [audited.found_nothing for audited in passes if audited.found_nothing is not None]
+    quotes = sum(audited.quotes or 0 for audited in passes)
+    made_up = sum(audited.made_up_quotes or 0 for audited in passes)
     if not known:
-        lengths = [held.critique_words for held in passes if held.critique_words]
+        lengths = [audited.critique_words for audited in passes if audited.critique_words]
         if not lengths:
             return _CRITICS.unknown("no critique was kept")
-        said = (
+        sentence = (
             f"no critique was kept, but the shortest of {len(lengths):,} has "
             f"{many(min(lengths), 'word')}: none found nothing"
         )
-        return _CRITICS.found("look" if min(lengths) > 40 else "fine", said, share(0, len(lengths)))
-    said = f"{part(sum(known), len(known), 'critique')} found nothing to mend"
+        return _CRITICS.found(
+            "look" if min(lengths) > 40 else "fine", sentence, share(0, len(lengths))
+        )
+    sentence = f"{part(sum(known), len(known), 'critique')} found nothing to mend"
     if quotes:
-        said += f"; critics made up {part(made_up, quotes, 'quote')}"
+        sentence += f"; critics made up {part(made_up, quotes, 'quote')}"
     invented = quotes > 0 and made_up > 0.2 * quotes
     level: Level = "look" if invented or (len(known) >= 5 and not any(known)) else "fine"
-    return _CRITICS.found(level, said, share(sum(known), len(known)))
+    return _CRITICS.found(level, sentence, share(sum(known), len(known)))
 
 
 def _candidates(runs: Runs) -> Iterator[tuple[AuditedRun, AuditedPass, str, str]]:
     for run in runs:
-        for held in run.passes:
-            if held.panel:
-                for slot in held.panel.candidates:
-                    if slot in held.texts:
-                        yield run, held, slot, held.texts[slot]
+        for audited in run.passes:
+            if audited.panel:
+                for slot in audited.panel.candidates:
+                    if slot in audited.texts:
+                        yield run, audited, slot, audited.texts[slot]
 
 
 def _standing_lengths(run: AuditedRun) -> Iterator[int]:
     """Lengths of the text that stood, each time it changed."""
     first = True
-    for held in run.passes:
-        if first and "A" in held.words:
-            yield held.words["A"]
+    for audited in run.passes:
+        if first and "A" in audited.words:
+            yield audited.words["A"]
             first = False
-        if held.winner in ("B", "AB") and held.winner in held.words:
-            yield held.words[held.winner]
+        if audited.winner in ("B", "AB") and audited.winner in audited.words:
+            yield audited.words[audited.winner]
 
 
 def _kept(first: str, last: str) -> float:

@@ -140,10 +140,10 @@ def _convert(path: Path, number: int, value: dict[str, Any], kind: type[Any]) ->
 
 
 def _from_passes(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> list[AuditedRun]:
-    held: dict[tuple[str, str], list[_Line]] = {}
+    by_run: dict[tuple[str, str], list[_Line]] = {}
     for number, value in lines:
         line: _Line = _convert(path, number, value, _Line)
-        held.setdefault((line.experiment, line.run), []).append(line)
+        by_run.setdefault((line.experiment, line.run), []).append(line)
     return [
         AuditedRun(
             name=f"{experiment}/{name}",
@@ -151,7 +151,7 @@ def _from_passes(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> list[Au
             k=passes[0].k,
             passes=tuple(_kept_pass(line) for line in sorted(passes, key=lambda p: p.number)),
         )
-        for (experiment, name), passes in held.items()
+        for (experiment, name), passes in by_run.items()
     ]
 
 
@@ -233,15 +233,15 @@ def _transcripts(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> Iterato
 
 
 def _told(run: _RunLine, passes: list[_PassLine]) -> AuditedRun:
-    held = tuple(_told_pass(run, line) for line in passes)
+    audited_passes = tuple(_told_pass(run, line) for line in passes)
     last = run.final_output
-    if last is None and held:
-        last = held[-1].texts.get(held[-1].winner or "A")
+    if last is None and audited_passes:
+        last = audited_passes[-1].texts.get(audited_passes[-1].winner or "A")
     return AuditedRun(
         name=f"{run.experiment}/{run.run}",
         group=run.experiment,
         k=run.k,
-        passes=held,
+        passes=audited_passes,
         brief=run.task_prompt or None,
         allowed=(run.task_prompt, run.ground_truth_context or ""),
         contract=stated_contract(run.task_prompt),

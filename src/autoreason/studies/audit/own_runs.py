@@ -34,8 +34,8 @@ _OWN = ("draft", "attempt/")
 """Where a program is written that knows of no other."""
 _LONG, _UNUSUAL = 600.0, 20.0
 
-Said = Mapping[str, str]
-"""What judges said, by the key of the request."""
+JudgeReplies = Mapping[str, str]
+"""The replies of judges, by the key of the request."""
 
 
 class NotAudited(InvalidInput):
@@ -54,29 +54,32 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
     answers = journal.answers(run, "judge")
-    said = {answer.key: answer.text for answer in answers if answer.text is not None}
+    replies = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
     if story.task.assignments:
-        runs = list(_over_programs(run, events, story.settings, said))
+        runs = list(_over_programs(run, events, story.settings, replies))
     else:
-        runs = _over_texts(run, story, story.task, story.settings, said)
+        runs = _over_texts(run, story, story.task, story.settings, replies)
     runs[0] = replace(runs[0], outages=tuple(_outages(events)), calls=_calls(answers, unanswered))
     return runs
 
 
 def _over_texts(
-    run: str, story: Story, task: Task, settings: Settings, said: Said
+    run: str, story: Story, task: Task, settings: Settings, replies: JudgeReplies
 ) -> list[AuditedRun]:
     parts = [
-        replace(audited(f"{run}/{name}", part, task, settings, _filed(said, name)), part=True)
+        replace(
+            audited(f"{run}/{name}", part, task, settings, _replies_of_part(replies, name)),
+            part=True,
+        )
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
-    return [audited(run, story, task, settings, said), *parts]
+    return [audited(run, story, task, settings, replies), *parts]
 
 
 def _over_programs(
-    run: str, events: Iterable[Recorded], settings: Settings, said: Said
+    run: str, events: Iterable[Recorded], settings: Settings, replies: JudgeReplies
 ) -> Iterator[AuditedRun]:
     """The set, and each part of it: what was written, and the panels there were."""
     group = settings.models.author
@@ -86,7 +89,7 @@ def _over_programs(
         if isinstance(recorded.event, PartEvent):
             parts.setdefault(recorded.event.part, Story()).emit(recorded.event.event)
     for name, part in parts.items():
-        own = _filed(said, name)
+        own = _replies_of_part(replies, name)
         held: list[Pass | RecordedPanel] = [*part.passes, *part.panels.values()]
         panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
         yield AuditedRun(
@@ -124,23 +127,25 @@ def _programs(part: Story) -> Programs:
     )
 
 
-def _filed(said: Said, part: str) -> Said:
-    """What judges of a part said, under the keys they have within it."""
+def _replies_of_part(replies: JudgeReplies, part: str) -> JudgeReplies:
+    """The replies of a part's judges, under the keys they have within it."""
     start = f"{part}/"
-    return {key.removeprefix(start): text for key, text in said.items() if key.startswith(start)}
+    return {key.removeprefix(start): text for key, text in replies.items() if key.startswith(start)}
 
 
-def audited(name: str, story: Story, task: Task, settings: Settings, said: Said) -> AuditedRun:
+def audited(
+    name: str, story: Story, task: Task, settings: Settings, replies: JudgeReplies
+) -> AuditedRun:
     verdict = story.playoff.verdict if story.playoff else None
-    finals = [_panel(story.playoff_ballots, verdict, settings, said)]
+    finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
     finals += [
-        _panel(held.ballots, _verdict(held), settings, said) for held in story.panels.values()
+        _panel(held.ballots, _verdict(held), settings, replies) for held in story.panels.values()
     ]
     return AuditedRun(
         name=name,
         group=_way(settings),
         k=settings.k,
-        passes=tuple(_pass(held, settings, said) for held in story.passes),
+        passes=tuple(_pass(held, settings, replies) for held in story.passes),
         finals=tuple(panel for panel in finals if panel),
         most=settings.passes,
         preferred=_preferred(story),
@@ -156,7 +161,7 @@ def audited(name: str, story: Story, task: Task, settings: Settings, said: Said)
 
 
 def _way(settings: Settings) -> str:
-    """Runs under one protocol with the same panel and the same author were held alike."""
+    """Runs under one protocol with the same panel and the same author are comparable."""
     return f"{settings.protocol}, {settings.judges} judges, {settings.models.author}"
 
 
@@ -164,7 +169,7 @@ def _allowed(task: Task) -> tuple[str, ...]:
     return (task.brief, task.facts or "", task.draft or "")
 
 
-def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
+def _pass(held: Pass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
@@ -176,10 +181,10 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
         number=held.number,
         winner=decided.winner if decided else None,
         streak=decided.streak if decided else None,
-        panel=_pass_panel(held, settings, said),
+        panel=_pass_panel(held, settings, replies),
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
-        critique_words=sum(len(said.split()) for said in prose) if prose else None,
+        critique_words=sum(len(replies.split()) for replies in prose) if prose else None,
         found_nothing=not any(m.problems or m.prose for m in critiques) if critiques else None,
         made_up_quotes=made_up,
         quotes=quotes + made_up,
@@ -187,26 +192,29 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
     )
 
 
-def _pass_panel(held: Pass, settings: Settings, said: Said) -> Panel | None:
+def _pass_panel(held: Pass, settings: Settings, replies: JudgeReplies) -> Panel | None:
     """The panel of a pass, which may have stopped before its last judge."""
-    panel = _panel(held.ballots, _verdict(held), settings, said)
+    panel = _panel(held.ballots, _verdict(held), settings, replies)
     if panel is None:
         return None
     size, rule, texts = pass_size(settings), settings.voting, panel.candidates
-    lost = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
+    invalid = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
     return replace(
         panel,
         always_asked=size.first_wave(texts, rule),
-        chance_of_a=chance_of_survival(size, len(texts), rule, lost) if "A" in texts else None,
+        chance_of_a=chance_of_survival(size, len(texts), rule, invalid) if "A" in texts else None,
     )
 
 
 def _panel(
-    ballots: Sequence[BallotCast], verdict: Verdict | None, settings: Settings, said: Said
+    ballots: Sequence[BallotCast],
+    verdict: Verdict | None,
+    settings: Settings,
+    replies: JudgeReplies,
 ) -> Panel | None:
     if not ballots:
         return None
-    votes = tuple(_vote(ballot, said) for ballot in ballots)
+    votes = tuple(_vote(ballot, replies) for ballot in ballots)
     return Panel(
         candidates=tuple(sorted(ballots[0].order)),
         rule=settings.voting,
@@ -221,14 +229,14 @@ def _panel(
     )
 
 
-def _vote(ballot: BallotCast, said: Said) -> Vote:
+def _vote(ballot: BallotCast, replies: JudgeReplies) -> Vote:
     tries = _TRIES[min(ballot.asked, len(_TRIES)) - 1]
     return Vote(
         judge=ballot.model,
         order=ballot.order,
         ranking=ballot.ranking,
         labels=ballot.labels,
-        text=said.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}"),
+        text=replies.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}"),
     )
 
 

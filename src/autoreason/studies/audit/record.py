@@ -119,7 +119,7 @@ class AuditedPass:
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """What is known of the calls a run made."""
+    """What is known about the calls of a run."""
 
     replies: int
     truncated: int
@@ -138,18 +138,18 @@ class Programs:
     without: int = 0
     """Those without a program."""
     made: int = 0
-    """Programs made from earlier ones: repairs, revisions, merges."""
+    """Programs built from earlier ones: repairs, revisions, merges."""
     repeated: int = 0
     """Those that are one of the programs before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedRun:
-    """One run, whoever held it."""
+    """One run, from any source."""
 
     name: str
     group: str
-    """Runs of one group were held in the same way."""
+    """Runs of one group used the same protocol."""
     k: int | None
     passes: tuple[AuditedPass, ...]
     finals: tuple[Panel, ...] = ()
@@ -181,7 +181,7 @@ class AuditedRun:
     @property
     def panels(self) -> Iterator[Panel]:
         """Every panel of the run, those over finished texts last."""
-        yield from (held.panel for held in self.passes if held.panel)
+        yield from (audited.panel for audited in self.passes if audited.panel)
         yield from self.finals
 
     @property

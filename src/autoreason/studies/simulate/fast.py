@@ -36,7 +36,7 @@ class Courses:
     standing: Counts
     """Which of the run's texts stands: also how often A was displaced so far."""
     calls: Counts
-    """Calls made so far, the first draft included."""
+    """Calls so far, the first draft included."""
 
 
 def play_fast(
@@ -123,8 +123,8 @@ def finish(
     if settings.playoff:
         calls = calls + np.where(standing > 0, settings.playoff, 0)
         playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced_orders)
-        held = playoffs.hold(world, luck, courses.incumbents, standing, last)
-        delivered = held[settings.playoff]
+        winners = playoffs.hold(world, luck, courses.incumbents, standing, last)
+        delivered = winners[settings.playoff]
     claimed = np.zeros(luck.runs, dtype=bool)
     if settings.confirmation:
         calls = calls + np.where(delivered > 0, settings.confirmation, 0)

@@ -49,7 +49,7 @@ class Reigns:
 
 @dataclass(frozen=True)
 class Playoffs:
-    """How playoffs are held."""
+    """How playoffs are run."""
 
     sizes: Sequence[int]
     """Judges, 0 for none; the smaller panels are the first judges of the largest."""

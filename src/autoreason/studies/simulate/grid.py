@@ -11,7 +11,7 @@ from autoreason.studies.simulate.protocols import entrant
 
 
 class Bench(NamedTuple):
-    """How the panel of a pass is held."""
+    """How the panel of a pass is run."""
 
     judges: int
     extra_judges: int = 0

@@ -17,7 +17,7 @@ from autoreason.tournament.voting import next_wave
 
 SLOTS = ("A", "B", "AB")
 SCHEDULES = 1024
-"""Orders are drawn from so many schedules, each made as a run makes its own."""
+"""Orders are drawn from this many schedules, each built as a run builds its own."""
 _FEW = 6
 """Up to so many texts, comparing every pair is quicker than sorting."""
 

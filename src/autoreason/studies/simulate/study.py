@@ -23,11 +23,11 @@ OnDone = Callable[[int, int], None]
 """Hears how much of how much is done."""
 CURVE_RUNS = 2000
 _FEW_RUNS, _FEW_FAST = 60, 10_000
-"""So many are played before a second process has begun."""
+"""Runs played before a second process starts."""
 
 
 class Plan(NamedTuple):
-    """How a study is held."""
+    """How a study is run."""
 
     runs: int
     seed: int
