@@ -11,7 +11,6 @@ from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
 
 REMOTE = 32
-LOCAL = 4
 
 
 class ConcurrencyLimiter:
