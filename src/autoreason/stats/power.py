@@ -9,32 +9,31 @@ from scipy.stats import binom, norm
 
 from autoreason.stats.results import Estimate
 
+POWER = 0.8
+"""How often a difference that is there is to show."""
 
-def detectable_share(judges: int, *, power: float = 0.8, alpha: float = 0.05) -> Estimate:
+
+def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
     """The smallest majority share that so many judges would show by the exact sign test."""
-    _check_levels(power, alpha)
     if 0.5 ** (judges - 1) > alpha:
         needed = 1 + ceil(-log2(alpha))
         reason = f"even all of {judges} agreeing could be chance; it takes {needed} judges or more"
         return Estimate(None, n=judges, reason=reason)
 
     def missing(share: float) -> float:
-        return _sign_test_power(judges, share, alpha) - power
+        return _sign_test_power(judges, share, alpha) - POWER
 
     return Estimate(float(brentq(missing, 0.5, 1.0)), n=judges)
 
 
-def detectable_gain(
-    tasks: int, differ: float, *, power: float = 0.8, alpha: float = 0.05
-) -> Estimate:
+def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estimate:
     """The smallest difference in shares solved that McNemar's test shows if the ways differ on a share of tasks.
 
     By the normal approximation of Miettinen (1968). None where even a difference all one way would not do.
     """
-    _check_levels(power, alpha)
     if not 0 < differ <= 1:
         raise ValueError(f"the share of tasks that differ lies above 0 and up to 1, not {differ}")
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - power)
+    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
 
     def missing(by: float) -> float:
         return float(z_alpha * sqrt(differ) + z_power * sqrt(differ - by**2) - by * sqrt(tasks))
@@ -45,13 +44,12 @@ def detectable_gain(
     return Estimate(float(brentq(missing, 0.0, differ)), n=tasks)
 
 
-def least_gain(tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> Estimate:
+def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
     """The smallest difference in shares solved that McNemar's test shows where every task that differs goes one way.
 
     For ways of which nobody knows on how many tasks they differ: none smaller can be shown.
     """
-    _check_levels(power, alpha)
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - power)
+    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
 
     def missing(by: float) -> float:
         return float(z_alpha + z_power * sqrt(1 - by) - sqrt(by * tasks))
@@ -62,14 +60,11 @@ def least_gain(tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> Estima
     return Estimate(float(brentq(missing, 0.0, 1.0)), n=tasks)
 
 
-def detectable_difference(
-    n: int, sd: float, *, power: float = 0.8, alpha: float = 0.05
-) -> Estimate:
+def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate:
     """The smallest mean of `n` paired differences with spread `sd` that shows, by the normal approximation."""
-    _check_levels(power, alpha)
     if n < 1:
         return Estimate(None, n=n, reason="needs one pair or more, there is none")
-    return Estimate(float(norm.isf(alpha / 2) + norm.isf(1 - power)) * sd / sqrt(n), n=n)
+    return Estimate(float(norm.isf(alpha / 2) + norm.isf(1 - POWER)) * sd / sqrt(n), n=n)
 
 
 def _sign_test_power(judges: int, share: float, alpha: float) -> float:
@@ -78,8 +73,3 @@ def _sign_test_power(judges: int, share: float, alpha: float) -> float:
     most = binom.ppf(alpha / 2, judges, 0.5)
     most -= binom.cdf(most, judges, 0.5) > alpha / 2
     return float(binom.cdf(most, judges, 1 - share) + binom.cdf(most, judges, share))
-
-
-def _check_levels(power: float, alpha: float) -> None:
-    if not (0 < alpha < power < 1):
-        raise ValueError(f"alpha lies above 0 and below power, power below 1, not {alpha}, {power}")
