@@ -121,8 +121,6 @@ def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> N
     path.chmod(0o644)
     with Journal.open(str(path), create=True) as writer:
         create_run(writer, "other", "Another", "0.1.0")
-        with pytest.raises(
-            JournalError, match="was written by another process while it was read"
-        ):
+        with pytest.raises(JournalError, match="was written by another process while it was read"):
             journal.runs()
     journal.close()

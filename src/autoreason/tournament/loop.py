@@ -109,7 +109,9 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self.decide(number, winner, reason=_ALONE[winner == "A"])
-        panel = Panel(self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings))
+        panel = Panel(
+            self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings)
+        )
         verdict = await panel.hold()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
