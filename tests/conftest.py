@@ -96,6 +96,7 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    monkeypatch.delenv("AUTOREASON_LOG", raising=False)
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("OLLAMA_HOST", "HF_TOKEN"):
             monkeypatch.delenv(name)

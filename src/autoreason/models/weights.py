@@ -25,6 +25,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.models.catalog import CATALOG, ModelFile, Wheel
+from autoreason.models.log import LOG, bare_url
 from autoreason.paths import cache_folder
 from autoreason.version import __version__
 
@@ -274,6 +275,7 @@ def _reaching(url: str) -> Iterator[None]:
 
 
 def _request(url: str, method: str = "GET", **headers: str) -> Request:
+    LOG.debug("%s %s", method, bare_url(url))
     return Request(
         url, headers={"User-Agent": f"autoreason/{__version__}", **headers}, method=method
     )
