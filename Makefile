@@ -1,5 +1,5 @@
 # Every target sets up what it needs: only Python 3.11 (or newer) and pip are assumed.
-# Another interpreter: make test PYTHON=python3.12
+# Another interpreter: make test PYTHON=python3.12. Nothing installed outside of .venv: make test MACHINE=no
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,16 +28,9 @@ test: lint machine ## Run every check: format, lint, types, tests
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q $(WORKERS) --cov
 
-# Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.
+# A browser and bubblewrap; without them the tests that need them are skipped. MACHINE=no installs neither.
 machine:
-	@for wanted in chromium:chromium:google-chrome bubblewrap:bwrap:bwrap; do \
-		package=$${wanted%%:*}; other=$${wanted##*:}; command=$${wanted%:*}; command=$${command#*:}; \
-		command -v $$command >/dev/null || command -v $$other >/dev/null || { \
-			echo "▸ $$package for the tests"; \
-			[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-			{ apt-get install -qq -y $$package || { apt-get update -qq && apt-get install -qq -y $$package; }; } >/dev/null 2>&1; \
-		} || echo "  $$package could not be installed; the tests that need it will be skipped"; \
-	done
+	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave)
 
 lint: $(READY) ## Check format, lint and types
 	@echo "▸ format"
