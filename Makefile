@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS := -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage machine lint format bench lock prices clean
+.PHONY: help demo test coverage machine lint format bench dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,11 @@ format: $(READY) ## Format the code and apply the safe fixes
 
 bench: $(READY) ## Run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+dist: $(READY) ## Build what is published, into dist
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@ls dist
 
 lock: $(TOOLS) ## Pin the newest allowed versions in requirements/dev.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
