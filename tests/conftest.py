@@ -24,6 +24,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest_plugins = ("tests.limits",)
 
+# Programs are run on Linux; elsewhere texts are tested, and what needs no sandbox.
+collect_ignore = (
+    [] if sys.platform == "linux" else ["programs", "cli/test_check.py", "cli/test_solve.py"]
+)
+
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
