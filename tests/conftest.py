@@ -29,6 +29,8 @@ collect_ignore = (
     [] if sys.platform == "linux" else ["programs", "cli/test_check.py", "cli/test_solve.py"]
 )
 
+DATA = Path(__file__).parent / "data"
+
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -113,4 +115,13 @@ def shared() -> Path:
     folder = Path(__file__).parents[2] / "shared"
     if not folder.is_dir():
         pytest.skip("needs the recorded data in ../shared, beside the project's root")
+    return folder
+
+
+@pytest.fixture(scope="session", params=["tests/data", "../shared"])
+def records(request: pytest.FixtureRequest) -> Path:
+    """Recorded data: a small sample of our own, and then the large recordings where they are."""
+    if request.param == "tests/data":
+        return DATA
+    folder: Path = request.getfixturevalue("shared")
     return folder

@@ -40,9 +40,9 @@ def test_the_shared_part_gives_what_the_whole_set_gives(shared: Path) -> None:
 # ---- panels and passes -------------------------------------------------------------------------
 
 
-def test_every_panel_adds_up_to_its_recorded_points_and_first_places(shared: Path) -> None:
-    panels = panels_with_methods(shared)
-    assert len(panels) > 10
+def test_every_panel_adds_up_to_its_recorded_points_and_first_places(records: Path) -> None:
+    panels = panels_with_methods(records)
+    assert panels
     for panel in panels:
         cast = [ballot["methods"] for ballot in panel["ballots"] if ballot["methods"]]
         firsts = first_places(cast)
@@ -51,15 +51,15 @@ def test_every_panel_adds_up_to_its_recorded_points_and_first_places(shared: Pat
         assert panel["kind"] == "pairwise" or borda(cast) == panel["borda"], panel["panel_id"]
 
 
-def test_no_panel_has_lost_points(shared: Path) -> None:
-    for panel in recorded(shared, "panels"):
+def test_no_panel_has_lost_points(records: Path) -> None:
+    for panel in recorded(records, "panels"):
         if panel["kind"] == "rank":
             n = len(panel["methods"])
             assert sum(panel["borda"].values()) == panel["judges_valid"] * n * (n + 1) / 2
 
 
-def test_every_pass_with_rankings_adds_up_to_its_scores_and_its_winner(shared: Path) -> None:
-    for line in passes_with_rankings(shared):
+def test_every_pass_with_rankings_adds_up_to_its_scores_and_its_winner(records: Path) -> None:
+    for line in passes_with_rankings(records):
         scores = borda(rankings(line))
         assert scores == line["scores"], line["key"]
         counted = {name: round(points) for name, points in scores.items()}
