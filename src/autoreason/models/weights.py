@@ -240,6 +240,7 @@ def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> Non
         try:
             response = urlopen(asked, timeout=_PATIENCE)
         except HTTPError as answer:
+            answer.close()
             if answer.code == 416:
                 # Nothing comes after what is there: whether that is all of it, its hash will tell.
                 return
@@ -294,6 +295,7 @@ def _hash_at_the_hub(url: str) -> str:
             with build_opener(_Stay).open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
                 headers: Message = response.headers
         except HTTPError as answer:
+            answer.close()
             if not 300 <= answer.code < 400:
                 raise
             headers = answer.headers
