@@ -8,7 +8,7 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli.drive import Manner, choose_view
+from autoreason.cli.drive import OutputOptions, choose_view
 from autoreason.cli.live import Live
 from autoreason.cli.plain import Plain
 from autoreason.cli.screen import Screen
@@ -43,6 +43,6 @@ def test_a_level_that_is_none_is_refused(inside: Inside, monkeypatch: pytest.Mon
 def test_a_log_on_a_terminal_is_not_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     console = Console(force_terminal=True)
-    assert isinstance(choose_view(Live("r"), Manner(), console), Screen)
+    assert isinstance(choose_view(Live("r"), OutputOptions(), console), Screen)
     monkeypatch.setenv("AUTOREASON_LOG", "debug")
-    assert isinstance(choose_view(Live("r"), Manner(), console), Plain)
+    assert isinstance(choose_view(Live("r"), OutputOptions(), console), Plain)

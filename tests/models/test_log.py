@@ -14,11 +14,11 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Reply, Request
-from autoreason.models.concurrency import Gate
-from autoreason.models.guard import Guard
+from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.guard import CircuitBreaker
 from autoreason.models.log import bare_url
 from autoreason.models.pool import ModelPool
-from autoreason.models.retry import Patience
+from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
 from autoreason.models.testing import ScriptedModel
 from autoreason.run.refine import refine_async
@@ -59,7 +59,7 @@ async def test_a_run_shows_each_request_and_nothing_that_was_said(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("ACME_API_KEY", KEY)
-    monkeypatch.setattr(Patience, "wait", lambda *_: 0.01)
+    monkeypatch.setattr(RetryPolicy, "wait", lambda *_: 0.01)
     provider.minded = mind
     refused = {"error": {"message": QUOTED}}
     provider.will(
@@ -96,10 +96,15 @@ async def test_what_is_given_up_and_why_is_said(caplog: pytest.LogCaptureFixture
     down = CallFailed(Failure.OVERLOADED, QUOTED, status=503)
     model = ScriptedModel([down] * 3 + ["at last"], address="acme/large")
     times = iter(range(0, 1000, 30))
-    guard = Guard("acme", most=2, span=1, clock=lambda: float(next(times)))
+    guard = CircuitBreaker("acme", most=2, span=1, clock=lambda: float(next(times)))
 
     async def ask() -> Reply:
-        layered = stack(model, gate=Gate(2), guard=guard, patience=Patience(tries=1, busy_tries=1))
+        layered = stack(
+            model,
+            gate=ConcurrencyLimiter(2),
+            guard=guard,
+            patience=RetryPolicy(tries=1, busy_tries=1),
+        )
         return await layered.ask(REQUEST)
 
     for _ in range(2):
