@@ -17,6 +17,7 @@ HOUSE = ROOT / "src" / "autoreason"
 NOUNS = frozenset(
     {
         "assignment",
+        "characters",
         "contract",
         "errors",
         "events",
@@ -42,8 +43,8 @@ FLOORS = (
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.
     frozenset({"jobs", "parsing"}),
-    # Ask, record, count: none of them knows what for.
-    frozenset({"journal", "models", "stats"}),
+    # Ask, record, count, show: none of them knows what for.
+    frozenset({"journal", "models", "report", "stats"}),
     # The words all others speak in.
     NOUNS,
 )
@@ -74,9 +75,16 @@ FORBIDDEN = {
     "programs.examiner": EVERYTHING_BUT_NOUNS,
     "programs.problems": EVERYTHING_BUT_NOUNS,
     "programs.sandbox": EVERYTHING_BUT_NOUNS,
+    "report": (
+        "autoreason.journal",
+        "autoreason.models",
+        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors"})),
+        *(name for name in OUTSIDE if name != "rich"),
+    ),
     "stats": (
         "autoreason.journal",
         "autoreason.models",
+        "autoreason.report",
         *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"errors"})),
         *OUTSIDE,
     ),

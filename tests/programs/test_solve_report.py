@@ -280,7 +280,7 @@ def test_the_winner_beats_every_other_beyond_chance() -> None:
     said = conclusion(report)
     assert report.winner == "b"
     assert said.startswith("b wins: b solved 100 % and a 0 %, difference +100.0 (")
-    assert "p = < 0.001 (corrected for 3 pairs)" in said
+    assert "p < 0.001 (corrected for 3 pairs)" in said
 
 
 def test_a_leader_who_beats_only_some_does_not_win() -> None:

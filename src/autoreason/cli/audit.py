@@ -12,6 +12,7 @@ from autoreason.cli import options, words
 from autoreason.cli.journals import opened
 from autoreason.cli.several import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
+from autoreason.report.layout import wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,7 +139,7 @@ def _print(found: Audit, console: Console) -> None:
         tested = words.count(found.tested, "question")
         note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
         console.print(Text(note, style="dim"), soft_wrap=True)
-    for line in words.wrapped(found.conclusion, max(_NARROWEST, width)):
+    for line in wrap(found.conclusion, max(_NARROWEST, width)):
         console.print(Text(line, style="bold"), soft_wrap=True)
 
 
@@ -153,7 +154,7 @@ def _print_finding(finding: Finding, console: Console, width: int) -> None:
         (f"{finding.level:<{_LEVEL}}", _STYLES[finding.level]), f"{finding.name:<{_NAME}}"
     )
     for sentence, style in said:
-        for line in words.wrapped(sentence, max(_NARROWEST, width - indent)):
+        for line in wrap(sentence, max(_NARROWEST, width - indent)):
             console.print(head + Text(line, style=style), soft_wrap=True)
             head = Text(" " * indent)
 

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from autoreason.characters import without_controls
 from autoreason.paths import certificates_folder
-from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings

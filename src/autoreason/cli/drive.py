@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from autoreason.characters import without_controls
 from autoreason.cli import ending, words
 from autoreason.cli.journals import opened, writable
 from autoreason.cli.live import Live
@@ -21,7 +22,7 @@ from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
 from autoreason.run import Result, Switch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
-from autoreason.task import Task, without_controls
+from autoreason.task import Task
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from autoreason.cli import words
 from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.report.layout import WIDEST, lay_out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,9 +40,7 @@ _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
-_LABEL = 11
 _WINNERS = 15
-_WIDEST = 100
 
 
 def deliver(result: Result, *, output: Path | None, as_json: bool, bare: bool = False) -> None:
@@ -73,7 +72,7 @@ def _kept(result: Result, where: str) -> Iterator[None]:
 
 def show_text(text: str, bare: bool = False) -> None:
     """The text alone; between two rules where a person is looking."""
-    from autoreason.task import without_controls
+    from autoreason.characters import without_controls
 
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
@@ -81,7 +80,7 @@ def show_text(text: str, bare: bool = False) -> None:
     if bare or not sys.stdout.isatty():
         sys.stdout.write(body)
     else:
-        rule = "─" * min(_WIDEST, terminal_width())
+        rule = "─" * min(WIDEST, terminal_width())
         sys.stdout.write(f"{rule}\n{body}{rule}\n")
     sys.stdout.flush()
 
@@ -273,18 +272,6 @@ def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:
     return f"go on with `autoreason resume {run}`{_HIGHER if spent else ''}{text}"
 
 
-def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Labels and sentences as lines of at most `width` columns, sentences aligned."""
-    lines = []
-    column = max([_LABEL, *(len(label) + 2 for label, _ in labelled)])
-    for label, sentence in labelled:
-        indent = column if label else 0
-        # Narrow terminals get whole words, however few fit on a line.
-        wrapped = words.wrapped(sentence, max(20, min(width, _WIDEST) - indent))
-        lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
-    return lines
-
-
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
     """Labelled sentences on a terminal or into a file."""
     from rich.text import Text
@@ -297,7 +284,7 @@ def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
 
 def write_rows(labelled: list[tuple[str, str]], out: TextIO) -> None:
     """The same where it is known to be a file."""
-    from autoreason.task import without_controls
+    from autoreason.characters import without_controls
 
     for label, sentence in lay_out(labelled, terminal_width()):
         print(without_controls(label + sentence), file=out)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoreason.characters import without_controls
 from autoreason.cli import ending, words
 from autoreason.cli.consoles import stdout_console
 from autoreason.cli.tally import Tally
 from autoreason.errors import InvalidInput
-from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.cli import words
-from autoreason.stats.results import p_value
+from autoreason.report.numbers import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from autoreason.characters import without_controls
 from autoreason.programs.solve_report import Score, SolveReport
-from autoreason.programs.tables import percent
+from autoreason.report.numbers import percent_interval
 from autoreason.strategies.registry import called
-from autoreason.task import without_controls
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
 _LINE, _GAP, _LEGEND, _AXIS = 18, 16, 20, 40
@@ -68,7 +68,7 @@ def _group(title: str, scores: Sequence[Score], colours: dict[str, str], top: in
         if found.value is None:
             continue
         colour = colours[score.strategy]
-        told = _text(f"{called(score.strategy)}, {title}: {percent(found)}")
+        told = _text(f"{called(score.strategy)}, {title}: {percent_interval(found)}")
         low, high = found.low, found.high
         if low is not None and high is not None:
             yield (

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from autoreason.assignment import Assignment
+from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
 from autoreason.programs import plot
@@ -18,7 +19,6 @@ from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.tables import Table, conclusion, stated, tables
 from autoreason.programs.units import units_of
 from autoreason.strategies.registry import called
-from autoreason.task import in_markdown, without_controls
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),

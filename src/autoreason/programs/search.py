@@ -20,6 +20,7 @@ from autoreason.programs.policy import Option, Taken, Turn
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.source import same_program, without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
+from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import Size, quorum
 
@@ -207,10 +208,6 @@ class Search(ProgramStrategy):
         said = [] if attempt.settled else [self._why_spent(attempt)]
         if len(final.attempts) > 1:
             said.append(
-                f"{final.alike(attempt)} on {_count(len(self._inputs), 'input')} made by code"
+                f"{final.alike(attempt)} on {count(len(self._inputs), 'input')} made by code"
             )
         return self.hand_in(attempt, reason="; ".join(filter(None, [*said, judged])))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,6 +19,7 @@ from autoreason.jobs.parts import in_windows, part_of
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_code
+from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.strategies.registry import called
@@ -150,11 +151,11 @@ class Solve(Strategy):
     def _reason(self, terms: Terms) -> str:
         out = sum(bool(each.remark) for each in self.context.task.assignments)
         said = [
-            _count(len(self.context.task.assignments) - out, "problem"),
-            _count(len(terms.strategies), "strategy", "strategies"),
-            _count(terms.repeats, "repeat"),
+            count(len(self.context.task.assignments) - out, "problem"),
+            count(len(terms.strategies), "strategy", "strategies"),
+            count(terms.repeats, "repeat"),
         ]
-        return ", ".join(said) + (f"; {_count(out, 'problem')} left out" if out else "")
+        return ", ".join(said) + (f"; {count(out, 'problem')} left out" if out else "")
 
     def _handed_in(self) -> Incumbent:
         """For one problem the program that passes most public tests, the earliest; for a set there is no one text."""
@@ -230,7 +231,3 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """Where a strategy's work on a problem is told: `17/search/2`."""
     return f"{number}/{called(strategy)}/{repeat}"
-
-
-def _count(number: int, noun: str, nouns: str = "") -> str:
-    return f"{number} {noun if number == 1 else nouns or noun + 's'}"

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.programs.duels import Duel
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
-from autoreason.stats.results import Estimate, losing
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    money,
+    p_statement,
+    p_value,
+    percent,
+    percent_interval,
+    points,
+)
+from autoreason.report.statements import losing
+from autoreason.stats.results import Estimate
 from autoreason.strategies.registry import called
-
-NOTHING = "–"
 
 
 class Table(NamedTuple):
@@ -34,8 +42,8 @@ def rates(report: SolveReport) -> Table:
         (
             called(each.strategy),
             f"{each.problems:,}",
-            percent(each.public),
-            percent(each.private),
+            percent_interval(each.public),
+            percent_interval(each.private),
             _of(each.fooled),
             _of(each.recovery),
         )
@@ -52,8 +60,8 @@ def tiers(report: SolveReport) -> Table:
             each.difficulty,
             called(each.strategy),
             f"{each.problems:,}",
-            percent(each.public),
-            percent(each.private),
+            percent_interval(each.public),
+            percent_interval(each.private),
             _of(each.recovery),
         )
         for each in report.tiers
@@ -112,7 +120,7 @@ def duels(found: Sequence[Duel], title: str) -> Table:
             points(each.difference),
             p_value(each.test.p),
             p_value(each.holm),
-            NOTHING if each.h is None else f"{each.h:+.2f}",
+            UNKNOWN if each.h is None else f"{each.h:+.2f}",
             _shown(each.detectable),
         )
         for each in found
@@ -149,14 +157,14 @@ def conclusion(report: SolveReport) -> str:
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
     if not others or others[0].solved.value is None:
-        return f"{called(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
+        return f"{called(first.strategy)} solved {percent_interval(first.solved)} of {count(first.problems, 'problem')}"
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
         return f"{called(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
-        same = f"all solved the same problems, {percent(first.solved)} of them"
+        same = f"all solved the same problems, {percent_interval(first.solved)} of them"
         if not first.solved.value:
-            same = f"none solved any of {_problems(first)}"
+            same = f"none solved any of {count(first.problems, 'problem')}"
         return f"nobody wins: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     lose = losing(
@@ -175,14 +183,14 @@ def stated(report: SolveReport) -> str:
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
-        f"{called(first.strategy)} solved {_bare(first.solved)} and {called(second.strategy)} "
-        f"{_bare(second.solved)}"
+        f"{called(first.strategy)} solved {percent(first.solved.value or 0)} and {called(second.strategy)} "
+        f"{percent(second.solved.value or 0)}"
     )
     if duel.holm is None:
         return f"{lead}, difference {points(by)} points"
     pairs = len(report.duels)
     corrected = f" (corrected for {pairs} pairs)" if pairs > 1 else ""
-    return f"{lead}, difference {points(by)} points, p = {p_value(duel.holm)}{corrected}"
+    return f"{lead}, difference {points(by)} points, {p_statement(duel.holm)}{corrected}"
 
 
 def _could_show(duel: Duel) -> str:
@@ -214,56 +222,17 @@ def _turned(duel: Duel, name: str) -> Estimate:
     return Estimate(-found.value, -found.high, -found.low, n=found.n)
 
 
-def percent(found: Estimate) -> str:
-    """`77 % (69 to 83)`; a dash where nothing is known."""
-    if found.value is None:
-        return NOTHING
-    if found.low is None or found.high is None:
-        return _bare(found)
-    return f"{_bare(found)} ({found.low * 100:.0f} to {found.high * 100:.0f})"
-
-
-def points(found: Estimate) -> str:
-    """`+4.0 (-2.1 to +9.8)`, in points of a hundred."""
-    if found.value is None:
-        return NOTHING
-    if found.low is None or found.high is None:
-        return f"{found.value * 100:+.1f}"
-    return f"{found.value * 100:+.1f} ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
-
-
-def p_value(p: float | None) -> str:
-    """`0.041`, `< 0.001`."""
-    if p is None:
-        return NOTHING
-    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def money(cost: Decimal | None) -> str:
-    """US dollars; an unknown sum is called unknown."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:,.2f}" if cost == 0 or cost >= Decimal("0.1") else f"${cost:.4f}"
-
-
-def _bare(found: Estimate) -> str:
-    assert found.value is not None
-    if 0 < found.value < 0.005:
-        return "under 1 %"
-    return "over 99 %" if 0.995 < found.value < 1 else f"{found.value * 100:.0f} %"
-
-
 def _of(found: Estimate) -> str:
     """A share of some of the problems, and of how many."""
-    return f"{percent(found)} of {found.n}" if found.value is not None else NOTHING
+    return f"{percent_interval(found)} of {found.n}" if found.value is not None else UNKNOWN
 
 
 def _mean(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.1f}"
+    return UNKNOWN if value is None else f"{value:.1f}"
 
 
 def _shown(found: Estimate) -> str:
-    return NOTHING if found.value is None else f"{found.value * 100:.0f} points"
+    return UNKNOWN if found.value is None else f"{found.value * 100:.0f} points"
 
 
 def _tokens(score: Score) -> str:
@@ -272,7 +241,3 @@ def _tokens(score: Score) -> str:
     if more and not score.spent.known_tokens:
         return "unknown"
     return f"{score.spent.known_tokens:,}{more}"
-
-
-def _problems(score: Score) -> str:
-    return "1 problem" if score.problems == 1 else f"{score.problems:,} problems"

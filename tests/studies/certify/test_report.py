@@ -90,7 +90,7 @@ async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
     )
     assert found
     assert int(found[1]) >= 40
-    assert said.endswith("where 24 would if the place did not count (p = < 0.001)")
+    assert said.endswith("where 24 would if the place did not count (p < 0.001)")
     said = (await certified(ideal)).findings[5].said
     assert "24 rank the text shown first first" in said
     assert said.endswith("(no pair leans to either)")

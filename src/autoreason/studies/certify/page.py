@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autoreason.characters import in_markdown
 from autoreason.studies.certify.properties import PROPERTIES, Finding
 from autoreason.studies.certify.report import Certificate
-from autoreason.task import in_markdown
 
 _HEADINGS = ("property", "verdict", "share", "95 % interval", "to pass, it must")
 _VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as Tree
 
+from autoreason.characters import without_controls
 from autoreason.contract import HEADING, heading_text
-from autoreason.task import without_controls
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
