@@ -22,6 +22,7 @@ NOUNS = frozenset(
         "errors",
         "events",
         "exchange",
+        "files",
         "paths",
         "prompts",
         "reasoning",

@@ -102,6 +102,8 @@ class OutputOptions:
     journal: str | None = None
     report: Path | None = None
     """The folder for a report on programs."""
+    html: Path | None = None
+    """The file for a report as a page."""
     strict: bool = False
     """A text that breaks its contract is a failure."""
 
@@ -115,6 +117,7 @@ class OutputOptions:
             not values["no_live"],
             values["journal"],
             values.get("report"),
+            values.get("html"),
             values.get("fail_on_contract", False),
         )
 
@@ -197,7 +200,7 @@ def hold(
 
         studies.keep(result)
         with opened(manner.journal) as journal:
-            studies.show(result, journal, as_json=manner.as_json)
+            studies.show(result, journal, as_json=manner.as_json, html=manner.html)
         return status
     ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
     if not manner.quiet:

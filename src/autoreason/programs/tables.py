@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.programs.duels import Duel
+from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
 from autoreason.report.numbers import (
     UNKNOWN,
@@ -18,21 +18,23 @@ from autoreason.report.numbers import (
     percent_interval,
     points,
 )
+from autoreason.report.report import Section
 from autoreason.report.statements import losing
+from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
 from autoreason.strategies.registry import called
 
-
-class Table(NamedTuple):
-    """Cells as text: names first, then figures."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    names: int = 1
-    """How many columns are names."""
-    spare: tuple[str, ...] = ()
-    """Columns that a narrow screen does without, in this order."""
+_ENOUGH = 5
+"""Problems that a table within a table must have somewhere, to be worth a screen's room."""
+_NOTES = """\
+Shares are over problems with a verdict; whatever has none is listed under "Left out" and is in no share.
+Intervals are exact (Clopper and Pearson's), on as many trials as repeats of the same problem are worth (Korn and
+Graubard). "Public but not private" is of what passes every public test, "recovered" of what failed one at the first
+attempt. Differences are in points of a hundred with Bonett and Price's interval, wide enough to hold for all pairs
+together in 95 of 100 cases; p is McNemar's exact test, or signs flipped problem by problem where problems were tried
+several times, corrected after Holm. "Could show" is the smallest difference seen four times
+out of five at the corrected level, for strategies that differ on as many problems as these do.
+"""
 
 
 def rates(report: SolveReport) -> Table:
@@ -49,7 +51,7 @@ def rates(report: SolveReport) -> Table:
         )
         for each in report.scores
     ]
-    return Table("Pass rates (95 % intervals)", head, rows)
+    return _table(head, rows)
 
 
 def tiers(report: SolveReport) -> Table:
@@ -66,7 +68,7 @@ def tiers(report: SolveReport) -> Table:
         )
         for each in report.tiers
     ]
-    return Table("By difficulty", head, rows, names=2)
+    return _table(head, rows, names=2)
 
 
 def took(report: SolveReport) -> Table:
@@ -88,7 +90,7 @@ def took(report: SolveReport) -> Table:
         )
         for each in report.scores
     ]
-    return Table("What it took, for one problem once and in all", head, rows)
+    return _table(head, rows)
 
 
 def verdicts(report: SolveReport) -> Table:
@@ -101,10 +103,10 @@ def verdicts(report: SolveReport) -> Table:
         (called(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
         for score in report.scores
     ]
-    return Table("Verdicts", head, rows)
+    return _table(head, rows)
 
 
-def duels(found: Sequence[Duel], title: str) -> Table:
+def duels(found: Sequence[Duel]) -> Table:
     """Every two strategies on the same problems."""
     head = (
         *("strategy", "against", "problems", "more", "less", "difference"),
@@ -126,29 +128,32 @@ def duels(found: Sequence[Duel], title: str) -> Table:
         for each in found
     ]
     spare = ("h", "p", "could show", "less", "more")
-    return Table(title, head, rows, names=2, spare=spare)
+    return _table(head, rows, names=2, spare=spare)
 
 
-def paired(report: SolveReport) -> Table:
-    """Every two strategies on all problems."""
-    return duels(report.duels, "Paired tests on the problems both were scored on")
-
-
-def recovered(report: SolveReport) -> Table:
-    """Every two strategies on problems that were not solved at once."""
-    return duels(report.recoveries, "The same where the first attempt of both failed")
-
-
-def tables(report: SolveReport) -> list[Table]:
-    """Everything there is to show, in order of interest."""
-    found = [rates(report)]
+def sections(report: SolveReport) -> list[Section]:
+    """Everything there is to show, in order of interest; what few problems say is left to pages."""
+    found = [Section("Pass rates (95 % intervals)", tables=[rates(report)], plots=[draw(report)])]
     if report.tiers:
-        found.append(tiers(report))
+        few = all(each.problems < _ENOUGH for each in report.tiers)
+        found.append(Section("By difficulty", tables=[tiers(report)], detail=few))
     if report.duels:
-        found.append(paired(report))
+        title = "Paired tests on the problems both were scored on"
+        found.append(Section(title, tables=[duels(report.duels)]))
     if any(each.problems for each in report.recoveries):
-        found.append(recovered(report))
-    return [*found, took(report), verdicts(report)]
+        few = all(each.problems < _ENOUGH for each in report.recoveries)
+        title = "The same where the first attempt of both failed"
+        found.append(Section(title, tables=[duels(report.recoveries)], detail=few))
+    found += [
+        Section("What it took, for one problem once and in all", tables=[took(report)]),
+        Section("Verdicts", tables=[verdicts(report)]),
+    ]
+    left_out = [("", str(each)) for each in report.left_out] or [("", "Nothing.")]
+    return [
+        *found,
+        Section("Left out", left_out, detail=not report.left_out),
+        Section("How to read it", [("", _NOTES)], detail=True),
+    ]
 
 
 def conclusion(report: SolveReport) -> str:
@@ -171,13 +176,6 @@ def conclusion(report: SolveReport) -> str:
         [called(score.strategy) for score in others if _is_beaten(report, score.strategy)]
     )
     return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
-
-
-def stated(report: SolveReport) -> str:
-    """The conclusion as a sentence; a strategy's name stays as it is written."""
-    said = conclusion(report)
-    named = said.startswith(tuple(map(called, report.strategies)))
-    return f"{said if named else said[0].upper() + said[1:]}."
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
@@ -241,3 +239,14 @@ def _tokens(score: Score) -> str:
     if more and not score.spent.known_tokens:
         return "unknown"
     return f"{score.spent.known_tokens:,}{more}"
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1, spare: Sequence[str] = ()
+) -> Table:
+    """Names first, then figures; `spare` are the columns that a narrow terminal leaves out, in this order."""
+    columns = [
+        Column(title, figures=at >= names, spare=spare.index(title) + 1 if title in spare else 0)
+        for at, title in enumerate(head)
+    ]
+    return Table(columns, rows)

@@ -29,6 +29,10 @@ _LONGEST_WORD = 24
 _WIDEST_TEXT = 80
 
 
+Cell = str | tuple[str, ...]
+"""A line, or several."""
+
+
 class Column(NamedTuple):
     """A column of words, or of figures, which are never wrapped or cut."""
 
@@ -49,7 +53,7 @@ class Table(NamedTuple):
     """Cells as text, a row each; columns of words at the left identify the row."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell]]
     title: str = ""
     tones: Mapping[str, Tone] = {}
     """What the text of a cell means, by that text."""
@@ -81,7 +85,8 @@ class Table(NamedTuple):
 
     def to_markdown(self) -> str:
         """The table for a page; its columns line up in a terminal, too."""
-        rows = [[_in_markdown(cell) for cell in row] for row in (self._titles(), *self.rows)]
+        cells: list[Sequence[Cell]] = [self._titles(), *self.rows]
+        rows = [[_in_markdown(cell) for cell in row] for row in cells]
         widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
         rules = [
             "-" * (width - 1) + ":" if column.figures else "-" * width
@@ -96,7 +101,8 @@ class Table(NamedTuple):
         """The table for a spreadsheet."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([in_csv(cell) for cell in row] for row in (self._titles(), *self.rows))
+        rows: list[Sequence[Cell]] = [self._titles(), *self.rows]
+        writer.writerows([in_csv(" ".join(_lines_of(cell))) for cell in row] for row in rows)
         return out.getvalue()
 
     def to_html(self) -> str:
@@ -113,11 +119,14 @@ class Table(NamedTuple):
         head = f"<thead><tr>{head}</tr></thead>\n" if self.headings else ""
         return f"<table>{caption}\n{head}<tbody>\n{body}\n</tbody></table>"
 
-    def _html_cell(self, cell: str, figure: bool) -> str:
-        tone = self.tones.get(cell)
-        names = " ".join(filter(None, ("figure" if figure else "", tone or "")))
-        text = "<br>".join(map(in_markup, cell.split("\n")))
+    def _html_cell(self, cell: Cell, figure: bool) -> str:
+        tone = self._tone(cell)
+        names = " ".join(filter(None, ("figure" if figure else "", tone)))
+        text = "<br>".join(map(in_markup, _lines_of(cell)))
         return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
+
+    def _tone(self, cell: Cell) -> str:
+        return self.tones.get(cell, "") if isinstance(cell, str) else ""
 
     def _titles(self) -> list[str]:
         return [column.title for column in self.columns]
@@ -134,16 +143,25 @@ class _Layout:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._rows = [[without_controls(cell) for cell in row] for row in table.rows]
+        self._rows = [[_lines_of(cell) for cell in row] for row in table.rows]
         cells = list(zip(*self._rows, strict=True)) or [()] * len(table.columns)
         titles = [column.title if table.headings else "" for column in table.columns]
         self._titles = titles
         self._wide = [
-            max([_width(title), *(_width(line) for cell in column for line in cell.split("\n"))])
+            max([_width(title), *(_width(line) for cell in column for line in cell)])
             for title, column in zip(titles, cells, strict=True)
         ]
         self._narrow = [
-            max([_longest_word(title), *map(_width if col.figures else _longest_word, column)])
+            max(
+                [
+                    _longest_word(title),
+                    *(
+                        _width(line) if col.figures else _longest_word(line)
+                        for cell in column
+                        for line in cell
+                    ),
+                ]
+            )
             for title, col, column in zip(titles, table.columns, cells, strict=True)
         ]
         figures = [col.figures for col in table.columns]
@@ -174,9 +192,10 @@ class _Layout:
         """The lines of some columns, headings first."""
         widths = self._widths(columns, room)
         if self._table.headings:
-            yield from self._row(self._titles, columns, widths, "heading")
-        for row in self._rows:
-            yield from self._row(row, columns, widths)
+            titles = [[title] for title in self._titles]
+            yield from self._row(titles, columns, widths, ["heading"] * len(titles))
+        for row, lines in zip(self._table.rows, self._rows, strict=True):
+            yield from self._row(lines, columns, widths, list(map(self._table._tone, row)))
 
     def _widths(self, columns: Sequence[int], room: int) -> dict[int, int]:
         widths = {at: self._narrow[at] for at in columns}
@@ -188,10 +207,10 @@ class _Layout:
 
     def _row(
         self,
-        cells: Sequence[str],
+        cells: Sequence[list[str]],
         columns: Sequence[int],
         widths: Mapping[int, int],
-        tone: str = "",
+        tones: Sequence[str],
     ) -> Iterator[list[Fragment]]:
         wrapped = {at: _wrapped(cells[at], widths[at]) for at in columns}
         for line in range(max(map(len, wrapped.values()))):
@@ -200,16 +219,21 @@ class _Layout:
                 text = wrapped[at][line] if line < len(wrapped[at]) else ""
                 gap = " " * _GAP if found else ""
                 shown = _aligned(text, widths[at], self._table.columns[at].figures)
-                found.append(Fragment(gap + shown, tone or self._table.tones.get(cells[at], "")))
+                found.append(Fragment(gap + shown, tones[at]))
             yield found
 
 
-def _wrapped(cell: str, width: int) -> list[str]:
-    """Lines of whole words; a name too long for its column keeps its end, which tells files apart."""
-    return [each for line in cell.split("\n") for each in _filled(line, width)]
+def _lines_of(cell: Cell) -> list[str]:
+    lines = (cell,) if isinstance(cell, str) else cell
+    return [" ".join(without_controls(line).split()) for line in lines]
+
+
+def _wrapped(cell: list[str], width: int) -> list[str]:
+    return [each for line in cell for each in _filled(line, width)]
 
 
 def _filled(line: str, width: int) -> list[str]:
+    """Lines of whole words; a name too long for its column keeps its end, which tells files apart."""
     if _width(line) <= width:
         return [line]
     first, *others = (_shortened(word, width) for word in line.split())
@@ -244,8 +268,8 @@ def _aligned(text: str, width: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
-def _in_markdown(cell: str) -> str:
-    return "<br>".join(in_markdown(line).replace("|", "\\|") for line in cell.split("\n"))
+def _in_markdown(cell: Cell) -> str:
+    return "<br>".join(in_markdown(line).replace("|", "\\|") for line in _lines_of(cell))
 
 
 def _width(text: str) -> int:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
-from autoreason.report.numbers import decimal, p_statement, percent
+from autoreason.report.numbers import p_statement, percent
+from autoreason.report.report import Report, Section
 from autoreason.report.statements import losing
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
@@ -67,7 +68,7 @@ class Duel(Struct, frozen=True, kw_only=True):
         return self.other if self.wins > self.losses else self.one
 
 
-class PanelReport(Struct, frozen=True, kw_only=True):
+class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
 
     standings: tuple[Standing, ...]
@@ -97,6 +98,12 @@ class PanelReport(Struct, frozen=True, kw_only=True):
     """The smallest majority that so many judges, or repeats, would show."""
     abstained: int = 0
     """Pairs of ballots whose judge flipped with the order."""
+    violations: dict[str, tuple[str, ...]] = {}
+    """Rules of the contract that each text breaks."""
+    cut_from: dict[str, int] = {}
+    """Words of the texts that were cut to the length of the shortest, before that."""
+
+    heading = "A blind panel"
 
     @property
     def conclusion(self) -> str:
@@ -115,14 +122,15 @@ class PanelReport(Struct, frozen=True, kw_only=True):
             for duel in self.duels
         )
 
-    def __str__(self) -> str:
-        rows = [
-            f"{at}. {each.name}: {decimal(each.points)} points, {decimal(each.first)} first "
-            f"place{'' if each.first == 1 else 's'}, {each.words:,} words"
-            for at, each in enumerate(self.standings, 1)
-        ]
-        left_out = f", {self.invalid} not valid" if self.invalid else ""
-        return "\n".join([self.conclusion, *rows, f"{counted(self.ballots, 'ballot')}{left_out}"])
+    def sections(self) -> list[Section]:
+        """Standings, who beats whom, and what to make of it."""
+        from autoreason.studies.panels.tables import notes, standings, win_matrix
+
+        return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
+
+    def names(self) -> list[str]:
+        """Those of the texts."""
+        return [each.name for each in self.standings]
 
     def _lead(self) -> str:
         first, second = self.standings[:2]
