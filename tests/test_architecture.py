@@ -24,6 +24,7 @@ NOUNS = frozenset(
         "exchange",
         "files",
         "paths",
+        "plugins",
         "prompts",
         "reasoning",
         "regex",

@@ -18,7 +18,7 @@ from autoreason.errors import InvalidInput, plainly
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
-FRONT_MATTER = (*Contract.__struct_fields__, "facts")
+FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
 _LONGEST_NAME = 255
@@ -68,6 +68,10 @@ def read_task(
     keys, brief = _split_front_matter(name, text)
     if not brief.strip():
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
+    if "checks" in keys:
+        raise InvalidInput(
+            f"{name}: `checks` are code, which a brief cannot name; say --check file.py:name"
+        )
     given_facts = keys.pop("facts", None)
     if isinstance(given_facts, list):
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)

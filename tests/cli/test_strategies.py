@@ -63,7 +63,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
         (("--strategy", "judge"), "no strategy 'judge'"),
         (("--strategy", "compare"), "no strategy 'compare'"),
         (("--strategy", "none.py:Mine"), "no file none.py"),
-        (("--strategy", "mine.py:Theirs"), "no class Theirs"),
+        (("--strategy", "mine.py:Theirs"), "no Theirs"),
         (("--strategy", "mine.py:Strategy"), "a `run` of its own"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
@@ -84,7 +84,7 @@ def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
     inside.write(
         "raising.py",
         "from autoreason import Strategy\nclass Mine(Strategy):\n"
-        "    def __init__(self, venue):\n        raise ValueError('not today')\n"
+        "    def __init__(self, context):\n        raise ValueError('not today')\n"
         "    async def run(self):\n        pass\n",
     )
     refused = inside("run", BRIEF, *FAST, *arguments)

@@ -10,7 +10,8 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.strategies.registry import RIVALS, absolute, announced, find_strategy
+from autoreason.plugins import absolute
+from autoreason.strategies.registry import RIVALS, announced, find_strategy
 from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy, read_options
@@ -77,8 +78,8 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
     ("name", "said"),
     [
         ("{folder}/none.py:Mine", "no file"),
-        ("{folder}/mine.py:Theirs", "no class Theirs"),
-        ("{folder}/mine.py:", "no class"),
+        ("{folder}/mine.py:Theirs", "no Theirs"),
+        ("{folder}/mine.py:", "has no"),
         ("{folder}/mine.py:Other", "is no strategy"),
         ("{folder}/mine.py:nothing", "is no strategy"),
         ("{folder}:Mine", "no file"),

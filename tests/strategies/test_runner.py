@@ -51,11 +51,11 @@ async def test_a_strategy_of_ones_own_is_held_like_any_other(
 
 EARLY = {
     "raises when it is made": (
-        f"    def __init__(self, venue):\n        raise ValueError('not today')\n{GOOD}",
+        f"    def __init__(self, context):\n        raise ValueError('not today')\n{GOOD}",
         "raised ValueError (not today) at mine.py:8; correct it",
     ),
     "forgets to be made": (
-        f"    def __init__(self, venue):\n        pass\n{GOOD}",
+        f"    def __init__(self, context):\n        pass\n{GOOD}",
         "super().__init__",
     ),
     "raises at once": (

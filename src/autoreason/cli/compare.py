@@ -65,8 +65,8 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.run import begin
+    from autoreason.plugins import absolute
     from autoreason.run.prompt_choice import choose_prompts
-    from autoreason.strategies.registry import absolute
     from autoreason.studies.panels.panel_report import require_statistics
 
     require_statistics()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from autoreason.characters import in_markup
+from autoreason.plugins import short
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.report.numbers import percent_interval
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
-from autoreason.strategies.registry import called
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
 _LINE, _GAP, _AXIS = 18, 16, 40
@@ -20,7 +20,7 @@ def draw(report: SolveReport) -> Plot:
     """Rates solved with their 95 % intervals, over all problems and by difficulty."""
     groups = [("all", list(report.scores))]
     groups += [(tier, list(rows)) for tier, rows in groupby(report.tiers, lambda e: e.difficulty)]
-    shades = colours(list(map(called, report.strategies)))
+    shades = colours(list(map(short, report.strategies)))
     top = LEGEND * len(shades) + _GAP
     body = sum(_LINE * len(scores) + _GAP for _, scores in groups)
     parts = [*legend(shades), *_axis(top, top + body)]
@@ -48,7 +48,7 @@ def _group(
         found, y = score.solved, top + _LINE * at + 10
         if found.value is None:
             continue
-        name = called(score.strategy)
+        name = short(score.strategy)
         colour = shades[name]
         if found.low is not None and found.high is not None:
             yield (

@@ -14,10 +14,10 @@ from autoreason.assignment import Assignment
 from autoreason.characters import in_csv
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
+from autoreason.plugins import short
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.units import units_of
-from autoreason.strategies.registry import called
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
@@ -72,7 +72,7 @@ def units_csv(solved: Sequence[Solved], assignments: Sequence[Assignment]) -> st
 def programs(solved: Sequence[Solved]) -> dict[str, str]:
     """What was handed in, a file a part, by problem."""
     return {
-        f"programs/{_folder(each)}/{_name(called(each.strategy))}-{each.repeat}.py": each.program
+        f"programs/{_folder(each)}/{_name(short(each.strategy))}-{each.repeat}.py": each.program
         for each in solved
         if each.program is not None
     }

@@ -12,13 +12,13 @@ from msgspec import Struct
 from autoreason.assignment import Assignment
 from autoreason.events import Solved
 from autoreason.exchange import Spent
+from autoreason.plugins import short
 from autoreason.programs.duels import Duel, Outcomes, duels
 from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
 from autoreason.report.report import Report, Section
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
-from autoreason.strategies.registry import called
 
 BEYOND_CHANCE = 0.05
 ALL = ""
@@ -97,7 +97,7 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
 
     def names(self) -> list[str]:
         """Those of the strategies."""
-        return list(map(called, self.strategies))
+        return list(map(short, self.strategies))
 
     def sections(self) -> list[Section]:
         """Rates, differences, what it took and what was left out."""

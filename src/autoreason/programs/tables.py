@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoreason.assignment import CodeVerdict
+from autoreason.plugins import short
 from autoreason.programs.duels import Duel
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
@@ -22,7 +23,6 @@ from autoreason.report.report import Section
 from autoreason.report.statements import losing
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
-from autoreason.strategies.registry import called
 
 _ENOUGH = 5
 """Problems that a table within a table must have somewhere, to be worth a screen's room."""
@@ -42,7 +42,7 @@ def rates(report: SolveReport) -> Table:
     head = ("strategy", "problems", "public", "private", "public but not private", "recovered")
     rows = [
         (
-            called(each.strategy),
+            short(each.strategy),
             f"{each.problems:,}",
             percent_interval(each.public),
             percent_interval(each.private),
@@ -60,7 +60,7 @@ def tiers(report: SolveReport) -> Table:
     rows = [
         (
             each.difficulty,
-            called(each.strategy),
+            short(each.strategy),
             f"{each.problems:,}",
             percent_interval(each.public),
             percent_interval(each.private),
@@ -79,7 +79,7 @@ def took(report: SolveReport) -> Table:
     )
     rows = [
         (
-            called(each.strategy),
+            short(each.strategy),
             _mean(each.attempts),
             _mean(each.calls),
             "unknown" if each.tokens is None else f"{each.tokens:,.0f}",
@@ -100,7 +100,7 @@ def verdicts(report: SolveReport) -> Table:
     ]
     head = ("strategy", *(each.replace("_", " ") for each in seen))
     rows = [
-        (called(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
+        (short(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
         for score in report.scores
     ]
     return _table(head, rows)
@@ -114,8 +114,8 @@ def duels(found: Sequence[Duel]) -> Table:
     )
     rows = [
         (
-            called(each.one),
-            called(each.other),
+            short(each.one),
+            short(each.other),
             f"{each.problems:,}",
             str(each.gained),
             str(each.lost),
@@ -162,26 +162,24 @@ def conclusion(report: SolveReport) -> str:
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
     if not others or others[0].solved.value is None:
-        return f"{called(first.strategy)} solved {percent_interval(first.solved)} of {count(first.problems, 'problem')}"
+        return f"{short(first.strategy)} solved {percent_interval(first.solved)} of {count(first.problems, 'problem')}"
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
-        return f"{called(report.winner)} wins: {_lead(report, first, others[0], duel)}"
+        return f"{short(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
         same = f"all solved the same problems, {percent_interval(first.solved)} of them"
         if not first.solved.value:
             same = f"none solved any of {count(first.problems, 'problem')}"
         return f"nobody wins: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
-    lose = losing(
-        [called(score.strategy) for score in others if _is_beaten(report, score.strategy)]
-    )
+    lose = losing([short(score.strategy) for score in others if _is_beaten(report, score.strategy)])
     return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
-        f"{called(first.strategy)} solved {percent(first.solved.value or 0)} and {called(second.strategy)} "
+        f"{short(first.strategy)} solved {percent(first.solved.value or 0)} and {short(second.strategy)} "
         f"{percent(second.solved.value or 0)}"
     )
     if duel.holm is None:

@@ -13,10 +13,10 @@ from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import RecordedReply
+from autoreason.plugins import is_in_file
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import kind_of
 from autoreason.settings import Settings
-from autoreason.strategies.registry import is_own
 from autoreason.strategies.runner import held, made
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
@@ -154,7 +154,7 @@ async def retell(
 
 def _cause(settings: Settings) -> str:
     """Why a record goes another way when it is run again, most likely."""
-    if is_own(settings.strategy):
+    if is_in_file(settings.strategy):
         return (
             "the strategy was changed since, or it draws at random or reads the clock: "
             "it must draw from `self.settings.seed` alone"

@@ -14,6 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
+from autoreason.plugins import absolute
 from autoreason.programs.examination import Examiner
 from autoreason.run.driver import start
 from autoreason.run.kinds import kind_of
@@ -22,7 +23,6 @@ from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
-from autoreason.strategies.registry import absolute
 from autoreason.task import Task, check_task, make_contract
 
 T = TypeVar("T")

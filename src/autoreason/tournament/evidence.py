@@ -12,7 +12,7 @@ from math import comb, factorial, prod
 from typing import NamedTuple
 
 from autoreason.tournament.panel_size import Size
-from autoreason.tournament.voting import RULES, adds_up
+from autoreason.tournament.voting import adds_up, count_votes
 
 Scores = tuple[int, ...]
 """Scores of a panel in ascending order, whichever candidate they belong to."""
@@ -99,7 +99,7 @@ def _gather(
     first = 0.0
     for chance, cast in panels:
         # Where every seat was lost nobody leads.
-        tally = RULES[rule](cast, names) if cast else None
+        tally = count_votes(rule, cast, names) if cast else None
         margins[tally.margin if tally else 0] += chance
         first += chance if tally is None or tally.winner == names[0] else 0.0
     return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, drawn)
@@ -145,7 +145,7 @@ def _drawn_waves(
 def _state(cast: Cast, rule: str, names: tuple[str, ...]) -> Hashable:
     """What of some ballots the rule and the further course of the panel depend on."""
     if adds_up(rule):
-        return tuple(RULES[rule](cast, names).scores.values()) if cast else ()
+        return tuple(count_votes(rule, cast, names).scores.values()) if cast else ()
     return tuple(sorted(cast))
 
 
@@ -256,4 +256,4 @@ def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, 
 
 def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
     rankings = [tuple(map(str, ballot)) for ballot in cast]
-    return tuple(sorted(RULES[rule](rankings, sorted(rankings[0])).scores.values()))
+    return tuple(sorted(count_votes(rule, rankings, sorted(rankings[0])).scores.values()))

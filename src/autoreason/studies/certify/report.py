@@ -13,7 +13,7 @@ from autoreason.report.numbers import percent, percent_range
 from autoreason.report.report import Report, Section
 from autoreason.report.statements import listed
 from autoreason.report.table import Column, Table
-from autoreason.settings import Protocol, Style
+from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
 from autoreason.studies.certify.properties import Finding, Verdict
@@ -37,7 +37,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     suite: int
     protocol: Protocol
-    style: Style
+    style: str
     temperature: float | None
     repeats: int
     seed: int
