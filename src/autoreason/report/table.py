@@ -26,7 +26,7 @@ UNLIMITED = 10_000
 """Columns where no screen sets a limit."""
 _GAP = 2
 _LONGEST_WORD = 24
-_WIDEST_TEXT = 80
+_WIDEST_TEXT = 68
 
 
 Cell = str | tuple[str, ...]
