@@ -115,15 +115,6 @@ class Journal:
         self._named.add(name)
         return name
 
-    def create_run(
-        self, run: str, title: str, version: str, forked_from: str | None = None
-    ) -> None:
-        """Enter a new run, and wait until it is on the disk."""
-        names.check_name(run)
-        at = now()
-        row = (run, codec.check_text(title), at, at, version, forked_from)
-        self._write().commit_now(run, changes.add_run(row))
-
     async def begin_run(self, title: str, version: str, started: RunStarted) -> str:
         """Enter a new run under a free name, together with its first event; returns the name."""
         run, at = self.new_run_id(), now()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autoreason.events import BallotCast, Verdict
@@ -61,7 +61,10 @@ class Panel:
                 for seat in seats
             ]
             await use_in_order(voting, self._take)
-        return self._verdict() if len(self.rankings) >= quorum(len(self.ballots)) else None
+        if len(self.rankings) < quorum(len(self.ballots)):
+            return None
+        always = self.size.first_wave(names, rule)
+        return verdict_of(self.ballots, names, rule, self.size, always=always)
 
     def _take(self, ballot: BallotCast) -> None:
         self.ballots.append(ballot)
@@ -73,17 +76,26 @@ class Panel:
         # Sorted first, so that the schedule cannot depend on who is the incumbent.
         return spread(sorted(self.texts), self.size.limit, seed)
 
-    def _verdict(self) -> Verdict:
-        rule = self.context.settings.voting
-        tally = count_votes(rule, self.rankings, tuple(self.texts))
-        always = self.size.first_wave(tuple(self.texts), rule)
-        return Verdict(
-            winner=tally.winner,
-            scores=tally.scores,
-            margin=tally.margin,
-            chance=chance_of_margin(self.size, tally.margin, len(self.texts), rule, self.lost),
-            tied=tally.tied,
-            ballots=len(self.rankings),
-            invalid=len(self.lost),
-            agreement=agreement([b.ranking for b in self.ballots[:always] if b.ranking]),
-        )
+
+def verdict_of(
+    ballots: Sequence[BallotCast],
+    names: Sequence[str],
+    rule: str,
+    size: int | Size,
+    *,
+    always: int | None = None,
+) -> Verdict:
+    """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
+    rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
+    lost = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
+    tally = count_votes(rule, rankings, names)
+    return Verdict(
+        winner=tally.winner,
+        scores=tally.scores,
+        margin=tally.margin,
+        chance=chance_of_margin(size, tally.margin, len(names), rule, lost),
+        tied=tally.tied,
+        ballots=len(rankings),
+        invalid=len(lost),
+        agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),
+    )
