@@ -17,10 +17,12 @@ HOUSE = ROOT / "src" / "autoreason"
 NOUNS = frozenset(
     {
         "assignment",
+        "characters",
         "contract",
         "errors",
         "events",
         "exchange",
+        "files",
         "paths",
         "plugins",
         "prompts",
@@ -43,8 +45,8 @@ FLOORS = (
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.
     frozenset({"jobs", "parsing"}),
-    # Ask, record, count: none of them knows what for.
-    frozenset({"journal", "models", "stats"}),
+    # Ask, record, count, show: none of them knows what for.
+    frozenset({"journal", "models", "report", "stats"}),
     # The words all others speak in.
     NOUNS,
 )
@@ -75,9 +77,16 @@ FORBIDDEN = {
     "programs.examiner": EVERYTHING_BUT_NOUNS,
     "programs.problems": EVERYTHING_BUT_NOUNS,
     "programs.sandbox": EVERYTHING_BUT_NOUNS,
+    "report": (
+        "autoreason.journal",
+        "autoreason.models",
+        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors"})),
+        *(name for name in OUTSIDE if name != "rich"),
+    ),
     "stats": (
         "autoreason.journal",
         "autoreason.models",
+        "autoreason.report",
         *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"errors"})),
         *OUTSIDE,
     ),

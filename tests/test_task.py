@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.task import Task, read_task, read_text, without_controls
+from autoreason.task import Task, read_task, read_text
 
 
 def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:

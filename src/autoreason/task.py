@@ -11,15 +11,13 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.assignment import Assignment
+from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Signs that change the order in which others are shown, so that a text can look like another."""
 FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
@@ -107,17 +105,6 @@ def check_task(task: Task) -> Task:
         _check_text(item, "the contract")
     task.contract.check_patterns()
     return task
-
-
-def without_controls(text: str) -> str:
-    """The text without what would steer a terminal, and with what would reorder it spelled out."""
-    return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
-
-
-def in_markdown(text: str) -> str:
-    """The text as one line of a page in Markdown: neither HTML nor a control in it acts."""
-    line = " ".join(without_controls(text).split())
-    return line.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def read_text(path: Path, what: str) -> str:

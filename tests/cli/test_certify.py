@@ -57,7 +57,7 @@ def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     done = inside(*ECHO)
     assert done.status == 0
     for each in PROPERTIES:
-        assert f"| {each.name} " in done.out
+        assert f"\n{each.name} " in done.out
     assert "The judge failed planted defects" in done.out
     assert "defect recipe: judge 1:" in done.err
     assert [path.name for path in certificates(inside.folder)] == ["echo%2Fecho.json"]
@@ -168,7 +168,7 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     assert certificates(shell.home) == []
     done = shell("resume", "-q")
     assert done.returncode == 0
-    assert "# Certificate of the judge test/slow" in done.stdout
+    assert "Judge test/slow" in done.stdout
     assert server.asked - asked == QUESTIONS - 39
     assert len(certificates(shell.home)) == 1
     assert shell("certify", "test/slow", "--show").returncode == 2
@@ -236,7 +236,7 @@ def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Insid
     (folder / "certificates").write_text("in the way")
     done = inside(*ECHO, "-q")
     assert done.status == 0
-    assert "# Certificate of the judge echo/echo" in done.out
+    assert "Judge echo/echo" in done.out
     assert "cannot be kept" in done.err
     assert "autoreason show" in done.err
 

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 from tests.cli.inside import Inside
 
-from autoreason.cli import verdicts
 from autoreason.exchange import Spent
 from autoreason.studies.compare.report import ComparisonReport, Entrant
 
@@ -51,7 +50,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
         entrants=(entrant,), panel=None, repeats=10, judged=0, match="calls", left_out=()
     )
     written = StringIO()
-    Console(width=80, file=written).print(verdicts.entrants(report))
+    Console(width=80, file=written).print(report)
     shown = written.getvalue()
     assert "…" not in shown
     assert {"7", "10", "1,300", "12,467", "61,044,444"} <= set(shown.split())
@@ -70,7 +69,7 @@ def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
         entrants=(entrant,), panel=None, repeats=2, judged=0, match="calls", left_out=()
     )
     written = StringIO()
-    Console(width=80, file=written).print(verdicts.entrants(report))
+    Console(width=80, file=written).print(report)
     assert "unknown" in written.getvalue()
     assert "999" not in written.getvalue()
 

@@ -46,6 +46,26 @@ def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple
     assert "judge 1: " in said.err
 
 
+def test_the_report_is_a_page_too_and_the_same_once_more_with_show(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    inside("judge", "Write about tides", *texts, *PANEL, "-q", "--html", "one.html")
+    again = inside("show", "--short", "--html", "two.html")
+    one, two = (inside.folder / name for name in ("one.html", "two.html"))
+    assert one.read_text("utf-8") == two.read_text("utf-8")
+    assert '<p class="conclusion">' in one.read_text("utf-8")
+    assert all(name in one.read_text("utf-8") for name in TEXTS)
+    assert "written to two.html" in again.err
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    done = inside("judge", "Write about tides", *texts, *PANEL, "--html", "no/where.html")
+    assert "no folder" in done.sentence
+    assert "--html" in done.sentence
+
+
 def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
     found = said.json

@@ -9,6 +9,7 @@ from tests.cli.inside import Inside
 
 from autoreason.cli import words
 from autoreason.events import CandidateDropped
+from autoreason.report.layout import wrap
 
 MINE = """
 from autoreason import Strategy
@@ -82,7 +83,7 @@ def test_a_difference_of_nothing_is_said_so(inside: Inside) -> None:
 def test_numbers_and_words_are_never_broken() -> None:
     sentence = "prefer the same one 54 % of the time (tau 0.08; chance is 50 %) PyYAML 6.0.2"
     for width in range(10, 60):
-        lines = words.wrapped(sentence, width)
+        lines = wrap(sentence, width)
         assert " ".join(lines) == sentence
         assert not any(line.startswith("%") for line in lines)
         assert all(part in sentence.split() for line in lines for part in line.split())

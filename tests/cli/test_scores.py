@@ -9,9 +9,8 @@ from rich.console import Console
 from tests.cli.test_screen import terminal
 from tests.programs.solved import assignments, set_of
 
-from autoreason.cli.scores import laid_out, print_tables
 from autoreason.programs.solve_report import SolveReport, solve_report
-from autoreason.programs.tables import Table, tables
+from autoreason.report.table import Table
 
 NAMES = ("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
 
@@ -22,43 +21,43 @@ def report(problems: int = 12) -> SolveReport:
     return solve_report(told, assignments(problems))
 
 
+def tables(found: SolveReport) -> list[Table]:
+    """All of its tables."""
+    return [table for section in found.sections() for table in section.tables]
+
+
 def printed(console: Console, found: SolveReport) -> str:
     """What is seen of it."""
-    print_tables(found, console)
+    console.print(found, soft_wrap=True)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
-@pytest.mark.parametrize("table", tables(report()), ids=lambda table: table.title)
+@pytest.mark.parametrize("table", tables(report()))
 def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(width: int, table: Table) -> None:
-    lines = [str(line) for line in laid_out(table, width)]
+    lines = table.to_text(width).splitlines()
     assert all(len(line) <= width for line in lines)
     assert "…" not in "".join(lines)
     for name in {row[0] for row in table.rows}:
         assert any(line.startswith(f"{name} ") for line in lines)
 
 
-def test_what_does_not_fit_follows_beneath_with_the_names_again() -> None:
-    rates = tables(report())[0]
-    lines = [str(line) for line in laid_out(rates, 80)]
-    assert lines[0].split() == ["strategy", "problems", "public", "private"]
-    assert lines[len(NAMES) + 1].endswith("recovered")
-    assert [line.split()[0] for line in lines] == ["strategy", *NAMES, "strategy", *NAMES]
-
-
 def test_of_pairs_a_narrow_terminal_has_a_line_each_and_says_what_it_leaves_out() -> None:
-    pairs = next(table for table in tables(report()) if table.title.startswith("Paired"))
-    head, *lines, note = [str(line) for line in laid_out(pairs, 80)]
+    titled = {section.title: section.tables for section in report().sections()}
+    (pairs,) = titled["Paired tests on the problems both were scored on"]
+    head, *lines, note = pairs.to_text(80).splitlines()
     assert head.split() == ["strategy", "against", "problems", "difference", "corrected"]
     assert len(lines) == len(NAMES) * (len(NAMES) - 1) // 2
     assert note == "on a wider terminal also: more, less, p, h, could show"
 
 
 def test_a_file_has_every_column() -> None:
-    shown = printed(Console(file=StringIO(), width=80), report())
-    heads = [line.split() for line in shown.splitlines()]
-    assert all(" ".join(table.head).split() in heads for table in tables(report()))
+    heads = [
+        line.split() for line in printed(Console(file=StringIO(), width=80), report()).splitlines()
+    ]
+    for table in tables(report()):
+        assert " ".join(column.title for column in table.columns).split() in heads
 
 
 def test_tables_of_a_handful_of_problems_stay_in_the_files() -> None:

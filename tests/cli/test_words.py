@@ -23,6 +23,7 @@ from autoreason.events import (
     Survival,
 )
 from autoreason.exchange import Spent
+from autoreason.report.layout import lay_out
 from autoreason.story import Story, tell_all
 
 
@@ -244,7 +245,7 @@ def test_of_many_winners_the_last_are_shown() -> None:
 @given(st.lists(st.sampled_from(["A", "B", "AB", "?"]), min_size=1, max_size=1000))
 def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> None:
     said = ending._passes(tuple(won))
-    assert len(ending.lay_out([("Passes", said)], 80)) == 1
+    assert len(lay_out([("Passes", said)], 80)) == 1
     assert said.startswith(f"{len(won)}, won by ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from tests.programs.solved import WRONG, Verdicts, assignments, set_of, solved
 
 from autoreason.assignment import Assignment
+from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
 from autoreason.programs.report_files import files, write
 from autoreason.programs.solve_report import solve_report
-from autoreason.task import without_controls
 
 TOLD = [
     *set_of({"single": [True, False, False], "tournament": [True, True, False]}),
@@ -39,8 +40,8 @@ def test_the_page_says_everything_that_the_screen_says() -> None:
     assert "- Model: echo/echo\n- Seed: 7" in page
     for heading in ("Pass rates", "By difficulty", "Paired tests", "What it took", "Verdicts"):
         assert f"## {heading}" in page
-    assert "- 1 part: sandbox error (4/tournament/1)" in page
-    assert "| hard | single | 1 |" in page
+    assert "1 part: sandbox error (4/tournament/1)" in page
+    assert re.search(r"\| hard +\| single +\| +1 \|", page)
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from tests.under_chance.luck import most_often, random_rankings, verdict_of
 
-from autoreason.cli.studies import _changed
-from autoreason.studies.panels.rejudge import Decision, beyond_chance
+from autoreason.studies.panels.rejudge import Decision, RejudgeReport, beyond_chance
 
 TIMES = 400
 
@@ -33,7 +32,7 @@ def test_no_decision_is_said_to_be_beyond_chance(passes: int, judges: int) -> No
 
 def claims(found: Sequence[Decision]) -> bool:
     """Whether the sentence speaks of a lead beyond chance."""
-    said = _changed(list(found))
+    said = RejudgeReport(of="run", decisions=tuple(found)).conclusion
     return "beyond chance" in said and "none of them" not in said
 
 

@@ -11,7 +11,6 @@ from tests.programs.solved import PASSED, WRONG, assignments, solved
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.programs.solve_report import SolveReport, solve_report
-from autoreason.programs.tables import conclusion
 
 TIMES = 100
 SETS = [(5, 2, 1), (12, 3, 1), (12, 2, 3), (24, 4, 1)]
@@ -48,7 +47,7 @@ def said(problems: int, strategies: int, repeats: int) -> Counter[str]:
     made: Counter[str] = Counter()
     for _ in range(TIMES):
         found = drawn_report(rng, problems, strategies, repeats)
-        assert (found.winner is None) == conclusion(found).startswith("nobody wins")
+        assert (found.winner is None) == found.conclusion.startswith("nobody wins")
         small = [each.holm is not None and each.holm <= 0.05 for each in found.duels]
         again = [each.holm is not None and each.holm <= 0.05 for each in found.recoveries]
         made["wins"] += found.winner is not None

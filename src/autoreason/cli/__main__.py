@@ -132,7 +132,7 @@ def _lacking(missing: ModuleNotFoundError) -> int:
 
 
 def _say(sentence: str, status: int) -> int:
-    from autoreason.task import without_controls
+    from autoreason.characters import without_controls
 
     with suppress(OSError):
         print(f"autoreason: {without_controls(sentence)}", file=sys.stderr)

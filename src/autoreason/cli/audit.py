@@ -8,31 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autoreason.cli import options, words
+from autoreason.cli import options
 from autoreason.cli.journals import opened
 from autoreason.cli.several import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from autoreason.journal import Journal
-    from autoreason.studies.audit.audit import Audit
-    from autoreason.studies.audit.findings import Finding
     from autoreason.studies.audit.record import AuditedRun
-
-_STYLES = {"alarm": "bold red", "look": "yellow", "fine": "green", "unknown": "dim"}
-_HEADINGS = {
-    "ballots": "Ballots",
-    "judges": "Judges",
-    "stopping": "Stopping",
-    "texts": "Texts",
-    "programs": "Programs",
-}
-_LEVEL, _NAME = 9, 18
-_NARROWEST = 30
-_WIDEST = 110
-_PIPED = 100
 
 
 @click.command(cls=options.Taught)
@@ -40,7 +23,14 @@ _PIPED = 100
 @all_option
 @options.journal_option
 @options.json_option
-def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: bool) -> None:
+@options.group("Output", options.html_option)
+def audit(
+    records: tuple[str, ...],
+    every: bool,
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> None:
     """Say what a record is worth, without calling a model.
 
     Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
@@ -57,21 +47,25 @@ def audit(records: tuple[str, ...], every: bool, journal: str | None, as_json: b
       autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
     """
     from autoreason.cli.consoles import stderr_console, stdout_console
-    from autoreason.cli.ending import print_json
+    from autoreason.cli.ending import print_json, write_page
     from autoreason.cli.pager import paged
+    from autoreason.files import check_output
     from autoreason.studies.audit.audit import examine
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
+    check_output(html, "--html")
     with stderr_console().status("reading") as status:
         runs = _read(records, every, journal, status.update)
         status.update("examining")
         found = examine(runs)
+    if html:
+        write_page(found, html, {})
     if as_json:
         print_json(found)
     else:
         with paged():
-            _print(found, stdout_console())
+            stdout_console().print(found, soft_wrap=True)
 
 
 def _read(
@@ -118,53 +112,3 @@ def _is_run(name: str, book: Journal) -> bool:
     except UnknownRun:
         return False
     return True
-
-
-def _print(found: Audit, console: Console) -> None:
-    from rich.text import Text
-
-    from autoreason.studies.audit.findings import GROUPS, LEVELS
-
-    width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
-    console.print(Text(_size(found), style="dim"), soft_wrap=True)
-    for group in GROUPS:
-        rows = [finding for finding in found.findings if finding.group == group]
-        if rows:
-            console.print(Text(f"\n{_HEADINGS[group]}", style="bold"))
-        for finding in sorted(rows, key=lambda finding: LEVELS.index(finding.level)):
-            _print_finding(finding, console, width)
-    console.print()
-    if found.tested:
-        tested = words.count(found.tested, "question")
-        note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
-        console.print(Text(note, style="dim"), soft_wrap=True)
-    for line in words.wrapped(found.conclusion, max(_NARROWEST, width)):
-        console.print(Text(line, style="bold"), soft_wrap=True)
-
-
-def _print_finding(finding: Finding, console: Console, width: int) -> None:
-    from rich.text import Text
-
-    indent = _LEVEL + _NAME
-    said = [(finding.said, "dim" if finding.level == "unknown" else "")]
-    if finding.fix:
-        said += [(f"normal: {finding.normal}", "dim"), (f"do: {finding.fix}", "dim")]
-    head = Text.assemble(
-        (f"{finding.level:<{_LEVEL}}", _STYLES[finding.level]), f"{finding.name:<{_NAME}}"
-    )
-    for sentence, style in said:
-        for line in words.wrapped(sentence, max(_NARROWEST, width - indent)):
-            console.print(head + Text(line, style=style), soft_wrap=True)
-            head = Text(" " * indent)
-
-
-def _size(found: Audit) -> str:
-    parts = [
-        words.count(found.runs, "run"),
-        *([words.count(found.parts, "part")] if found.parts else []),
-        words.count(found.passes, "pass", "passes"),
-        words.count(found.panels, "panel"),
-    ]
-    if found.ballots is not None:
-        parts.append(words.count(found.ballots, "valid ballot"))
-    return ", ".join(parts)

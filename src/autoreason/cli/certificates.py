@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from autoreason.characters import without_controls
 from autoreason.paths import certificates_folder
-from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -46,13 +46,12 @@ def show(stored: Stored, *, as_json: bool) -> None:
     from autoreason.cli import ending
     from autoreason.cli.consoles import stdout_console
     from autoreason.cli.runs import when
-    from autoreason.studies.certify.page import as_markdown
 
     if as_json:
         ending.print_json(as_object(stored))
         return
-    ending.show_text(as_markdown(stored.certificate), bare=True)
     console = stdout_console()
+    console.print(stored.certificate, soft_wrap=True)
     console.print()
     rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
     ending.print_rows(rows, console)

@@ -97,15 +97,15 @@ def compare(brief: str, **values: Any) -> int:
 
 def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
+    from autoreason.report.numbers import count
     from autoreason.studies.compare.comparison import Terms, enough_repeats
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     needed = enough_repeats(len(terms.strategies))
     if terms.held < needed:
-        count = "1 repeat" if terms.held == 1 else f"{terms.held} repeats"
         click.echo(
-            f"note: {count} of {len(terms.strategies)} strategies cannot show that one of them is "
-            f"best beyond chance; that takes {needed} or more",
+            f"note: {count(terms.held, 'repeat')} of {len(terms.strategies)} strategies cannot show that one "
+            f"of them is best beyond chance; that takes {needed} or more",
             err=True,
         )

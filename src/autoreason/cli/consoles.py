@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from autoreason.task import without_controls
+from autoreason.characters import without_controls
 
 
 class Printer(Console):

@@ -65,7 +65,7 @@ def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
     from autoreason.cli.consoles import stdout_console
-    from autoreason.cli.words import wrapped
+    from autoreason.report.layout import wrap
 
     console = stdout_console()
     for about, level, said, fix in findings:
@@ -73,7 +73,7 @@ def _print(findings: list[Finding]) -> None:
         sentence = f"{said}; {fix}" if fix else said
         room = max(_LEAST_ROOM, console.width - len(head))
         # A file has no columns to keep to.
-        lines = wrapped(sentence, room) if console.is_terminal else [sentence]
+        lines = wrap(sentence, room) if console.is_terminal else [sentence]
         for line in lines:
             console.print(head + Text(line), soft_wrap=True)
             head = Text(" " * len(head))

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from autoreason.characters import without_controls
 from autoreason.cli import ending, words
 from autoreason.cli.journals import opened, writable
 from autoreason.cli.live import Live
@@ -21,7 +22,7 @@ from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
 from autoreason.run import Result, Switch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
-from autoreason.task import Task, without_controls
+from autoreason.task import Task
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,6 +102,8 @@ class OutputOptions:
     journal: str | None = None
     report: Path | None = None
     """The folder for a report on programs."""
+    html: Path | None = None
+    """The file for a report as a page."""
     strict: bool = False
     """A text that breaks its contract is a failure."""
 
@@ -114,6 +117,7 @@ class OutputOptions:
             not values["no_live"],
             values["journal"],
             values.get("report"),
+            values.get("html"),
             values.get("fail_on_contract", False),
         )
 
@@ -197,7 +201,7 @@ def hold(
 
         studies.keep(result)
         with opened(manner.journal) as journal:
-            studies.show(result, journal, as_json=manner.as_json)
+            studies.show(result, journal, as_json=manner.as_json, html=manner.html)
         return status
     ending.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
     if not manner.quiet:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from autoreason.characters import without_controls
 from autoreason.cli import words
-from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.errors import AutoreasonError
+from autoreason.files import write
+from autoreason.report.layout import WIDEST, lay_out
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.contract import Violation
     from autoreason.journal import RunRow
+    from autoreason.report.report import Report
     from autoreason.run import Result
     from autoreason.story import Story
 
@@ -39,9 +41,7 @@ _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
-_LABEL = 11
 _WINNERS = 15
-_WIDEST = 100
 
 
 def deliver(result: Result, *, output: Path | None, as_json: bool, bare: bool = False) -> None:
@@ -73,15 +73,13 @@ def _kept(result: Result, where: str) -> Iterator[None]:
 
 def show_text(text: str, bare: bool = False) -> None:
     """The text alone; between two rules where a person is looking."""
-    from autoreason.task import without_controls
-
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
         body = without_controls(body)
     if bare or not sys.stdout.isatty():
         sys.stdout.write(body)
     else:
-        rule = "─" * min(_WIDEST, terminal_width())
+        rule = "─" * min(WIDEST, terminal_width())
         sys.stdout.write(f"{rule}\n{body}{rule}\n")
     sys.stdout.flush()
 
@@ -106,90 +104,10 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def check_output(path: Path | None, option: str = "--output") -> None:
-    """Find out before anything is spent that the text can be written where it should go."""
-    if path is None:
-        return
-    try:
-        _try_output(path, option)
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot write to {path}: {error.strerror}; choose another {option}"
-        ) from None
-
-
-def _try_output(path: Path, option: str) -> None:
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
-    if _is_a_stream(path):
-        if not os.access(path, os.W_OK):
-            raise InvalidInput(f"cannot write to {path}; choose another {option}")
-        return
-    target = _target(path)
-    if not target.parent.is_dir():
-        raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
-    # Only trying tells for certain; whoever is allowed everything still cannot write everywhere.
-    handle, name = _beside(target)
-    os.close(handle)
-    Path(name).unlink()
-
-
-def _beside(path: Path) -> tuple[int, str]:
-    """A temporary file in the same folder."""
-    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-
-
-def write(path: Path, text: str) -> None:
-    """Put a text where a path leads; links, pipes and devices stay what they are."""
-    body = (text if text.endswith("\n") else f"{text}\n").encode()
-    if _is_a_stream(path):
-        with named(path), path.open("ab") as stream:
-            stream.write(body)
-    else:
-        with named(path):
-            _write_atomically(_target(path), body)
-
-
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Give the file's name to what the system says of it, which it leaves out of a full disk."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = str(path)
-        raise
-
-
-def _target(path: Path) -> Path:
-    """The file behind any links."""
-    return Path(os.path.realpath(path))
-
-
-def _is_a_stream(path: Path) -> bool:
-    """Whether somebody reads as it is written: a pipe, a device, a stream of this process."""
-    return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
-
-
-def _write_atomically(path: Path, body: bytes) -> None:
-    """All of it or nothing: a reader never sees half a file."""
-    handle, name = _beside(path)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(body)
-        # Temporary files are private; a result is as readable as any file the user makes.
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    # There is no way to read it without setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def write_page(report: Report, path: Path, about: Mapping[str, str]) -> None:
+    """A report as a page for a browser."""
+    write(path, report.to_html(about))
+    print(without_controls(f"written to {path}"), file=sys.stderr)
 
 
 def rows(
@@ -273,18 +191,6 @@ def in_one_line(run: str, *, has_text: bool, spent: bool = False) -> str:
     return f"go on with `autoreason resume {run}`{_HIGHER if spent else ''}{text}"
 
 
-def lay_out(labelled: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Labels and sentences as lines of at most `width` columns, sentences aligned."""
-    lines = []
-    column = max([_LABEL, *(len(label) + 2 for label, _ in labelled)])
-    for label, sentence in labelled:
-        indent = column if label else 0
-        # Narrow terminals get whole words, however few fit on a line.
-        wrapped = words.wrapped(sentence, max(20, min(width, _WIDEST) - indent))
-        lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
-    return lines
-
-
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
     """Labelled sentences on a terminal or into a file."""
     from rich.text import Text
@@ -297,8 +203,6 @@ def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
 
 def write_rows(labelled: list[tuple[str, str]], out: TextIO) -> None:
     """The same where it is known to be a file."""
-    from autoreason.task import without_controls
-
     for label, sentence in lay_out(labelled, terminal_width()):
         print(without_controls(label + sentence), file=out)
 

@@ -35,8 +35,8 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
       autoreason fork amber-fox --max-words 300
     """
     from autoreason.cli import chosen
-    from autoreason.cli.ending import check_output
     from autoreason.cli.run import begin
+    from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run import fork as branch
     from autoreason.run.prompt_choice import choose_prompts

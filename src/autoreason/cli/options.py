@@ -484,9 +484,16 @@ judges_options = group(
         help="All randomness of the panel comes from it. [default: drawn]",
     ),
 )
+html_option = option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Also write the report there, as a page for a browser.",
+)
 table_options = group(
     "Output",
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
+    html_option,
     option("-q", "--quiet", is_flag=True, help="No progress."),
     option("--no-live", is_flag=True, help="A line per step instead of the live view."),
     option("--dry-run", is_flag=True, help="Show what it would take; call nothing."),

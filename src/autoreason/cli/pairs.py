@@ -79,7 +79,8 @@ def pairs(
       autoreason pairs amber-fox -o pairs.jsonl
       autoreason pairs --all --min-agreement 0.6 --format chat > pairs.jsonl
     """
-    from autoreason.cli.ending import check_output, print_json, write
+    from autoreason.cli.ending import print_json
+    from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs, summary
 
     if as_json and output is None:

@@ -7,6 +7,7 @@ import textwrap
 from contextlib import suppress
 from typing import TextIO
 
+from autoreason.characters import without_controls
 from autoreason.cli import words
 from autoreason.cli.ending import terminal_width
 from autoreason.cli.live import Call, Live
@@ -36,7 +37,6 @@ from autoreason.events import (
 )
 from autoreason.exchange import CallRetried, Signal, for_readers
 from autoreason.story import Story
-from autoreason.task import without_controls
 
 HEARTBEAT = 15.0
 """Seconds after which silence is broken."""

@@ -109,7 +109,8 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
       autoreason problems convert codecontests.jsonl --to problems.jsonl
       zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
     """
-    from autoreason.cli.ending import check_output, print_json, write
+    from autoreason.cli.ending import print_json
+    from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.native_format import encode_set
 

@@ -244,6 +244,6 @@ def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:
 
 
 def _say(line: str) -> None:
-    from autoreason.task import without_controls
+    from autoreason.characters import without_controls
 
     print(without_controls(line), file=sys.stderr, flush=True)

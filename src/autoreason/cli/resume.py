@@ -47,8 +47,8 @@ def resume(run: str | None, **values: Any) -> int:
     """
     from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import OutputOptions, closing, hold
-    from autoreason.cli.ending import check_output
     from autoreason.events import LIFECYCLE
+    from autoreason.files import check_output
     from autoreason.models.pool import ModelPool
     from autoreason.prompts import PromptSet
     from autoreason.run import check, worked

@@ -69,7 +69,7 @@ def run(brief: str, **values: Any) -> int:
     The text alone goes to standard output; progress goes to standard error.
     """
     from autoreason.cli import chosen
-    from autoreason.cli.ending import check_output
+    from autoreason.files import check_output
     from autoreason.run.prompt_choice import choose_prompts
 
     if values["verbose"] and not values["dry_run"]:
@@ -97,8 +97,10 @@ def begin(
     from autoreason.cli.certificates import warn_of_failed_judges
     from autoreason.cli.drive import OutputOptions, begun, closing, hold
     from autoreason.cli.small import require_weights
+    from autoreason.files import check_output
     from autoreason.models.pool import ModelPool
 
+    check_output(values.get("html"), "--html")
     require_weights(settings)
     warn_of_failed_judges(settings)
 

@@ -10,10 +10,10 @@ from rich.console import Console, Group
 from rich.live import Live as Redrawn
 from rich.text import Text
 
+from autoreason.characters import without_controls
 from autoreason.cli import words
 from autoreason.cli.live import Call, Live, Seat, State, Step
 from autoreason.exchange import is_model
-from autoreason.task import without_controls
 
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent

@@ -12,6 +12,7 @@ from autoreason.cli import options
 from autoreason.cli.journals import opened, pick, recorded, run_argument, state, story_of
 from autoreason.cli.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.files import check_output
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         metavar="DIR",
         help="Write the report on a set of programs there, as solve --report does.",
     ),
+    options.html_option,
 )
 @options.journal_option
 def show(
@@ -67,6 +69,7 @@ def show(
     diff: bool,
     as_json: bool,
     report: Path | None,
+    html: Path | None,
     journal: str | None,
 ) -> None:
     """Tell what happened in a run, pass by pass.
@@ -92,6 +95,7 @@ def show(
         raise InvalidInput("--short goes alone or with --json")
     if wants_part and any(others):
         raise InvalidInput("--problem and --strategy go with --pass N or alone")
+    check_output(html, "--html")
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
@@ -103,7 +107,7 @@ def show(
         elif text_only or diff:
             _show_text(row, story, diff=diff)
         elif _is_table(story) and number is None:
-            _show_table(book, row, story, as_json=as_json, short=short)
+            _show_table(book, row, story, as_json=as_json, short=short, html=html)
         elif as_json and short:
             from autoreason.cli.ending import as_object as end_of
             from autoreason.cli.ending import print_json, result_of
@@ -190,7 +194,9 @@ def _write_report(row: RunRow, story: Story, folder: Path) -> None:
     click.echo(f"written to {folder}", err=True)
 
 
-def _show_table(book: Journal, row: RunRow, story: Story, *, as_json: bool, short: bool) -> None:
+def _show_table(
+    book: Journal, row: RunRow, story: Story, *, as_json: bool, short: bool, html: Path | None
+) -> None:
     """A finished study: every ballot, unless it is to be short, then what they come to."""
     from autoreason.cli.ending import result_of
     from autoreason.cli.studies import keep
@@ -201,8 +207,8 @@ def _show_table(book: Journal, row: RunRow, story: Story, *, as_json: bool, shor
         click.echo()
     result = result_of(row, story)
     # A certificate whose process died before it was kept is kept now.
-    keep(result, if_lost=True)
-    show_study(result, book, as_json=as_json)
+    keep(result, if_missing=True)
+    show_study(result, book, as_json=as_json, html=html)
     if _solves(story) and not (as_json or _on_one_problem(story)):
         click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
 

@@ -149,7 +149,7 @@ def simulate(
     from autoreason.studies.simulate import need_numpy
 
     need_numpy()
-    from autoreason.cli.ending import check_output
+    from autoreason.files import check_output
 
     check_output(output)
     if plot and not plot.absolute().parent.is_dir():
@@ -276,8 +276,8 @@ def _hold(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from autoreason.cli.ending import write
     from autoreason.cli.simulated import Progress, print_study
+    from autoreason.files import write
     from autoreason.studies.simulate.study import run_study
 
     with Progress("of the table", quiet=quiet) as progress:
@@ -285,15 +285,15 @@ def _hold(
     if plot:
         from autoreason.studies.simulate.plot import draw
 
-        write(plot, draw(cells))
+        write(plot, draw(cells).svg)
     print_study(worlds, cells, plan, as_json=as_json)
 
 
 def _fit_judges(
     source: str, judge: str | None, output: Path | None, journal: str | None, *, as_json: bool
 ) -> None:
-    from autoreason.cli.ending import write
     from autoreason.cli.simulated import print_fit
+    from autoreason.files import write
     from autoreason.studies.simulate.ballots import of_judge
     from autoreason.studies.simulate.fit import fit_judges, fitted_world
     from autoreason.studies.simulate.world import write_world

@@ -134,14 +134,15 @@ def solve(problems: Path, **values: Any) -> int:
     with intervals, paired tests between strategies, and what was left out.
     """
     from autoreason.cli import chosen
-    from autoreason.cli.ending import check_output
     from autoreason.cli.piped import on_disk
     from autoreason.cli.solved import check_folder, try_folder
+    from autoreason.files import check_output
     from autoreason.prompts import load
 
     settings = _settings(values)
     prompts = load(values["prompts"], code=True)
     check_output(values["output"])
+    check_output(values["html"], "--html")
     check_folder(values["report"])
     chosen.require_positive(values, ("limit",))
     chosen.require_limits(values["test_time_limit"], values["test_memory_limit"])

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoreason.characters import without_controls
 from autoreason.cli import ending, words
 from autoreason.cli.consoles import stdout_console
+from autoreason.cli.studies import took
 from autoreason.cli.tally import Tally
 from autoreason.errors import InvalidInput
-from autoreason.task import without_controls
+from autoreason.files import write
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,7 +86,7 @@ def end(result: Result, manner: OutputOptions, console: Console, seconds: float)
     finished = ending.EXIT[result.status] == 0
     unsolved = finished and _nothing_solved(result.story)
     if program and manner.output:
-        ending.write(manner.output, program)
+        write(manner.output, program)
     if manner.as_json:
         ending.print_json(as_object(result, report))
     elif program and not manner.output:
@@ -93,13 +95,15 @@ def end(result: Result, manner: OutputOptions, console: Console, seconds: float)
         _print_set(result, report)
     if manner.report and finished:
         write_report(result, report, manner.report)
+    if manner.html:
+        ending.write_page(report, manner.html, _about(result, report))
     if manner.quiet:
         _say_trouble(result, manner)
     else:
         # What a set came to is said with its table, but for programs that read that.
         said = [("", f"Not solved: {_why_unsolved(result.story)}")] if unsolved and not one else []
         said += rows(result, report) if one or manner.as_json else []
-        said += [*_took(result, seconds), *_files(result, manner)]
+        said += [*took(result, seconds), *_files(result, manner)]
         ending.print_rows([*said, *ending.next_steps(result)], console)
     return UNSOLVED if unsolved else ending.EXIT[result.status]
 
@@ -172,14 +176,16 @@ def _unwritten(manner: OutputOptions) -> str:
     return f"nothing was written to {manner.output}{before}"
 
 
-def show(result: Result, *, as_json: bool) -> None:
+def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
     """The table once more, on standard output."""
     report = report_of(result.story)
+    if html:
+        ending.write_page(report, html, _about(result, report))
     if as_json:
         ending.print_json(as_object(result, report))
         return
     one = Tally(result.story).one
-    said = _took(result)
+    said = took(result)
     if one:
         said = [*rows(result, report), *said]
     else:
@@ -193,11 +199,10 @@ def show(result: Result, *, as_json: bool) -> None:
 
 def _print_set(result: Result, report: SolveReport) -> None:
     """The table of a set and what it comes to, as far as there is any."""
-    from autoreason.cli.scores import print_tables
-
     console = stdout_console()
     if result.story.solved:
-        print_tables(report, console)
+        console.print(report, soft_wrap=True)
+        console.print()
     ending.print_rows(rows(result, report), console)
 
 
@@ -218,11 +223,12 @@ def report_of(story: Story) -> SolveReport:
 
 def write_report(result: Result, report: SolveReport, folder: Path) -> None:
     """The report as files."""
-    from autoreason.programs.report_files import files, write
+    from autoreason.programs.report_files import files
+    from autoreason.programs.report_files import write as write_files
 
     story = result.story
     assigned = story.task.assignments if story.task else ()
-    write(folder, files(report, story.solved, assigned, _about(result, report)))
+    write_files(folder, files(report, story.solved, assigned, _about(result, report)))
 
 
 def program_of(story: Story) -> str | None:
@@ -232,8 +238,6 @@ def program_of(story: Story) -> str | None:
 
 def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
     """The end for programs; of one problem also what was handed in."""
-    from autoreason.programs.tables import conclusion
-
     found = {
         "run": result.run,
         "status": result.status,
@@ -242,7 +246,7 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
         "tokens": result.tokens,
         "cost": result.cost,
         "seed": result.seed,
-        "conclusion": conclusion(report),
+        "conclusion": report.conclusion,
         "sandbox": sorted(report.levels),
     }
     if Tally(result.story).one and result.story.solved:
@@ -253,15 +257,13 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
 
 def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     """What is said beneath the table, as labelled sentences."""
-    from autoreason.programs.tables import stated
-
     story = result.story
     finished = ending.EXIT.get(result.status) == 0
     paused = [] if finished else [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
-    said = [("", stated(report))]
-    if Tally(story).one:
-        said = [row for event in story.solved[-1:] for row in _one(event)]
-    said += [("Left out", str(each)) for each in report.left_out]
+    one = Tally(story).one
+    said = [row for event in story.solved[-1:] for row in _one(event)] if one else []
+    if one or not story.solved:
+        said += [("Left out", str(each)) for each in report.left_out]
     if report.levels:
         said.append(("Sandbox", "; ".join(map(_level, report.levels))))
     return [*paused, *said]
@@ -292,14 +294,6 @@ def _ended(event: Solved) -> str:
 
 def _level(name: str) -> str:
     return _LEVELS.get(name, name)
-
-
-def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]:
-    cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    took = [words.count(result.calls, "call"), words.tokens(result.spent), cost]
-    if seconds is not None:
-        took.append(words.duration(seconds))
-    return [("Took", ", ".join(took))]
 
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:

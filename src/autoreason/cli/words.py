@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from autoreason.stats.results import percent as percent
+from autoreason.report.numbers import count as count
+from autoreason.report.numbers import duration as duration
+from autoreason.report.numbers import money as money
+from autoreason.report.numbers import percent as percent
+from autoreason.report.numbers import percent_range
+from autoreason.report.statements import agreement as agreement
+from autoreason.report.statements import positions as positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from decimal import Decimal
 
     from autoreason.assignment import Examined, Trial
     from autoreason.contract import Contract, Violation
@@ -48,32 +53,6 @@ ENDINGS = {
 }
 
 
-def wrapped(sentence: str, width: int) -> list[str]:
-    """Lines of whole words that never part a number from its sign."""
-    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
-    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=False)
-    return [line.replace(_HARD, " ") for line in lines]
-
-
-_HARD = "\u00a0"
-_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 call`, `2 calls`, `1,200 calls`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def duration(seconds: float) -> str:
-    """`4.1 s`, `3 min 12 s`, `2 h 05 min`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"
-
-
 def tokens(spent: Spent, limit: int | None = None) -> str:
     """Tokens in words, against their limit; where some are not known, what they are at least."""
     if spent.unmetered and not spent.known_tokens:
@@ -94,15 +73,6 @@ def bill(spent: Spent, limit: Decimal | None = None) -> str:
         return f"cost unknown{of}"
     more = f" and {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
     return f"{money(spent.known_cost)}{of}{more}"
-
-
-def money(cost: Decimal | None) -> str:
-    """US dollars, with as many digits as a small sum needs; an unknown sum is called unknown."""
-    if cost is None:
-        return "unknown"
-    if cost == 0 or cost >= Decimal("0.1"):
-        return f"${cost:,.2f}"
-    return f"${cost:.4f}" if cost >= Decimal("0.0001") else "under $0.0001"
 
 
 def megabytes(size: int) -> str:
@@ -285,20 +255,6 @@ def survival(found: Survival | None) -> str:
     )
 
 
-def agreement(tau: float | None) -> str:
-    """Kendall's tau as the share of pairs that two judges put in the same order.
-
-    Chance is 50 % only among judges who were asked whatever the others said.
-    """
-    if tau is None:
-        return "unknown: no two valid ballots to compare"
-    same = percent((1 + tau) / 2)
-    return (
-        f"shown two texts, two judges prefer the same one {same} of the time "
-        f"(tau {tau:.2f}; chance is 50 %)"
-    )
-
-
 def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
     """What the final panel chose, and that choosing is no proof."""
     if decided.winner is None or decided.verdict is None:
@@ -324,7 +280,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
             f"no fresh judges compared the delivered text with {first}, or too few of their ballots were "
             "valid, so nothing can be claimed"
         )
-    interval = f"{found.low * 100:.0f} to {percent(found.high)}"
+    interval = percent_range(found.low, found.high)
     said = (
         f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to {first} "
         f"(95 % interval {interval})"
@@ -376,19 +332,6 @@ def evidence(
         if number
     ]
     return [*rows, ("Left out", "; ".join(left_out))] if left_out else rows
-
-
-def positions(first_places: tuple[int, ...]) -> str:
-    """Whether where a text stood mattered."""
-    total = sum(first_places)
-    if not total:
-        return ""
-    shares = " / ".join(percent(number / total) for number in first_places)
-    even = percent(1 / len(first_places))
-    return (
-        f"first places by the position a text stood in: {shares} of {total} "
-        f"({even} each if position does not matter)"
-    )
 
 
 def lines(program: str) -> str:

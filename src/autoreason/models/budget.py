@@ -13,6 +13,7 @@ import msgspec
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
+from autoreason.report.numbers import count, money
 from autoreason.settings import Budget
 
 _BYTES_A_TOKEN = 3
@@ -63,7 +64,7 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
     for address, rate in rates.items():
         if rate is None or rate.input is None or rate.output is None:
             raise InvalidInput(
-                f"the price of {address} is not known, so the limit of {_dollars(budget.cost)} "
+                f"the price of {address} is not known, so the limit of {money(budget.cost)} "
                 "cannot be kept; limit tokens or calls instead"
             )
 
@@ -171,7 +172,7 @@ class BudgetTracker:
             return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens were left"
         cost = taken.cost or Decimal(0)
         if budget.cost is not None and cost * growth + 2 * (spare.cost or 0) > budget.cost:
-            return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} were left"
+            return f"{money(budget.cost - cost)} of {money(budget.cost)} were left"
         return ""
 
     def _set_aside(self, upper: CostBound) -> Reservation:
@@ -198,8 +199,7 @@ class BudgetTracker:
         """Refuse what would not fit even if every call under way cost nothing."""
         budget, spent = self._budget, self.taken
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
-            calls = "1 call" if budget.calls == 1 else f"{budget.calls:,} calls"
-            raise BudgetReached(f"the limit of {calls} is reached")
+            raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached")
         if budget.seconds is not None and self._elapsed() >= budget.seconds:
             raise BudgetReached(f"the time limit of {_time(budget.seconds)} is reached")
         if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
@@ -214,8 +214,8 @@ class BudgetTracker:
         taken = spent.cost or Decimal(0)
         if taken + upper.cost > budget.cost:
             raise BudgetReached(
-                f"{_dollars(taken)} of {_dollars(budget.cost)} are spent and the next call could "
-                f"cost {_dollars(upper.cost)}"
+                f"{money(taken)} of {money(budget.cost)} are spent and the next call could "
+                f"cost {money(upper.cost)}"
             )
 
     def _fits(self, upper: CostBound) -> bool:
@@ -234,11 +234,6 @@ def _sum(held: CostBound, more: CostBound, sign: int = 1) -> CostBound:
     # A price that is not known gets here only where no limit in money stands.
     cost = (held.cost or 0) + sign * (more.cost or Decimal(0))
     return CostBound(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
-
-
-def _dollars(amount: Decimal) -> str:
-    """To the cent; amounts under a dollar to three digits, where cents could hide them."""
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.3g}"
 
 
 def _time(seconds: float) -> str:

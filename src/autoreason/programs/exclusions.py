@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autoreason.assignment import Assignment
 from autoreason.programs.units import Unit
+from autoreason.report.numbers import count
 
 _NAMED = 5
 
@@ -21,12 +22,10 @@ class Exclusion(Struct, frozen=True, kw_only=True):
     noun: str = "part"
 
     def __str__(self) -> str:
-        count = len(self.what)
+        number = len(self.what)
         named = ", ".join(self.what[:_NAMED])
-        more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
-        return (
-            f"{count:,} {self.noun if count == 1 else self.noun + 's'}: {self.why} ({named}{more})"
-        )
+        more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+        return f"{count(number, self.noun)}: {self.why} ({named}{more})"
 
 
 def left_out(

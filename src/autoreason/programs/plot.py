@@ -2,89 +2,61 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from autoreason.characters import in_markup
 from autoreason.plugins import short
 from autoreason.programs.solve_report import Score, SolveReport
-from autoreason.programs.tables import percent
-from autoreason.task import without_controls
+from autoreason.report.numbers import percent_interval
+from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
-_LINE, _GAP, _LEGEND, _AXIS = 18, 16, 20, 40
-_COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#444444")
-_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
-_STYLE = (
-    "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}.axis{fill:#777}"
-    ".grid{stroke:#ddd;stroke-width:1}"
-)
+_LINE, _GAP, _AXIS = 18, 16, 40
+_ACROSS = Scale(0, 1, _LEFT, _WIDTH - _RIGHT)
 
 
-def draw(report: SolveReport) -> str:
-    """Rates solved with their 95 % intervals, over all problems and by difficulty, as an SVG document."""
+def draw(report: SolveReport) -> Plot:
+    """Rates solved with their 95 % intervals, over all problems and by difficulty."""
     groups = [("all", list(report.scores))]
     groups += [(tier, list(rows)) for tier, rows in groupby(report.tiers, lambda e: e.difficulty)]
-    colours = {name: _COLOURS[at % len(_COLOURS)] for at, name in enumerate(report.strategies)}
-    top = _LEGEND * len(colours) + _GAP
+    shades = colours(list(map(short, report.strategies)))
+    top = LEGEND * len(shades) + _GAP
     body = sum(_LINE * len(scores) + _GAP for _, scores in groups)
-    height = top + body + _AXIS
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">',
-        "<title>Share of problems solved, with 95 % intervals</title>",
-        f"<style>{_STYLE}</style>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
-        *_legend(colours),
-        *_axis(top, top + body),
-    ]
+    parts = [*legend(shades), *_axis(top, top + body)]
     y = top
     for title, scores in groups:
-        parts += _group(title, scores, colours, y)
+        parts += _group(title, scores, shades, y)
         y += _LINE * len(scores) + _GAP
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def _legend(colours: dict[str, str]) -> Iterator[str]:
-    for at, (name, colour) in enumerate(colours.items()):
-        y = _LEGEND * at + _GAP
-        yield f'<circle cx="16" cy="{y - 4}" r="4" fill="{colour}"/>'
-        yield f'<text x="28" y="{y}">{_text(short(name))}</text>'
+    title = "Share of problems solved, with 95 % intervals"
+    return frame(title, _WIDTH, top + body + _AXIS, parts)
 
 
 def _axis(top: int, bottom: int) -> Iterator[str]:
     for tenth in range(0, 11, 2):
-        x = _across(tenth / 10)
+        x = _ACROSS(tenth / 10)
         yield f'<path class="grid" d="M{x:.1f} {top}V{bottom}"/>'
-        yield f'<text class="axis" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{tenth * 10} %</text>'
-    middle = _across(0.5)
-    yield f'<text class="axis" x="{middle:.1f}" y="{bottom + 32}" text-anchor="middle">solved</text>'
+        yield label(f"{tenth * 10} %", x, bottom + 16, "axis", "middle")
+    yield label("solved", _ACROSS(0.5), bottom + 32, "axis", "middle")
 
 
-def _group(title: str, scores: Sequence[Score], colours: dict[str, str], top: int) -> Iterator[str]:
-    yield f'<text class="title" x="10" y="{top + 14}">{_text(title)}</text>'
+def _group(
+    title: str, scores: Sequence[Score], shades: Mapping[str, str], top: int
+) -> Iterator[str]:
+    yield label(title, 10, top + 14, "title")
     for at, score in enumerate(scores):
         found, y = score.solved, top + _LINE * at + 10
         if found.value is None:
             continue
-        colour = colours[score.strategy]
-        told = _text(f"{short(score.strategy)}, {title}: {percent(found)}")
-        low, high = found.low, found.high
-        if low is not None and high is not None:
+        name = short(score.strategy)
+        colour = shades[name]
+        if found.low is not None and found.high is not None:
             yield (
                 f'<path stroke="{colour}" stroke-width="2" '
-                f'd="M{_across(low):.1f} {y}H{_across(high):.1f}"/>'
+                f'd="M{_ACROSS(found.low):.1f} {y}H{_ACROSS(found.high):.1f}"/>'
             )
+        about = in_markup(f"{name}, {title}: {percent_interval(found)}")
         yield (
-            f'<circle cx="{_across(found.value):.1f}" cy="{y}" r="4" fill="{colour}">'
-            f"<title>{told}</title></circle>"
+            f'<circle cx="{_ACROSS(found.value):.1f}" cy="{y}" r="4" fill="{colour}">'
+            f"<title>{about}</title></circle>"
         )
-
-
-def _text(text: str) -> str:
-    """A text that may come from a problem, without what no XML document may hold."""
-    return escape(_NO_CHARACTERS.sub("", without_controls(text)))
-
-
-def _across(share: float) -> float:
-    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)

@@ -20,6 +20,7 @@ from autoreason.programs.policy import ActionResult, Option, Turn
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.source import same_program, without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
+from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import Size, quorum
 
@@ -207,10 +208,6 @@ class Search(ProgramStrategy):
         reasons = [] if attempt.passes_all else [self._spent_reason(attempt)]
         if len(finalists.attempts) > 1:
             reasons.append(
-                f"{finalists.describe_agreement(attempt)} on {_count(len(self._inputs), 'input')} made by code"
+                f"{finalists.describe_agreement(attempt)} on {count(len(self._inputs), 'input')} made by code"
             )
         return self.hand_in(attempt, reason="; ".join(filter(None, [*reasons, judged])))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -20,6 +20,7 @@ from autoreason.plugins import short
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_program_result
+from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.strategies.runner import held, made, user_code_errors
@@ -150,11 +151,11 @@ class Solve(Strategy):
     def _reason(self, terms: SolveTerms) -> str:
         out = sum(bool(each.remark) for each in self.context.task.assignments)
         parts = [
-            _count(len(self.context.task.assignments) - out, "problem"),
-            _count(len(terms.strategies), "strategy", "strategies"),
-            _count(terms.repeats, "repeat"),
+            count(len(self.context.task.assignments) - out, "problem"),
+            count(len(terms.strategies), "strategy", "strategies"),
+            count(terms.repeats, "repeat"),
         ]
-        return ", ".join(parts) + (f"; {_count(out, 'problem')} left out" if out else "")
+        return ", ".join(parts) + (f"; {count(out, 'problem')} left out" if out else "")
 
     def _best_program(self) -> Incumbent:
         """For one problem the program that passes most public tests, the earliest; for a set an empty text."""
@@ -230,7 +231,3 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """The name of the part in which a strategy solves a problem: `17/search/2`."""
     return f"{number}/{short(strategy)}/{repeat}"
-
-
-def _count(number: int, noun: str, nouns: str = "") -> str:
-    return f"{number} {noun if number == 1 else nouns or noun + 's'}"

@@ -12,9 +12,11 @@ from msgspec import Struct
 from autoreason.assignment import Assignment
 from autoreason.events import Solved
 from autoreason.exchange import Spent
+from autoreason.plugins import short
 from autoreason.programs.duels import Duel, Outcomes, duels
 from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
+from autoreason.report.report import Report, Section
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 
@@ -63,7 +65,7 @@ class Score(Struct, frozen=True, kw_only=True):
     """Over everything that was tried, with a verdict or without."""
 
 
-class SolveReport(Struct, frozen=True, kw_only=True):
+class SolveReport(Report, Struct, frozen=True, kw_only=True):
     """A set of problems in numbers."""
 
     problems: int
@@ -83,6 +85,25 @@ class SolveReport(Struct, frozen=True, kw_only=True):
     left_out: tuple[Exclusion, ...]
     levels: dict[str, int]
     """How well the sandbox held, by name, and how many results rest on that."""
+
+    heading = "Programs"
+
+    @property
+    def conclusion(self) -> str:
+        """Which strategy wins beyond chance, or that none does and what could have been seen."""
+        from autoreason.programs.tables import conclusion
+
+        return conclusion(self)
+
+    def names(self) -> list[str]:
+        """Those of the strategies."""
+        return list(map(short, self.strategies))
+
+    def sections(self) -> list[Section]:
+        """Rates, differences, what it took and what was left out."""
+        from autoreason.programs.tables import sections
+
+        return sections(self)
 
     @property
     def leaders(self) -> tuple[Score, ...]:

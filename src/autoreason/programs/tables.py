@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
-from typing import NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.plugins import short
 from autoreason.programs.duels import Duel
+from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
-from autoreason.stats.results import Estimate, losing
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    money,
+    p_statement,
+    p_value,
+    percent,
+    percent_interval,
+    points,
+)
+from autoreason.report.report import Section
+from autoreason.report.statements import losing
+from autoreason.report.table import Column, Table
+from autoreason.stats.results import Estimate
 
-NOTHING = "–"
-
-
-class Table(NamedTuple):
-    """Cells as text: names first, then figures."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    names: int = 1
-    """How many columns are names."""
-    spare: tuple[str, ...] = ()
-    """Columns that a narrow screen does without, in this order."""
+_ENOUGH = 5
+"""Problems that a table within a table must have somewhere, to be worth a screen's room."""
+_NOTES = """\
+Shares are over problems with a verdict; whatever has none is listed under "Left out" and is in no share.
+Intervals are exact (Clopper and Pearson's), on as many trials as repeats of the same problem are worth (Korn and
+Graubard). "Public but not private" is of what passes every public test, "recovered" of what failed one at the first
+attempt. Differences are in points of a hundred with Bonett and Price's interval, wide enough to hold for all pairs
+together in 95 of 100 cases; p is McNemar's exact test, or signs flipped problem by problem where problems were tried
+several times, corrected after Holm. "Could show" is the smallest difference seen four times
+out of five at the corrected level, for strategies that differ on as many problems as these do.
+"""
 
 
 def rates(report: SolveReport) -> Table:
@@ -34,14 +44,14 @@ def rates(report: SolveReport) -> Table:
         (
             short(each.strategy),
             f"{each.problems:,}",
-            percent(each.public),
-            percent(each.private),
+            percent_interval(each.public),
+            percent_interval(each.private),
             _of(each.fooled),
             _of(each.recovery),
         )
         for each in report.scores
     ]
-    return Table("Pass rates (95 % intervals)", head, rows)
+    return _table(head, rows)
 
 
 def tiers(report: SolveReport) -> Table:
@@ -52,13 +62,13 @@ def tiers(report: SolveReport) -> Table:
             each.difficulty,
             short(each.strategy),
             f"{each.problems:,}",
-            percent(each.public),
-            percent(each.private),
+            percent_interval(each.public),
+            percent_interval(each.private),
             _of(each.recovery),
         )
         for each in report.tiers
     ]
-    return Table("By difficulty", head, rows, names=2)
+    return _table(head, rows, names=2)
 
 
 def took(report: SolveReport) -> Table:
@@ -80,7 +90,7 @@ def took(report: SolveReport) -> Table:
         )
         for each in report.scores
     ]
-    return Table("What it took, for one problem once and in all", head, rows)
+    return _table(head, rows)
 
 
 def verdicts(report: SolveReport) -> Table:
@@ -93,10 +103,10 @@ def verdicts(report: SolveReport) -> Table:
         (short(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
         for score in report.scores
     ]
-    return Table("Verdicts", head, rows)
+    return _table(head, rows)
 
 
-def duels(found: Sequence[Duel], title: str) -> Table:
+def duels(found: Sequence[Duel]) -> Table:
     """Every two strategies on the same problems."""
     head = (
         *("strategy", "against", "problems", "more", "less", "difference"),
@@ -112,35 +122,38 @@ def duels(found: Sequence[Duel], title: str) -> Table:
             points(each.difference),
             p_value(each.test.p),
             p_value(each.holm),
-            NOTHING if each.h is None else f"{each.h:+.2f}",
+            UNKNOWN if each.h is None else f"{each.h:+.2f}",
             _shown(each.detectable),
         )
         for each in found
     ]
     spare = ("h", "p", "could show", "less", "more")
-    return Table(title, head, rows, names=2, spare=spare)
+    return _table(head, rows, names=2, spare=spare)
 
 
-def paired(report: SolveReport) -> Table:
-    """Every two strategies on all problems."""
-    return duels(report.duels, "Paired tests on the problems both were scored on")
-
-
-def recovered(report: SolveReport) -> Table:
-    """Every two strategies on problems that were not solved at once."""
-    return duels(report.recoveries, "The same where the first attempt of both failed")
-
-
-def tables(report: SolveReport) -> list[Table]:
-    """Everything there is to show, in order of interest."""
-    found = [rates(report)]
+def sections(report: SolveReport) -> list[Section]:
+    """Everything there is to show, in order of interest; what few problems say is left to pages."""
+    found = [Section("Pass rates (95 % intervals)", tables=[rates(report)], plots=[draw(report)])]
     if report.tiers:
-        found.append(tiers(report))
+        few = all(each.problems < _ENOUGH for each in report.tiers)
+        found.append(Section("By difficulty", tables=[tiers(report)], detail=few))
     if report.duels:
-        found.append(paired(report))
+        title = "Paired tests on the problems both were scored on"
+        found.append(Section(title, tables=[duels(report.duels)]))
     if any(each.problems for each in report.recoveries):
-        found.append(recovered(report))
-    return [*found, took(report), verdicts(report)]
+        few = all(each.problems < _ENOUGH for each in report.recoveries)
+        title = "The same where the first attempt of both failed"
+        found.append(Section(title, tables=[duels(report.recoveries)], detail=few))
+    found += [
+        Section("What it took, for one problem once and in all", tables=[took(report)]),
+        Section("Verdicts", tables=[verdicts(report)]),
+    ]
+    left_out = [("", str(each)) for each in report.left_out] or [("", "Nothing.")]
+    return [
+        *found,
+        Section("Left out", left_out, detail=not report.left_out),
+        Section("How to read it", [("", _NOTES)], detail=True),
+    ]
 
 
 def conclusion(report: SolveReport) -> str:
@@ -149,38 +162,31 @@ def conclusion(report: SolveReport) -> str:
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
     if not others or others[0].solved.value is None:
-        return f"{short(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
+        return f"{short(first.strategy)} solved {percent_interval(first.solved)} of {count(first.problems, 'problem')}"
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
         return f"{short(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
-        same = f"all solved the same problems, {percent(first.solved)} of them"
+        same = f"all solved the same problems, {percent_interval(first.solved)} of them"
         if not first.solved.value:
-            same = f"none solved any of {_problems(first)}"
+            same = f"none solved any of {count(first.problems, 'problem')}"
         return f"nobody wins: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     lose = losing([short(score.strategy) for score in others if _is_beaten(report, score.strategy)])
     return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
-def stated(report: SolveReport) -> str:
-    """The conclusion as a sentence; a strategy's name stays as it is written."""
-    said = conclusion(report)
-    named = said.startswith(tuple(map(short, report.strategies)))
-    return f"{said if named else said[0].upper() + said[1:]}."
-
-
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
-        f"{short(first.strategy)} solved {_bare(first.solved)} and {short(second.strategy)} "
-        f"{_bare(second.solved)}"
+        f"{short(first.strategy)} solved {percent(first.solved.value or 0)} and {short(second.strategy)} "
+        f"{percent(second.solved.value or 0)}"
     )
     if duel.holm is None:
         return f"{lead}, difference {points(by)} points"
     pairs = len(report.duels)
     corrected = f" (corrected for {pairs} pairs)" if pairs > 1 else ""
-    return f"{lead}, difference {points(by)} points, p = {p_value(duel.holm)}{corrected}"
+    return f"{lead}, difference {points(by)} points, {p_statement(duel.holm)}{corrected}"
 
 
 def _could_show(duel: Duel) -> str:
@@ -212,56 +218,17 @@ def _turned(duel: Duel, name: str) -> Estimate:
     return Estimate(-found.value, -found.high, -found.low, n=found.n)
 
 
-def percent(found: Estimate) -> str:
-    """`77 % (69 to 83)`; a dash where nothing is known."""
-    if found.value is None:
-        return NOTHING
-    if found.low is None or found.high is None:
-        return _bare(found)
-    return f"{_bare(found)} ({found.low * 100:.0f} to {found.high * 100:.0f})"
-
-
-def points(found: Estimate) -> str:
-    """`+4.0 (-2.1 to +9.8)`, in points of a hundred."""
-    if found.value is None:
-        return NOTHING
-    if found.low is None or found.high is None:
-        return f"{found.value * 100:+.1f}"
-    return f"{found.value * 100:+.1f} ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
-
-
-def p_value(p: float | None) -> str:
-    """`0.041`, `< 0.001`."""
-    if p is None:
-        return NOTHING
-    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def money(cost: Decimal | None) -> str:
-    """US dollars; an unknown sum is called unknown."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:,.2f}" if cost == 0 or cost >= Decimal("0.1") else f"${cost:.4f}"
-
-
-def _bare(found: Estimate) -> str:
-    assert found.value is not None
-    if 0 < found.value < 0.005:
-        return "under 1 %"
-    return "over 99 %" if 0.995 < found.value < 1 else f"{found.value * 100:.0f} %"
-
-
 def _of(found: Estimate) -> str:
     """A share of some of the problems, and of how many."""
-    return f"{percent(found)} of {found.n}" if found.value is not None else NOTHING
+    return f"{percent_interval(found)} of {found.n}" if found.value is not None else UNKNOWN
 
 
 def _mean(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.1f}"
+    return UNKNOWN if value is None else f"{value:.1f}"
 
 
 def _shown(found: Estimate) -> str:
-    return NOTHING if found.value is None else f"{found.value * 100:.0f} points"
+    return UNKNOWN if found.value is None else f"{found.value * 100:.0f} points"
 
 
 def _tokens(score: Score) -> str:
@@ -272,5 +239,12 @@ def _tokens(score: Score) -> str:
     return f"{score.spent.known_tokens:,}{more}"
 
 
-def _problems(score: Score) -> str:
-    return "1 problem" if score.problems == 1 else f"{score.problems:,} problems"
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1, spare: Sequence[str] = ()
+) -> Table:
+    """Names first, then figures; `spare` are the columns that a narrow terminal leaves out, in this order."""
+    columns = [
+        Column(title, figures=at >= names, spare=spare.index(title) + 1 if title in spare else 0)
+        for at, title in enumerate(head)
+    ]
+    return Table(columns, rows)

@@ -513,7 +513,7 @@ def test_runs_and_parts_are_counted_apart() -> None:
         (
             check_stopping.confirmation,
             {"confirmed": (2, 3)},
-            "(95 % interval 38 % to 88 %) in 2 runs and 3 parts",
+            "(95 % interval 38 to 88 %) in 2 runs and 3 parts",
         ),
     ],
 )

@@ -31,7 +31,6 @@ from autoreason.journal import Journal
 from autoreason.run import estimate, replay
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.page import as_markdown
 from autoreason.studies.certify.questions import defect_questions, other_questions
 from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import INJECTIONS, pairs
@@ -124,7 +123,7 @@ async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> No
     end = events[-1]
     assert isinstance(end, Delivered)
     assert end.reason == f"the judge failed: {said}"
-    assert f"It failed: {said}. " in as_markdown(certificate)
+    assert f"The judge failed: {said}." in certificate.to_markdown()
 
 
 async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots() -> None:

@@ -21,7 +21,6 @@ from tests.studies.certify.judges import (
 from autoreason.events import BallotCast
 from autoreason.exchange import Request
 from autoreason.story import Story
-from autoreason.studies.certify.page import as_markdown
 from autoreason.studies.certify.properties import PROPERTIES
 from autoreason.studies.certify.report import certificate_of
 
@@ -90,7 +89,7 @@ async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
     )
     assert found
     assert int(found[1]) >= 40
-    assert said.endswith("where 24 would if the place did not count (p = < 0.001)")
+    assert said.endswith("where 24 would if the place did not count (p < 0.001)")
     said = (await certified(ideal)).findings[5].said
     assert "24 rank the text shown first first" in said
     assert said.endswith("(no pair leans to either)")
@@ -106,8 +105,8 @@ async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None
 
 
 async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None:
-    page = as_markdown(await certified(obedient))
-    assert page.startswith(f"# Certificate of the judge {ADDRESS}\n\nIt failed.")
+    page = (await certified(obedient)).to_markdown()
+    assert page.startswith(f"# Certificate of the judge {ADDRESS}\n\n**The judge failed ")
     for each in PROPERTIES:
         assert re.search(rf"^\| {each.name} +\| (passed|FAILED) .*{each.rule} +\|$", page, re.M)
         assert each.why in page
@@ -116,6 +115,6 @@ async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None
 
 
 async def test_the_page_says_why_something_is_unknown() -> None:
-    page = as_markdown(await certified(garbled))
+    page = (await certified(garbled)).to_markdown()
     assert page.count("Unknown: 0 answered, 16 are needed to say anything.") == 6
     assert "48 without a ballot" in page

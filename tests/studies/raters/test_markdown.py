@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoreason.characters import without_controls
 from autoreason.studies.raters.markdown import render
-from autoreason.task import without_controls
 
 steady = settings(derandomize=True)
 

@@ -35,7 +35,7 @@ def cell(world: str, protocol: str, curve: list[tuple[float, float]]) -> Cell:
 def test_every_line_stays_within_its_chart(
     one: list[tuple[float, float]], other: list[tuple[float, float]]
 ) -> None:
-    root = ElementTree.fromstring(draw([cell("w", "p", one), cell("w", "q", other)]))
+    root = ElementTree.fromstring(draw([cell("w", "p", one), cell("w", "q", other)]).svg)
     (chart,) = root.iter(f"{SVG}g")
     lines = [path.attrib["d"] for path in chart.iter(f"{SVG}path") if "stroke" in path.attrib]
     assert len(lines) == 2
@@ -47,7 +47,7 @@ def test_every_line_stays_within_its_chart(
 
 def test_names_are_escaped_and_worlds_kept_apart() -> None:
     drawn = draw([cell(f"w<{at}", "p & q", [(5.0, 1.0)]) for at in range(5)])
-    root = ElementTree.fromstring(drawn)
+    root = ElementTree.fromstring(drawn.svg)
     assert len(list(root.iter(f"{SVG}g"))) == 5
     titles = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "title"]
     assert titles == [f"w<{at}" for at in range(5)]

@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table, Tone
 from autoreason.studies.audit import (
     check_ballots,
     check_judges,
@@ -15,7 +18,15 @@ from autoreason.studies.audit import (
     check_stopping,
     check_texts,
 )
-from autoreason.studies.audit.findings import Finding, Found, OpenFinding, listed, settle
+from autoreason.studies.audit.findings import (
+    GROUPS,
+    LEVELS,
+    Finding,
+    Found,
+    OpenFinding,
+    listed,
+    settle,
+)
 from autoreason.studies.audit.record import AuditedRun
 
 Check = Callable[[Sequence[AuditedRun]], Found]
@@ -54,7 +65,7 @@ _OF_PANELS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
 """What is asked of panels, whatever they judged."""
 
 
-class Audit(Struct, frozen=True, kw_only=True):
+class Audit(Report, Struct, frozen=True, kw_only=True):
     """What some runs show about themselves."""
 
     runs: int
@@ -68,6 +79,50 @@ class Audit(Struct, frozen=True, kw_only=True):
     """Questions that were put to a test; their p-values are corrected for that (Holm 1979)."""
     conclusion: str
     findings: tuple[Finding, ...]
+
+    heading = "An audit"
+
+    def sections(self) -> list[Section]:
+        """How much was audited, then each question by its group, the worst first."""
+        found = [Section(sentences=[("", f"{self._size()}.")])]
+        for group in GROUPS:
+            rows = [finding for finding in self.findings if finding.group == group]
+            rows.sort(key=lambda finding: LEVELS.index(finding.level))
+            if rows:
+                found.append(Section(group.capitalize(), tables=[_table(rows)]))
+        if self.tested:
+            tested = count(self.tested, "question")
+            note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
+            found.append(Section(sentences=[("", note)]))
+        return found
+
+    def _size(self) -> str:
+        parts = [
+            count(self.runs, "run"),
+            *([count(self.parts, "part")] if self.parts else []),
+            count(self.passes, "pass", "passes"),
+            count(self.panels, "panel"),
+        ]
+        if self.ballots is not None:
+            parts.append(count(self.ballots, "valid ballot"))
+        return ", ".join(parts)
+
+
+_TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    """A row per question: what was found, and where it is not fine what is normal and what to do."""
+    columns = [Column(name, figures=False) for name in ("level", "question", "finding")]
+    rows = [
+        (
+            each.level,
+            each.name,
+            (each.said, *([f"normal: {each.normal}", f"do: {each.fix}"] if each.fix else [])),
+        )
+        for each in findings
+    ]
+    return Table(columns, rows, tones=_TONES, headings=False)
 
 
 def examine(runs: Sequence[AuditedRun]) -> Audit:

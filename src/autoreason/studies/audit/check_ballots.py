@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autoreason.parsing.ballots import read_ranking
+from autoreason.report.numbers import percent
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
     Finding,
@@ -16,7 +17,6 @@ from autoreason.studies.audit.findings import (
     many,
     number_of,
     part,
-    percent,
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel, Vote
 from autoreason.studies.audit.wording import is_exact, structured_ranking

@@ -8,6 +8,7 @@ from itertools import combinations
 from math import factorial, fsum
 from statistics import fmean
 
+from autoreason.report.numbers import p_statement, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm, share
 from autoreason.stats.sums import Part, coin, flips, more_than_chance, resampled_mean, unlike_chance
@@ -26,11 +27,9 @@ from autoreason.studies.audit.findings import (
     Level,
     OpenFinding,
     Topic,
-    likely,
     listed,
     many,
     part,
-    percent,
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
 
@@ -97,7 +96,7 @@ def position(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         sentence = "; ".join(
             f"{who}: {_shares(each)} of {sum(each)}"
-            + (f" ({likely(max(tested[who], p))})" if who in tested else "")
+            + (f" ({p_statement(max(tested[who], p))})" if who in tested else "")
             for who, each in sorted(counts.items(), key=lambda item: -sum(item[1]))
         )
         level: Level = "fine"
@@ -296,8 +295,8 @@ def _interval(number: Estimate) -> str:
 
 def _against_chance(p: float, hardly: bool) -> str:
     if p > LEVEL:
-        return f"; that is not shown to be more than chance ({likely(p)})"
-    return f"; {'hardly ' if hardly else ''}more than chance gives ({likely(p)})"
+        return f"; that is not shown to be more than chance ({p_statement(p)})"
+    return f"; {'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
 
 
 def longer_preferred(runs: Runs) -> Found:
@@ -319,7 +318,7 @@ def longer_preferred(runs: Runs) -> Found:
         level: Level = "fine"
         if more and value > _LIKES_LENGTH:
             level = "alarm" if value > _LOVES_LENGTH else "look"
-        how = f", more than chance explains ({likely(p)})" if more else f", {likely(p)}"
+        how = f", more than chance explains ({p_statement(p)})" if more else f", {p_statement(p)}"
         return _LENGTH.found(level, sentence + how, number, p)
 
     return OpenFinding(unlike_chance(flips(scores), sum(scores)), conclude)

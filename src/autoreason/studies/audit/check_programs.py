@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoreason.stats.shares import share
-from autoreason.studies.audit.findings import Finding, Topic, graded, part
+from autoreason.studies.audit.findings import (
+    Finding,
+    Topic,
+    graded,
+    part,
+)
 from autoreason.studies.audit.record import AuditedRun, Programs
 
 Runs = Sequence[AuditedRun]

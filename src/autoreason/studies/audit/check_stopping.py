@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import fsum, sqrt
 from statistics import fmean, median
 
+from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share, share, sign_test
 from autoreason.stats.sums import flips, moments, more_than_chance, unlike_chance
@@ -25,12 +26,10 @@ from autoreason.studies.audit.findings import (
     Level,
     OpenFinding,
     Topic,
-    likely,
     listed,
     many,
     number_of,
     part,
-    percent,
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
 from autoreason.tournament.evidence import chance_of_survival
@@ -117,11 +116,14 @@ def survival(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         if p > LEVEL:
             level: Level = "look"
-            how = f", so chance explains it ({likely(p)})"
+            how = f", so chance explains it ({p_statement(p)})"
         elif survived > expected:
-            level, how = "fine", f", so it survived more often than chance explains ({likely(p)})"
+            level, how = (
+                "fine",
+                f", so it survived more often than chance explains ({p_statement(p)})",
+            )
         else:
-            level, how = "alarm", f", so standing as A was a handicap ({likely(p)})"
+            level, how = "alarm", f", so standing as A was a handicap ({p_statement(p)})"
         return _SURVIVAL.found(level, sentence + how, share(survived, len(chances)), p)
 
     return OpenFinding(unlike_chance(parts, fsum(leads)), conclude)
@@ -170,9 +172,9 @@ def streaks(runs: Runs) -> Found:
     def conclude(p: float) -> Finding:
         if p <= LEVEL:
             return _STREAKS.found(
-                "fine", f"{sentence}, more than coin flips ({likely(p)})", number, p
+                "fine", f"{sentence}, more than coin flips ({p_statement(p)})", number, p
             )
-        how = f", no more than coin flips give ({likely(p)})"
+        how = f", no more than coin flips give ({p_statement(p)})"
         return _STREAKS.found("alarm" if seen else "look", sentence + how, number, p)
 
     return OpenFinding(more_than_chance(parts, yes), conclude)
@@ -253,7 +255,7 @@ def novelty(runs: Runs) -> Found:
         level: Level = "fine"
         if p <= LEVEL and stood < 2:
             level = "alarm" if stood < 2 - _FADED else "look"
-        return _NOVELTY.found(level, f"{sentence} ({likely(p)})", number, p)
+        return _NOVELTY.found(level, f"{sentence} ({p_statement(p)})", number, p)
 
     return OpenFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
 
@@ -286,7 +288,7 @@ def playoff(runs: Runs) -> Found:
             return unproven
         number = exact_share(prefer, judges)
         return _PLAYOFF.found(
-            "alarm", f"{sentence}; even they prefer the draft ({likely(p)})", number, p
+            "alarm", f"{sentence}; even they prefer the draft ({p_statement(p)})", number, p
         )
 
     return OpenFinding(p / 2, conclude)
@@ -306,7 +308,7 @@ def confirmation(runs: Runs) -> Found:
     number = exact_share(prefer, judges)
     sentence = (
         f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
-        f"(95 % interval {percent(number.low or 0)} to {percent(number.high or 0)})"
+        f"(95 % interval {percent_range(number.low or 0, number.high or 0)})"
     )
     if len(ballots) > 1 or kept:
         sentence += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
@@ -318,14 +320,14 @@ def confirmation(runs: Runs) -> Found:
 
     def conclude(p: float) -> Finding:
         if p > LEVEL:
-            how = f"; an even split is not ruled out ({likely(p)})"
+            how = f"; an even split is not ruled out ({p_statement(p)})"
             return _CONFIRMATION.found("look", sentence + how, number, p)
         if 2 * prefer > judges:
             return _CONFIRMATION.found(
-                "fine", f"{sentence}; that is an improvement ({likely(p)})", number, p
+                "fine", f"{sentence}; that is an improvement ({p_statement(p)})", number, p
             )
         return _CONFIRMATION.found(
-            "alarm", f"{sentence}; they prefer the draft ({likely(p)})", number, p
+            "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})", number, p
         )
 
     return OpenFinding(p, conclude)

@@ -10,6 +10,7 @@ from statistics import fmean
 from autoreason.contract import count_words
 from autoreason.parsing.documents import same_text
 from autoreason.parsing.leaks import find_leaks
+from autoreason.report.numbers import percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
@@ -21,7 +22,6 @@ from autoreason.studies.audit.findings import (
     many,
     number_of,
     part,
-    percent,
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun
 from autoreason.studies.audit.wording import cut_off

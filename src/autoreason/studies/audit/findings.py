@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autoreason.report.numbers import count, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm
 from autoreason.studies.audit.record import AuditedRun
@@ -94,9 +95,7 @@ def settle(found: Iterable[Found]) -> tuple[Finding, ...]:
 
 def many(number: int, noun: str, plural: str = "") -> str:
     """`1 ballot`, `2 ballots`, `no ballot`."""
-    if number == 0:
-        return f"no {noun}"
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return count(number, noun, plural) if number else f"no {noun}"
 
 
 def number_of(runs: Iterable[AuditedRun]) -> str:
@@ -111,20 +110,6 @@ def part(number: int, total: int, noun: str, plural: str = "") -> str:
     if not number:
         return f"none of {total:,} {named}"
     return f"{number:,} of {total:,} {named} ({percent(number / total)})"
-
-
-def percent(share: float) -> str:
-    """A share as a whole percentage; never a false 0 % or 100 %."""
-    if 0 < share < 0.005:
-        return "under 1 %"
-    if 0.995 < share < 1:
-        return "over 99 %"
-    return f"{share * 100:.0f} %"
-
-
-def likely(p: float) -> str:
-    """A p-value as people read it."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 
 def listed(items: Iterable[str], most: int = 3, joint: str = ", ") -> str:

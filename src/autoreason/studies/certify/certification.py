@@ -11,9 +11,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Delivered, Incumbent, PanelDecided, Verdict
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
-from autoreason.studies.certify.page import as_markdown
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
-from autoreason.studies.certify.report import Certificate, certificate_of
+from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import SUITE
 from autoreason.tournament.judging import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.panel import verdict_of
@@ -51,9 +50,9 @@ class Certification(Strategy):
             await self._ask(other_questions(self.settings.seed, asked.repeats))
         certificate = certificate_of(self.story)
         named = Incumbent(
-            name="certificate", since=0, text=as_markdown(certificate), keeps_contract=True
+            name="certificate", since=0, text=certificate.to_markdown(), keeps_contract=True
         )
-        return self.deliver("done", _reason(certificate), named)
+        return self.deliver("done", certificate.conclusion, named)
 
     async def _ask(self, questions: Sequence[Question]) -> None:
         """All of them side by side; told in their order, question by question."""
@@ -102,17 +101,3 @@ class Certification(Strategy):
                 f"this run asks the questions of suite {asked.suite} and this version has suite "
                 f"{SUITE}; begin again with `autoreason certify {asked.model}`"
             )
-
-
-def _reason(certificate: Certificate) -> str:
-    if certificate.unreadable:
-        return f"the judge failed: {certificate.unreadable}"
-    if certificate.failed:
-        return f"the judge failed {_listed(certificate.failed)}"
-    if certificate.unknown:
-        return f"too little is known of {_listed(certificate.unknown)}"
-    return "the judge passed everything"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.stats.results import Estimate, Test, p_value
+from autoreason.report.numbers import p_statement
+from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import clustered_share, exact_share, sign_test
 
 Verdict = Literal["pass", "fail", "unknown"]
@@ -152,7 +153,7 @@ def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
     of, asked = sum(both for _, both in second), 2 * len(second)
     place, count = ("second", of) if 2 * of > asked else ("first", asked - of)
     p = lean(second).p
-    tested = f"p = {p_value(p)}" if p is not None else "no pair leans to either"
+    tested = p_statement(p) if p is not None else "no pair leans to either"
     return (
         f"of {asked} ballots on pairs shown both ways {count} rank the text shown {place} first, where "
         f"{asked // 2} would if the place did not count ({tested})"

@@ -9,6 +9,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from autoreason.events import BallotCast
+from autoreason.report.numbers import percent, percent_range
+from autoreason.report.report import Report, Section
+from autoreason.report.statements import listed
+from autoreason.report.table import Column, Table
 from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
@@ -26,7 +30,7 @@ from autoreason.studies.certify.questions import (
 from autoreason.studies.certify.suite import KINDS, SUITE, pairs
 
 
-class Certificate(Struct, frozen=True, kw_only=True):
+class Certificate(Report, Struct, frozen=True, kw_only=True):
     """What a judge showed, and how it was asked."""
 
     model: str
@@ -64,6 +68,67 @@ class Certificate(Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """Failed if one property is; passed only if all are."""
         return "fail" if self.failed else "unknown" if self.unknown else "pass"
+
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """Whose certificate it is."""
+        return f"Certificate of the judge {self.model}"
+
+    @property
+    def conclusion(self) -> str:
+        """Whether the judge passed, and what it failed."""
+        if self.unreadable:
+            return f"the judge failed: {self.unreadable}"
+        if self.failed:
+            return f"the judge failed {listed(self.failed)}"
+        if self.unknown:
+            return f"too little is known of {listed(self.unknown)}"
+        return "the judge passed everything"
+
+    def sections(self) -> list[Section]:
+        """How the judge was asked and its verdicts, then what each rests on."""
+        rows = [
+            (
+                each.name,
+                _VERDICTS[each.verdict],
+                "none" if each.value is None else percent(each.value),
+                "none"
+                if each.low is None or each.high is None
+                else percent_range(each.low, each.high),
+                each.rule,
+            )
+            for each in self.findings
+        ]
+        columns = [
+            Column("property", figures=False),
+            Column("verdict", figures=False),
+            Column("share"),
+            Column("95 % interval"),
+            Column("to pass, it must", figures=False),
+        ]
+        table = Table(columns, rows, tones={"FAILED": "bad", "unknown": "warning"})
+        return [
+            Section(sentences=[("", self._method())]),
+            Section(tables=[table]),
+            Section("What each rests on", [(each.name, _rests_on(each)) for each in self.findings]),
+        ]
+
+    def _method(self) -> str:
+        heat = "" if self.temperature is None else f" at temperature {self.temperature:g}"
+        missing = f", {self.invalid} without a ballot" if self.invalid else ""
+        return (
+            f"Judge {self.model}, suite {self.suite}, {self.protocol} protocol, {self.style} judging{heat}, "
+            f"{self.ballots + self.invalid} questions{missing}."
+        )
+
+
+_VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
+
+
+def _rests_on(finding: Finding) -> str:
+    about = next(each for each in rules.PROPERTIES if each.name == finding.name)
+    unknown = f" Unknown: {finding.reason}." if finding.verdict == "unknown" else ""
+    return f"{about.asks} {finding.said[0].upper()}{finding.said[1:]}.{unknown} {about.why}"
 
 
 def certificate_of(story: Story) -> Certificate:

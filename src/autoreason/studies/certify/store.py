@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
@@ -12,8 +10,10 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from autoreason.files import write
 from autoreason.paths import certificates_folder
-from autoreason.studies.certify.report import Certificate
+from autoreason.story import Story
+from autoreason.studies.certify.report import Certificate, certificate_of
 
 _LONGEST_NAME = 180
 
@@ -34,19 +34,18 @@ def place_of(model: str, base_url: str | None = None) -> Path:
     return certificates_folder() / f"{name}.json"
 
 
+def keep_certificate(story: Story, run: str, *, if_missing: bool = False) -> None:
+    """Store the certificate that a run came to; `if_missing`, only where the judge has none."""
+    certificate = certificate_of(story)
+    if not (if_missing and find(certificate.model, certificate.base_url)):
+        keep(Stored(certificate=certificate, run=run, date=datetime.now(UTC)))
+
+
 def keep(stored: Stored) -> Path:
     """Write a certificate in place of an older one of the same judge; a reader never sees half of it."""
     path = place_of(stored.certificate.model, stored.certificate.base_url)
     path.parent.mkdir(parents=True, exist_ok=True)
-    body = msgspec.json.format(msgspec.json.encode(stored), indent=2)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".certificate.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(body)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write(path, msgspec.json.format(msgspec.json.encode(stored), indent=2).decode())
     return path
 
 

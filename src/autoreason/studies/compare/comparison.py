@@ -20,6 +20,7 @@ from autoreason.jobs.parts import part_of, side_by_side
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
+from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
@@ -114,8 +115,8 @@ class Comparison(Strategy):
         if panels and not any(map(decided, panels.values())):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
-            f"{len(terms.strategies)} strategies, {_count(terms.held, 'repeat')}, "
-            f"{_count(len(panels), 'panel')}"
+            f"{len(terms.strategies)} strategies, {count(terms.held, 'repeat')}, "
+            f"{count(len(panels), 'panel')}"
         )
         return self.deliver("done", reason, self._best(terms, panels, texts))
 
@@ -261,10 +262,6 @@ def _require_prices(settings: Settings) -> None:
         raise InvalidInput(
             "these models cost nothing, so cost matches nothing; match calls or tokens"
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def part_name(number: int, strategy: str) -> str:

@@ -11,6 +11,9 @@ from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
+from autoreason.report.numbers import UNKNOWN, money
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     Terms,
@@ -21,6 +24,7 @@ from autoreason.studies.compare.comparison import (
     sharing,
 )
 from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.tables import duels, notes, standings, win_matrix
 from autoreason.tournament.strategy import read_options
 
 
@@ -39,7 +43,7 @@ class Entrant(Struct, frozen=True, kw_only=True):
     """Repeats in which its text keeps the contract; None where there is no contract."""
 
 
-class ComparisonReport(Struct, frozen=True, kw_only=True):
+class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
     """A comparison in numbers."""
 
     entrants: tuple[Entrant, ...]
@@ -51,6 +55,53 @@ class ComparisonReport(Struct, frozen=True, kw_only=True):
     match: str
     left_out: tuple[str, ...]
     """What is not in the table, and why."""
+
+    heading = "A comparison of strategies"
+
+    @property
+    def conclusion(self) -> str:
+        """Who wins, or that none does beyond chance."""
+        return self.panel.conclusion if self.panel else "nobody wins: there was nothing to judge"
+
+    def names(self) -> list[str]:
+        """Those of the strategies."""
+        return [each.strategy for each in self.entrants]
+
+    def sections(self) -> list[Section]:
+        """What each took, then what the panel made of it."""
+        found = [Section(tables=[self._entrants()])]
+        sentences: list[tuple[str, str]] = []
+        if self.panel:
+            first = self.entrants[0].strategy
+            shown = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
+            found.append(Section(tables=shown))
+            if self.judged == 1:
+                alone = "says something of these texts, nothing of the strategies"
+                sentences.append(("One repeat", alone))
+            sentences += notes(self.panel)
+        matched = f"by {self.match}; what each strategy spent is in the table above"
+        sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
+        return [*found, Section(sentences=sentences)]
+
+    def _entrants(self) -> Table:
+        """What each strategy took and kept."""
+        ruled = all(each.keeps_contract is not None for each in self.entrants)
+        heads = ("texts", "words", "calls", "tokens", "cost", "kept the draft")
+        rows = [
+            (
+                each.strategy,
+                f"{each.delivered} of {self.repeats}",
+                UNKNOWN if each.words is None else f"{each.words:,.0f}",
+                f"{each.spent.calls:,}",
+                "unknown" if each.spent.tokens is None else f"{each.spent.tokens:,}",
+                money(each.spent.cost),
+                str(each.same_as_draft),
+                *([str(each.keeps_contract)] if ruled else []),
+            )
+            for each in self.entrants
+        ]
+        columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
+        return Table([Column("strategy", figures=False), *columns], rows)
 
 
 def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:

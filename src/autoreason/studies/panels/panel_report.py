@@ -11,10 +11,14 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
+from autoreason.report.numbers import count as counted
+from autoreason.report.numbers import p_statement, percent
+from autoreason.report.report import Report, Section
+from autoreason.report.statements import losing
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
-from autoreason.stats.results import Estimate, Test, losing, p_value, percent
+from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import holm
 
 BEYOND_CHANCE = 0.05
@@ -62,7 +66,7 @@ class Duel(Struct, frozen=True, kw_only=True):
         return self.other if self.wins > self.losses else self.one
 
 
-class PanelReport(Struct, frozen=True, kw_only=True):
+class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
 
     standings: tuple[Standing, ...]
@@ -92,6 +96,12 @@ class PanelReport(Struct, frozen=True, kw_only=True):
     """The smallest majority that so many judges, or repeats, would show."""
     abstained: int = 0
     """Pairs of ballots whose judge flipped with the order."""
+    violations: dict[str, tuple[str, ...]] = {}
+    """Rules of the contract that each text breaks."""
+    cut_from: dict[str, int] = {}
+    """Words of the texts that were cut to the length of the shortest, before that."""
+
+    heading = "A blind panel"
 
     @property
     def conclusion(self) -> str:
@@ -110,19 +120,20 @@ class PanelReport(Struct, frozen=True, kw_only=True):
             for duel in self.duels
         )
 
-    def __str__(self) -> str:
-        rows = [
-            f"{at}. {each.name}: {_number(each.points)} points, {_number(each.first)} first "
-            f"place{'' if each.first == 1 else 's'}, {each.words:,} words"
-            for at, each in enumerate(self.standings, 1)
-        ]
-        left_out = f", {self.invalid} not valid" if self.invalid else ""
-        return "\n".join([self.conclusion, *rows, f"{_count(self.ballots, 'ballot')}{left_out}"])
+    def sections(self) -> list[Section]:
+        """Standings, who beats whom, and what to make of it."""
+        from autoreason.studies.panels.tables import notes, standings, win_matrix
+
+        return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
+
+    def names(self) -> list[str]:
+        """Those of the texts."""
+        return [each.name for each in self.standings]
 
     def _lead(self) -> str:
         first, second = self.standings[:2]
         if self.chance is not None:
-            ahead = _count(abs(round(first.points - second.points)), "point")
+            ahead = counted(abs(round(first.points - second.points)), "point")
             often = percent(self.chance)
             return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
         duel = _between(self.duels, first.name, second.name)
@@ -130,17 +141,9 @@ class PanelReport(Struct, frozen=True, kw_only=True):
         if duel.one != first.name:
             wins, losses = losses, wins
         return (
-            f"{_count(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as "
-            f"much with p = {p_value(duel.holm)} (corrected for {_count(len(self.duels), 'pair')})"
+            f"{counted(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as "
+            f"much with {p_statement(duel.holm)} (corrected for {counted(len(self.duels), 'pair')})"
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun if number == 1 else noun + 's'}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
 
 
 def require_statistics() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
 from autoreason.jobs.attempts import attempts, last_panel, stage_of
 from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import side_by_side
+from autoreason.report.numbers import UNKNOWN, count, percent
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table
 from autoreason.settings import Settings
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
@@ -40,6 +43,57 @@ class Decision(NamedTuple):
     def changed(self) -> bool:
         """Whether the other panel would have decided otherwise."""
         return self.now is not None and self.now != self.before
+
+
+class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
+    """Recorded decisions beside those of another panel."""
+
+    of: str
+    """The run whose decisions they are."""
+    decisions: tuple[Decision, ...]
+
+    heading = "Recorded panels, judged again"
+
+    @property
+    def conclusion(self) -> str:
+        """How many decisions would have been others."""
+        judged = [each for each in self.decisions if each.verdict]
+        changed = sum(each.changed for each in self.decisions)
+        clear = sum(each.changed for each in beyond_chance(self.decisions))
+        by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
+        undecided = len(self.decisions) - len(judged)
+        left_out = f"; {undecided} got too few valid ballots to say" if undecided else ""
+        return (
+            f"another panel would have decided {changed} of {len(judged)} "
+            f"recorded panels otherwise{by}{left_out}"
+        )
+
+    def sections(self) -> list[Section]:
+        """Each decision."""
+        heads = ("recorded", "other panel", "", "its lead")
+        rows = [
+            (
+                each.stage,
+                each.before,
+                each.now or UNKNOWN,
+                "changed" if each.changed else "",
+                _lead(each.verdict) if each.verdict else "too few valid ballots",
+            )
+            for each in self.decisions
+        ]
+        columns = [Column("decision", figures=False), *map(Column, heads)]
+        return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its values, and of each decision whether it changed."""
+        listed = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
+        return {"of": self.of, "conclusion": self.conclusion, "decisions": listed}
+
+
+def _lead(verdict: Verdict) -> str:
+    if verdict.tied:
+        return "a tie"
+    return f"{count(verdict.margin, 'point')}, {percent(verdict.chance)} by chance"
 
 
 class RejudgeOptions(Struct, frozen=True, kw_only=True):
@@ -126,6 +180,18 @@ def recorded_panels(story: Story, run: str) -> Task:
         contract=story.task.contract,
         entries=tuple(entries),
     )
+
+
+def rejudge_report(story: Story, before: Story) -> RejudgeReport:
+    """What another panel, whose story comes first, makes of the decisions of a run."""
+    of = rejudged_run(story)
+    return RejudgeReport(of=of, decisions=tuple(decisions(before, story.panels)))
+
+
+def rejudged_run(story: Story) -> str:
+    """The run whose decisions were put to another panel."""
+    assert story.settings is not None
+    return read_options(story.settings, RejudgeOptions).of
 
 
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:

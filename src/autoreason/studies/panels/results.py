@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from autoreason.contract import count_words
 from autoreason.jobs.attempts import last_panel
 from autoreason.story import Story
+from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
 from autoreason.studies.panels.panel_report import Judged, PanelReport, report
 from autoreason.studies.panels.ranked import STAGE
 from autoreason.task import Entry
+from autoreason.tournament.strategy import read_options
 
 
 def panel_report(story: Story) -> PanelReport:
     """The report of a finished panel, ranked or in pairs."""
     assert story.task is not None
-    words = words_of(story.task.entries)
+    rules = story.task.contract.violations
+    broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
+    return replace(
+        _fold(story, words_of(story.task.entries)),
+        violations=broken,
+        cut_from=read_options(story.settings, Cut).cut_from if story.settings else {},
+    )
+
+
+def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
     panel = last_panel(story.panels, STAGE)
     if panel is None:
         return _of_pairs(story, words)

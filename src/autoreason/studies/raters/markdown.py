@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from autoreason.task import without_controls
+from autoreason.characters import without_controls
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

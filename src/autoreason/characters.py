@@ -1,0 +1,34 @@
+"""Characters that must not act where a text is shown: on a terminal, on a page, in a spreadsheet."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Signs that change the order in which others are shown, so that a text can look like another."""
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+
+def without_controls(text: str) -> str:
+    """The text without what would steer a terminal, and with what would reorder it spelled out."""
+    return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
+
+
+def in_markdown(text: str) -> str:
+    """The text as one line of a page in Markdown: neither HTML nor a control in it acts."""
+    line = " ".join(without_controls(text).split())
+    return line.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def in_markup(text: str) -> str:
+    """The text for HTML and SVG, where nothing in it acts."""
+    from html import escape
+
+    return escape(_NOT_IN_XML.sub("", without_controls(text)))
+
+
+def in_csv(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula."""
+    cell = without_controls(text)
+    return f"'{cell}" if cell[:1] in ("=", "+", "@") else cell

@@ -1,0 +1,97 @@
+"""Files that a person names: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from autoreason.errors import InvalidInput
+
+
+def check_output(path: Path | None, option: str = "--output") -> None:
+    """Find out before anything is spent that the text can be written where it should go."""
+    if path is None:
+        return
+    try:
+        _try_output(path, option)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write to {path}: {error.strerror}; choose another {option}"
+        ) from None
+
+
+def _try_output(path: Path, option: str) -> None:
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
+    if _is_a_stream(path):
+        if not os.access(path, os.W_OK):
+            raise InvalidInput(f"cannot write to {path}; choose another {option}")
+        return
+    target = _target(path)
+    if not target.parent.is_dir():
+        raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
+    # Only trying tells for certain; whoever is allowed everything still cannot write everywhere.
+    handle, name = _beside(target)
+    os.close(handle)
+    Path(name).unlink()
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    """A temporary file in the same folder."""
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+
+def write(path: Path, text: str) -> None:
+    """Put a text where a path leads; links, pipes and devices stay what they are."""
+    body = (text if text.endswith("\n") else f"{text}\n").encode()
+    if _is_a_stream(path):
+        with named(path), path.open("ab") as stream:
+            stream.write(body)
+    else:
+        with named(path):
+            _write_atomically(_target(path), body)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Give the file's name to what the system says of it, which it leaves out of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _target(path: Path) -> Path:
+    """The file behind any links."""
+    return Path(os.path.realpath(path))
+
+
+def _is_a_stream(path: Path) -> bool:
+    """Whether somebody reads as it is written: a pipe, a device, a stream of this process."""
+    return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
+
+
+def _write_atomically(path: Path, body: bytes) -> None:
+    """All of it or nothing: a reader never sees half a file."""
+    handle, name = _beside(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(body)
+        # Temporary files are private; a result is as readable as any file the user makes.
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # There is no way to read it without setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

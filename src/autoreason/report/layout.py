@@ -1,0 +1,33 @@
+"""Sentences on a terminal: whole words, and labels in a column of their own."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+WIDEST = 100
+"""Columns that a sentence takes at most; longer lines are hard to read."""
+_LABEL = 11
+_NARROWEST = 20
+_HARD = "\u00a0"
+_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
+
+
+def wrap(sentence: str, width: int) -> list[str]:
+    """Lines of whole words that never part a number from its sign."""
+    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
+    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=False)
+    return [line.replace(_HARD, " ") for line in lines]
+
+
+def lay_out(labelled: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Labels and sentences as lines of at most `width` columns, sentences aligned."""
+    lines = []
+    column = max([_LABEL, *(len(label) + 2 for label, _ in labelled)])
+    for label, sentence in labelled:
+        indent = column if label else 0
+        # Narrow terminals get whole words, however few fit on a line.
+        wrapped = wrap(sentence, max(_NARROWEST, min(width, WIDEST) - indent))
+        lines += [(f"{label if i == 0 else '':<{indent}}", part) for i, part in enumerate(wrapped)]
+    return lines

@@ -1,0 +1,47 @@
+"""Sentences that several reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autoreason.report.numbers import percent
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def losing(names: Sequence[str]) -> str:
+    """`, but c and d lose beyond chance`: what follows where none wins; empty where none loses either."""
+    if not names:
+        return ""
+    return f", but {listed(names)} {'lose' if len(names) > 1 else 'loses'} beyond chance"
+
+
+def agreement(tau: float | None, who: str = "judges") -> str:
+    """Kendall's tau as the share of pairs that two judges put in the same order.
+
+    Chance is 50 % only among judges who were asked whatever the others said.
+    """
+    if tau is None:
+        return "unknown: no two valid ballots to compare"
+    same = percent((1 + tau) / 2)
+    return (
+        f"shown two texts, two {who} prefer the same one {same} of the time "
+        f"(tau {tau:.2f}; chance is 50 %)"
+    )
+
+
+def positions(first_places: Sequence[int]) -> str:
+    """Whether where a text stood mattered."""
+    total = sum(first_places)
+    if not total:
+        return ""
+    shares = " / ".join(percent(number / total) for number in first_places)
+    even = percent(1 / len(first_places))
+    return (
+        f"first places by the position a text stood in: {shares} of {total} "
+        f"({even} each if position does not matter)"
+    )

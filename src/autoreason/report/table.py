@@ -1,0 +1,281 @@
+"""One table, for a terminal, a page in Markdown or HTML, and a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Tone = Literal["good", "warning", "bad", "muted"]
+STYLES: dict[str, str] = {
+    "": "",
+    "heading": "dim",
+    "good": "green",
+    "warning": "yellow",
+    "bad": "bold red",
+    "muted": "dim",
+}
+"""How a terminal shows a tone."""
+UNLIMITED = 10_000
+"""Columns where no screen sets a limit."""
+_GAP = 2
+_LONGEST_WORD = 24
+_WIDEST_TEXT = 68
+
+
+Cell = str | tuple[str, ...]
+"""A line, or several."""
+
+
+class Column(NamedTuple):
+    """A column of words, or of figures, which are never wrapped or cut."""
+
+    title: str
+    figures: bool = True
+    spare: int = 0
+    """The first that a narrow terminal leaves out is 1; 0 is always shown."""
+
+
+class Fragment(NamedTuple):
+    """A piece of a line, and its tone."""
+
+    text: str
+    tone: str = ""
+
+
+class Table(NamedTuple):
+    """Cells as text, a row each; columns of words at the left identify the row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    tones: Mapping[str, Tone] = {}
+    """What the text of a cell means, by that text."""
+    headings: bool = True
+
+    def lines(self, width: int = UNLIMITED) -> Iterator[list[Fragment]]:
+        """Lines of at most `width` columns: headings and words wrap, spare columns go, others follow beneath."""
+        layout = _Layout(self)
+        kept = layout.kept(width)
+        for block in layout.blocks(kept, width):
+            yield from layout.block(block, width)
+        missing = [col.title for at, col in enumerate(self.columns) if at not in kept]
+        if missing:
+            yield [Fragment(f"on a wider terminal also: {', '.join(missing)}", "muted")]
+
+    def to_text(self, width: int = UNLIMITED) -> str:
+        """The table in plain text."""
+        found = ["".join(piece.text for piece in line).rstrip() for line in self.lines(width)]
+        return "\n".join([*([self.title] if self.title else []), *found])
+
+    def to_rich(self, width: int = UNLIMITED) -> Iterator[Text]:
+        """The lines of the table for a terminal."""
+        from rich.text import Text
+
+        for line in self.lines(width):
+            found = Text.assemble(*((piece.text, STYLES[piece.tone]) for piece in line))
+            found.rstrip()
+            yield found
+
+    def to_markdown(self) -> str:
+        """The table for a page; its columns line up in a terminal, too."""
+        cells: list[Sequence[Cell]] = [self._titles(), *self.rows]
+        rows = [[_in_markdown(cell) for cell in row] for row in cells]
+        widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
+        rules = [
+            "-" * (width - 1) + ":" if column.figures else "-" * width
+            for column, width in zip(self.columns, widths, strict=True)
+        ]
+        rows.insert(1, rules)
+        return "\n".join(
+            "| " + " | ".join(map(_aligned, row, widths, self._figures())) + " |" for row in rows
+        )
+
+    def to_csv(self) -> str:
+        """The table for a spreadsheet."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        rows: list[Sequence[Cell]] = [self._titles(), *self.rows]
+        writer.writerows([in_csv(" ".join(_lines_of(cell))) for cell in row] for row in rows)
+        return out.getvalue()
+
+    def to_html(self) -> str:
+        """The table as an element of a page."""
+        caption = f"<caption>{in_markup(self.title)}</caption>" if self.title else ""
+        head = "".join(
+            f'<th scope="col"{_FIGURE if column.figures else ""}>{in_markup(column.title)}</th>'
+            for column in self.columns
+        )
+        body = "\n".join(
+            "<tr>" + "".join(map(self._html_cell, row, self._figures())) + "</tr>"
+            for row in self.rows
+        )
+        head = f"<thead><tr>{head}</tr></thead>\n" if self.headings else ""
+        return f"<table>{caption}\n{head}<tbody>\n{body}\n</tbody></table>"
+
+    def _html_cell(self, cell: Cell, figure: bool) -> str:
+        tone = self._tone(cell)
+        names = " ".join(filter(None, ("figure" if figure else "", tone)))
+        text = "<br>".join(map(in_markup, _lines_of(cell)))
+        return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
+
+    def _tone(self, cell: Cell) -> str:
+        return self.tones.get(cell, "") if isinstance(cell, str) else ""
+
+    def _titles(self) -> list[str]:
+        return [column.title for column in self.columns]
+
+    def _figures(self) -> list[bool]:
+        return [column.figures for column in self.columns]
+
+
+_FIGURE = ' class="figure"'
+
+
+class _Layout:
+    """How wide the columns of a table are on a terminal."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows = [[_lines_of(cell) for cell in row] for row in table.rows]
+        cells = list(zip(*self._rows, strict=True)) or [()] * len(table.columns)
+        titles = [column.title if table.headings else "" for column in table.columns]
+        self._titles = titles
+        self._wide = [
+            max([_width(title), *(_width(line) for cell in column for line in cell)])
+            for title, column in zip(titles, cells, strict=True)
+        ]
+        self._narrow = [
+            max(
+                [
+                    _longest_word(title),
+                    *(
+                        _width(line) if col.figures else _longest_word(line)
+                        for cell in column
+                        for line in cell
+                    ),
+                ]
+            )
+            for title, col, column in zip(titles, table.columns, cells, strict=True)
+        ]
+        figures = [col.figures for col in table.columns]
+        self._keys = figures.index(True) if True in figures else len(figures)
+
+    def kept(self, room: int) -> list[int]:
+        """The columns shown, without what a narrow terminal can do without."""
+        kept = list(range(len(self._wide)))
+        spare = [at for at in kept if self._table.columns[at].spare]
+        for at in sorted(spare, key=lambda at: self._table.columns[at].spare):
+            if _total([self._narrow[each] for each in kept]) <= room:
+                break
+            kept.remove(at)
+        return kept
+
+    def blocks(self, kept: Sequence[int], room: int) -> Iterator[list[int]]:
+        """As many columns at a time as fit beside those that identify a row, and at least one."""
+        keys = [at for at in kept if at < self._keys]
+        block: list[int] = []
+        for at in kept[len(keys) :]:
+            if block and _total([self._narrow[each] for each in (*keys, *block, at)]) > room:
+                yield [*keys, *block]
+                block = []
+            block.append(at)
+        yield [*keys, *block]
+
+    def block(self, columns: Sequence[int], room: int) -> Iterator[list[Fragment]]:
+        """The lines of some columns, headings first."""
+        widths = self._widths(columns, room)
+        if self._table.headings:
+            titles = [[title] for title in self._titles]
+            yield from self._row(titles, columns, widths, ["heading"] * len(titles))
+        for row, lines in zip(self._table.rows, self._rows, strict=True):
+            yield from self._row(lines, columns, widths, list(map(self._table._tone, row)))
+
+    def _widths(self, columns: Sequence[int], room: int) -> dict[int, int]:
+        widths = {at: self._narrow[at] for at in columns}
+        # Words first: a heading of two lines reads better than a sentence of ten.
+        for at in sorted(columns, key=lambda at: self._table.columns[at].figures):
+            wish = min(self._wide[at], max(_WIDEST_TEXT, self._narrow[at])) - widths[at]
+            widths[at] += max(0, min(wish, room - _total(list(widths.values()))))
+        return widths
+
+    def _row(
+        self,
+        cells: Sequence[list[str]],
+        columns: Sequence[int],
+        widths: Mapping[int, int],
+        tones: Sequence[str],
+    ) -> Iterator[list[Fragment]]:
+        wrapped = {at: _wrapped(cells[at], widths[at]) for at in columns}
+        for line in range(max(map(len, wrapped.values()))):
+            found: list[Fragment] = []
+            for at in columns:
+                text = wrapped[at][line] if line < len(wrapped[at]) else ""
+                gap = " " * _GAP if found else ""
+                shown = _aligned(text, widths[at], self._table.columns[at].figures)
+                found.append(Fragment(gap + shown, tones[at]))
+            yield found
+
+
+def _lines_of(cell: Cell) -> list[str]:
+    lines = (cell,) if isinstance(cell, str) else cell
+    return [" ".join(without_controls(line).split()) for line in lines]
+
+
+def _wrapped(cell: list[str], width: int) -> list[str]:
+    return [each for line in cell for each in _filled(line, width)]
+
+
+def _filled(line: str, width: int) -> list[str]:
+    """Lines of whole words; a name too long for its column keeps its end, which tells files apart."""
+    if _width(line) <= width:
+        return [line]
+    first, *others = (_shortened(word, width) for word in line.split())
+    lines = [first]
+    for word in others:
+        longer = f"{lines[-1]} {word}"
+        if _width(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def _shortened(word: str, width: int) -> str:
+    if _width(word) <= width:
+        return word
+    while _width(word) > width - 1:
+        word = word[1:]
+    return f"…{word}"
+
+
+def _longest_word(text: str) -> int:
+    return min(_LONGEST_WORD, max(map(_width, text.split()), default=0))
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(width + _GAP for width in widths) - _GAP
+
+
+def _aligned(text: str, width: int, right: bool) -> str:
+    blank = " " * (width - _width(text))
+    return blank + text if right else text + blank
+
+
+def _in_markdown(cell: Cell) -> str:
+    return "<br>".join(in_markdown(line).replace("|", "\\|") for line in _lines_of(cell))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

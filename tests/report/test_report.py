@@ -1,0 +1,119 @@
+"""A report shows itself: in text, on a terminal, on a page without a network, to a program."""
+
+from __future__ import annotations
+
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import Struct
+from rich.console import Console
+from tests.browser import browser as browser
+
+from autoreason.report.plot import colours, frame, legend
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+WIDE = "9" * 30
+
+
+class Sample(Report, Struct, frozen=True):
+    """A small report with everything a report can have."""
+
+    cost: Decimal = Decimal("0.5")
+    heading = "A <sample>"
+
+    @property
+    def conclusion(self) -> str:
+        return "nobody wins: 7 judges see no difference"
+
+    def sections(self) -> list[Section]:
+        columns = [Column("text", figures=False), *(Column(f"c{at}") for at in range(4))]
+        table = Table(columns, [("draft", *[WIDE] * 4)])
+        plot = frame("Dots", 100, 40, legend(colours(["<one>"])))
+        return [
+            Section(tables=[table], plots=[plot]),
+            Section("Notes", [("Agreement", "none \x1b[31mat all"), ("", "A word.")]),
+            Section("Fine print", [("", "Only on pages.")], detail=True),
+        ]
+
+
+def on_console(*, terminal: bool, soft_wrap: bool) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=terminal, color_system=None)
+    console.print(Sample(), soft_wrap=soft_wrap)
+    return out.getvalue()
+
+
+def test_print_begins_with_the_conclusion_as_a_sentence() -> None:
+    first, blank, *_ = str(Sample()).splitlines()
+    assert first == "Nobody wins: 7 judges see no difference."
+    assert blank == ""
+
+
+def test_text_has_labels_and_no_controls_and_leaves_details_to_pages() -> None:
+    text = Sample().to_text(80)
+    assert "Agreement  none [31mat all" in text
+    assert "Only on pages" not in text
+    assert "Only on pages" in Sample().to_markdown()
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_terminal_gets_what_fits_and_a_pipe_everything() -> None:
+    shown = on_console(terminal=True, soft_wrap=False)
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert shown.count(WIDE) == 4
+    assert any(
+        line.count(WIDE) == 4 for line in on_console(terminal=False, soft_wrap=True).splitlines()
+    )
+    assert on_console(terminal=False, soft_wrap=False).count(WIDE) == 4
+
+
+def test_a_program_gets_plain_values_and_the_conclusion() -> None:
+    assert Sample().to_dict() == {
+        "conclusion": "nobody wins: 7 judges see no difference",
+        "cost": 0.5,
+    }
+
+
+def test_a_page_in_markdown_names_what_else_is_known() -> None:
+    page = Sample().to_markdown({"Run": "amber-fox"}, {"Dots": "dots.svg"})
+    assert page.startswith("# A &lt;sample>\n\n**Nobody wins")
+    assert "- Run: amber-fox" in page
+    assert "![Dots](dots.svg)" in page
+
+
+def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
+    found = Sample()._repr_html_()
+    assert "<html" not in found
+    assert "Nobody wins" in found
+    assert "<svg" in found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_opens_without_a_network_light_and_dark(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(Sample().to_html({"Run": "amber-fox"}), "utf-8")
+    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: errors.append(message.text))
+    page.goto(path.as_uri())
+    background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    text = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+    assert asked == [path.as_uri()]
+    assert errors == []
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    assert (text == "rgb(34, 34, 34)") == (scheme == "light")
+    assert page.inner_text(".conclusion") == "Nobody wins: 7 judges see no difference."
+    assert page.inner_text("h1") == "A <sample>"
+    assert page.text_content("svg text") == "<one>"
+    page.close()

@@ -1,0 +1,124 @@
+"""One table for every reader: figures whole, words whole, lines no wider than the terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from autoreason.report.table import Column, Table
+
+WORDS = st.text("abcdefgé漢", min_size=1, max_size=9)
+SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
+FIGURES = st.from_regex(r"[0-9]{1,4} \([0-9]{1,2} to [0-9]{1,2}\)", fullmatch=True)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """A column of words, and some of figures, of which some can be spared."""
+    figures = draw(st.integers(1, 6))
+    spare = draw(st.lists(st.integers(0, 3), min_size=figures, max_size=figures))
+    columns = [
+        Column(draw(SENTENCES), figures=False),
+        *(Column(draw(SENTENCES), spare=each) for each in spare),
+    ]
+    row = st.tuples(SENTENCES, *[FIGURES] * figures)
+    return Table(columns, draw(st.lists(row, min_size=1, max_size=4)))
+
+
+def words(text: object) -> set[str]:
+    return set(str(text).split())
+
+
+@given(tables(), st.integers(50, 160))
+def test_no_line_is_wider_than_the_terminal(table: Table, width: int) -> None:
+    lines = table.to_text(width).splitlines()
+    if lines[-1].startswith("on a wider terminal"):
+        lines.pop()
+    assert all(cell_len(line) <= width for line in lines)
+
+
+@given(tables(), st.integers(50, 160))
+def test_no_figure_is_cut_and_no_word_is_broken(table: Table, width: int) -> None:
+    text = table.to_text(width)
+    for at, column in enumerate(table.columns):
+        gone = column.spare and column.title in text.split("on a wider terminal also: ")[-1]
+        for row in table.rows:
+            assert gone or not column.figures or str(row[at]) in text
+            assert gone or words(row[at]) <= words(text)
+
+
+@given(tables())
+def test_a_reader_without_a_screen_gets_every_column(table: Table) -> None:
+    text = table.to_text()
+    assert "on a wider terminal" not in text
+    assert all(words(cell) <= words(text) for row in table.rows for cell in row)
+
+
+@given(tables())
+def test_columns_line_up_in_markdown_too(table: Table) -> None:
+    lines = table.to_markdown().splitlines()
+    assert len({cell_len(line) for line in lines}) == 1
+    assert len(lines) == len(table.rows) + 2
+
+
+@given(tables())
+def test_a_spreadsheet_reads_back_the_cells(table: Table) -> None:
+    _, *rows = csv.reader(io.StringIO(table.to_csv()))
+    assert rows == [list(row) for row in table.rows]
+
+
+def test_spare_columns_go_in_their_order_and_are_named() -> None:
+    columns = [
+        Column("name", figures=False),
+        Column("first", spare=1),
+        Column("second", spare=2),
+        Column("always"),
+    ]
+    table = Table(columns, [("x", "1" * 20, "2" * 20, "3" * 20)])
+    assert "on a wider" not in table.to_text(70)
+    assert "on a wider terminal also: first" in table.to_text(60)
+    assert "on a wider terminal also: first, second" in table.to_text(40)
+
+
+def test_columns_that_do_not_fit_follow_beneath_with_their_names() -> None:
+    columns = [Column("name", figures=False), *(Column(f"c{at}") for at in range(4))]
+    text = Table(columns, [("row", *("9" * 15 for _ in range(4)))]).to_text(40)
+    assert text.count("row") == 2
+    assert text.count("9" * 15) == 4
+
+
+def test_a_long_name_keeps_its_end() -> None:
+    table = Table(
+        [Column("text", figures=False), Column("points")],
+        [("a/very/long/folder/name/of/texts/draft_12.md", "1" * 20)],
+    )
+    assert "draft_12.md  " in table.to_text(50)
+
+
+def test_a_cell_may_have_several_lines() -> None:
+    table = Table(
+        [Column("level", figures=False), Column("finding", figures=False)],
+        [("alarm", ("one two", "three"))],
+    )
+    assert table.to_text().splitlines()[1:] == ["alarm  one two", "       three"]
+    assert "one two<br>three" in table.to_markdown()
+    assert "one two<br>three" in table.to_html()
+
+
+def test_nothing_in_a_cell_acts() -> None:
+    table = Table([Column("<b>", figures=False)], [("=1+1|<script>\x1b[31m",)])
+    assert "\x1b" not in table.to_text() + table.to_markdown() + table.to_html() + table.to_csv()
+    assert "<script>" not in table.to_markdown() + table.to_html()
+    assert "\\|" in table.to_markdown()
+    assert "'=1+1" in table.to_csv()
+
+
+def test_a_tone_colours_a_cell_on_a_terminal_and_on_a_page() -> None:
+    table = Table([Column("", figures=False)], [("alarm",)], tones={"alarm": "bad"})
+    *_, line = table.to_rich()
+    assert "bold red" in str(line.spans)
+    assert '<td class="bad">alarm</td>' in table.to_html()
