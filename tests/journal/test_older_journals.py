@@ -50,7 +50,7 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
     assert older.read_bytes() == before
 
 
-async def test_it_is_resumed_and_what_it_holds_stays_as_it_is(older: Path) -> None:
+async def test_it_is_resumed_and_its_records_stay_as_they_are(older: Path) -> None:
     with Journal.open(str(older), create=False) as journal:
         run = journal.find(PAUSED).id
         before = journal.replies(run)

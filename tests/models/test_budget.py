@@ -351,7 +351,9 @@ def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
     now = [0.0]
     tracker = BudgetTracker(Budget(seconds=7200), lambda: now[0])
     for _ in range(10):
-        tracker.carry(Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None))
+        tracker.carry(
+            Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None)
+        )
     now[0] = 4000.0
     assert tracker.short_of(5) == ""
     assert tracker.short_of(10) == "53.3 min of 2 h were left"

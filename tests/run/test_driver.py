@@ -228,7 +228,7 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
 
 async def test_a_live_run_cannot_be_resumed_by_another(journal: Journal) -> None:
     paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
-    with journal.hold(paused.run), pytest.raises(RunLocked, match="held by process"):
+    with journal.lock(paused.run), pytest.raises(RunLocked, match="locked by process"):
         await go_on(journal, paused.run, scripted())
 
 

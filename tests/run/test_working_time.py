@@ -10,7 +10,7 @@ from tests.cli import made_up
 from tests.run.runs import go_on, hold, scripted
 
 from autoreason.events import AnyEvent, RunPaused, RunResumed
-from autoreason.journal import Journal, Recorded
+from autoreason.journal import Journal, RecordedEvent
 from autoreason.run.working_time import Worked, spans_of, worked
 from autoreason.settings import Budget
 
@@ -24,9 +24,9 @@ def at(seconds: float) -> datetime:
     return MIDNIGHT + timedelta(seconds=seconds)
 
 
-def record(*told: tuple[float, AnyEvent]) -> list[Recorded]:
+def record(*told: tuple[float, AnyEvent]) -> list[RecordedEvent]:
     """Events as the journal gives them."""
-    return [Recorded(seq, at(when), event) for seq, (when, event) in enumerate(told, 1)]
+    return [RecordedEvent(seq, at(when), event) for seq, (when, event) in enumerate(told, 1)]
 
 
 def test_a_pause_is_not_counted() -> None:

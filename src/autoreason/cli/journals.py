@@ -30,7 +30,7 @@ def opened(url: str | None) -> Journal:
 def writable(url: str | None) -> Journal:
     """The journal, made where there is none; a folder that is not there is a slip, but for the usual one."""
     from autoreason.journal import Journal
-    from autoreason.journal.place import locate
+    from autoreason.journal.location import locate
     from autoreason.paths import data_folder
 
     folder = locate(url).parent

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from autoreason.cli.drive import View
     from autoreason.cli.live import Call, Live
-    from autoreason.journal import Asked, Journal
+    from autoreason.journal import Journal, PendingRequest
     from autoreason.run import Worked
 
 _LOOK_EVERY = 0.5
@@ -75,7 +75,7 @@ def _follow(book: Journal, run: str, view: View) -> None:
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             # Asked first: what was written until then is seen by the look that follows.
-            held = book.holder(run) is not None
+            held = book.lock_owner(run) is not None
             seen = _look(book, run, view, times, seen)
             if not held or view.live.story.status != "running":
                 return
@@ -98,7 +98,7 @@ def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
     return seen
 
 
-def _call(asked: Asked, live: Live) -> Call:
+def _call(asked: PendingRequest, live: Live) -> Call:
     from autoreason.cli.live import Call
 
     return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))

@@ -134,7 +134,7 @@ class Asker:
         started = monotonic()
         if self._on_signal:
             self._on_signal(CallStarted(request.key, request.role, request.model))
-        self._journal.asked(self._run, request)
+        self._journal.record_request(self._run, request)
         try:
             model = self._pool.lend(request.model)
             return await self._interruptible(model.ask(request, self._on_signal))
@@ -173,7 +173,7 @@ class Asker:
     async def watch_for_commands(self) -> None:
         """Look for what a person typed in another terminal, for as long as the run lasts."""
         while True:
-            if self._run in self._journal.commanded():
+            if self._run in self._journal.runs_with_commands():
                 self.look_for_commands()
             if self._switch.stopped:
                 for call in self._calls:

@@ -79,7 +79,7 @@ async def start(
         departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
     )
     run = await journal.begin_run(task.title, __version__, started)
-    with journal.hold(run):
+    with journal.lock(run):
         if on_started:
             on_started(run)
         if on_event:
@@ -101,7 +101,7 @@ async def resume(
     examiner: Examiner | None = None,
 ) -> Result:
     """Take a run up where it was left; what is recorded is not asked again."""
-    with journal.hold(run):
+    with journal.lock(run):
         recorded = [item.event for item in journal.events(run)]
         story = tell_all(recorded)
         if story.status in FINISHED:

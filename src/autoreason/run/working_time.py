@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from autoreason.events import RunResumed, RunStarted
-from autoreason.journal import Journal, Recorded
+from autoreason.journal import Journal, RecordedEvent
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def worked(run: str, *, journal: Journal) -> Worked:
     return spans_of(journal.events(run), journal.reply_times(run))
 
 
-def spans_of(events: Sequence[Recorded], replies: Iterable[datetime]) -> Worked:
+def spans_of(events: Sequence[RecordedEvent], replies: Iterable[datetime]) -> Worked:
     """The same, from the record's parts."""
     starts = [each.at for each in events if isinstance(each.event, RunStarted | RunResumed)]
     signs = [each.at for each in events] + list(replies)

@@ -77,7 +77,7 @@ async def test_what_was_recorded_since_is_read(journal: Journal, asked: list[str
 
 async def test_a_live_run_is_not_kept(journal: Journal, asked: list[str]) -> None:
     result = await hold(journal, scripted())
-    with journal.hold(result.run):
+    with journal.lock(result.run):
         for _ in range(2):
             with readings_of(journal) as known:
                 known.read(result.run)

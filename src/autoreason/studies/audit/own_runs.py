@@ -11,7 +11,7 @@ from statistics import median
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
-from autoreason.journal import Answer, Journal, Recorded
+from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.programs.source import same_program
 from autoreason.settings import Settings
 from autoreason.story import Pass, RecordedPanel, Story, tell_all
@@ -53,9 +53,9 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    answers = journal.answers(run, "judge")
+    answers = journal.reply_texts(run, "judge")
     said = {answer.key: answer.text for answer in answers if answer.text is not None}
-    unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
+    unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))
     if story.task.assignments:
         runs = list(_over_programs(run, events, story.settings, said))
     else:
@@ -76,7 +76,7 @@ def _over_texts(
 
 
 def _over_programs(
-    run: str, events: Iterable[Recorded], settings: Settings, said: Said
+    run: str, events: Iterable[RecordedEvent], settings: Settings, said: Said
 ) -> Iterator[AuditedRun]:
     """The set, and each part of it: what was written, and the panels there were."""
     group = settings.models.author
@@ -245,7 +245,7 @@ def _confirmed(story: Story) -> tuple[int, int] | None:
     return (held.prefer, held.judges) if held else None
 
 
-def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
+def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
     outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
     return Calls(
         replies=outcomes.total(),
@@ -256,7 +256,7 @@ def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
     )
 
 
-def _outages(events: Sequence[Recorded]) -> Iterator[str]:
+def _outages(events: Sequence[RecordedEvent]) -> Iterator[str]:
     """Pauses for want of a provider or of ballots, and gaps that nothing explains."""
     for recorded in events:
         if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):
