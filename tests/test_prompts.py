@@ -50,7 +50,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ),
         ("author", "Use {{ brief }}.", "unknown variable `brief`; author has none"),
         ("critic", "{% if text %}", "line 1: .*; correct the template"),
-        ("critics", "x", "is no prompt of ours"),
+        ("critics", "x", "is not the name of a prompt"),
         ("critic", "  ", "is empty"),
         ("critic", "{{ text | nosuch }}", "filter nosuch is not among"),
         ("critic", "{{ text.nosuch.thing }}", "cannot be rendered"),

@@ -7,7 +7,7 @@ from tests.cli import made_up
 
 from autoreason.errors import JournalError
 from autoreason.events import AnyEvent, CandidateReady, DraftReady, PassStarted
-from autoreason.story import tell_all
+from autoreason.story import build_story
 
 
 def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
@@ -30,8 +30,8 @@ def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
 )
 def test_a_hole_in_the_record_is_named(events: list[AnyEvent], said: str) -> None:
     with pytest.raises(JournalError, match=said):
-        tell_all(events)
+        build_story(events)
 
 
 def test_a_whole_record_is_told() -> None:
-    assert tell_all(made_up.whole_run()).trajectory == ("AB", "A", "A")
+    assert build_story(made_up.whole_run()).trajectory == ("AB", "A", "A")

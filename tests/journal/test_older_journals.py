@@ -14,7 +14,7 @@ from autoreason.cli import words
 from autoreason.journal import Journal
 from autoreason.run import replay
 from autoreason.settings import Budget
-from autoreason.story import tell_all
+from autoreason.story import build_story
 
 KEPT = Path(__file__).parent / "recorded" / "schema-1.db.xz"
 PAUSED = "last"
@@ -38,7 +38,7 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
     before = older.read_bytes()
     with Journal.open(str(older), create=False) as journal:
         stories = [
-            tell_all([each.event for each in journal.events(run.id)]) for run in journal.runs()
+            build_story([each.event for each in journal.events(run.id)]) for run in journal.runs()
         ]
         assert [story.status for story in stories] == ["budget", "capped"]
         for run in journal.runs():

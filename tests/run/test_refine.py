@@ -105,9 +105,9 @@ async def test_an_empty_brief_is_refused() -> None:
         ("Write.", {"facts": "\udcff"}, "characters of the facts"),
         ("Write.", {"contract": 3}, "the contract is a int"),
         ("Write.", {"contract": {"facts": "x"}}, "known are .* and format$"),
-        (Task(brief="Write."), {"draft": "x"}, "a Task says its draft itself"),
-        (Task(brief="Write."), {"facts": "x"}, "a Task says its facts itself"),
-        (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task says its contract itself"),
+        (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
+        (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
+        (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task has its own contract"),
     ],
 )
 async def test_a_task_that_cannot_be_used_is_refused_before_anything_is_written(

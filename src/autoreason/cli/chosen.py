@@ -144,12 +144,12 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
 
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:
     """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.strategies.registry import absolute, find_strategy
+    from autoreason.strategies.registry import absolute_name, find_strategy
 
     changes: dict[str, Any] = {}
     if values["strategy"]:
         find_strategy(values["strategy"])
-        changes["strategy"] = absolute(values["strategy"])
+        changes["strategy"] = absolute_name(values["strategy"])
     own = dict(_pair(given) for given in values["strategy_options"])
     return changes | ({"strategy_options": own} if own else {})
 

@@ -19,7 +19,7 @@ from autoreason.cli.live import Live
 from autoreason.cli.small import NOTE
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.run import Result, Switch, check, start
+from autoreason.run import Result, StopSwitch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task, without_controls
 
@@ -142,7 +142,7 @@ async def closing(lent: Closable) -> AsyncIterator[Closable]:
 
 async def begun(
     view: View,
-    switch: Switch,
+    switch: StopSwitch,
     task: Task,
     settings: Settings,
     *,
@@ -175,7 +175,7 @@ async def begun(
         )
 
 
-Begin = Callable[[View, Switch], Awaitable[Result]]
+Begin = Callable[[View, StopSwitch], Awaitable[Result]]
 
 
 def hold(
@@ -225,7 +225,7 @@ def _console() -> Console | None:
 
 
 async def _hold(begin: Begin, view: View) -> Result:
-    switch = Switch()
+    switch = StopSwitch()
     ticking = asyncio.create_task(_tick(view))
     try:
         with Interrupts(view, switch):
@@ -245,7 +245,7 @@ async def _tick(view: View) -> None:
 class Interrupts:
     """Ctrl-C once stops the run cleanly, twice ends it at once."""
 
-    def __init__(self, view: View, switch: Switch) -> None:
+    def __init__(self, view: View, switch: StopSwitch) -> None:
         self._view = view
         self._switch = switch
         self._loop = asyncio.get_running_loop()

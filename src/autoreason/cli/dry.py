@@ -18,7 +18,7 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.reasoning import reasoning_room
-from autoreason.run import Estimate, estimate
+from autoreason.run import RunEstimate, estimate
 from autoreason.run.estimate import Span
 from autoreason.settings import make_settings
 
@@ -80,7 +80,7 @@ def _warn(settings: Settings) -> None:
         print(f"autoreason: a real run would be refused: {refusal}", file=sys.stderr)
 
 
-def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any]:
+def _as_object(task: Task, settings: Settings, found: RunEstimate) -> dict[str, Any]:
     spans = {"calls": found.calls, "tokens": found.tokens, "cost": found.cost}
     return {
         "task": task,
@@ -93,7 +93,7 @@ def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any
     }
 
 
-def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | None) -> None:
+def _print(task: Task, settings: Settings, found: RunEstimate, *, verbose: bool | None) -> None:
     console = stdout_console()
     _heading(console, "Estimate")
     ending.print_rows(
@@ -118,7 +118,7 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | N
     console.print(Text(f"\nNothing was called and nothing was written.{more}", style="dim"))
 
 
-def _reasoning(found: Estimate, settings: Settings) -> list[tuple[str, str]]:
+def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
     asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
@@ -154,13 +154,13 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
     from autoreason.programs.solve import Terms
-    from autoreason.strategies.registry import called
+    from autoreason.strategies.registry import display_name
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     said = [
         words.count(sum(not each.remark for each in task.assignments), "problem"),
-        " and ".join(called(name) for name in terms.strategies),
+        " and ".join(display_name(name) for name in terms.strategies),
         "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
         f"at most {words.count(terms.calls, 'call')} a time",
     ]
@@ -170,14 +170,14 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.strategies.registry import called
+    from autoreason.strategies.registry import display_name
     from autoreason.studies.compare.comparison import Terms
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     often = "once" if terms.held == 1 else f"{terms.held} times"
     return [
-        ("compares", f"{', '.join(map(called, terms.strategies))}; {often} each"),
+        ("compares", f"{', '.join(map(display_name, terms.strategies))}; {often} each"),
         ("matched", f"by {terms.match}"),
         ("panel", f"{words.count(terms.judges, 'judge')} over what the strategies deliver"),
     ]
@@ -282,7 +282,7 @@ def _numbers(span: Span | None) -> str:
     return _span(*(f"{number:,}" for number in span))
 
 
-def _cost(found: Estimate, settings: Settings) -> str:
+def _cost(found: RunEstimate, settings: Settings) -> str:
     if found.cost is not None:
         return _span(*map(words.money, found.cost))
     unpriced = [each for each in settings.models.all() if rates(each) is None]

@@ -67,9 +67,9 @@ def state(row: RunRow) -> str:
 
 def story_of(journal: Journal, run: str) -> Story:
     """What is recorded of a run."""
-    from autoreason.story import tell_all
+    from autoreason.story import build_story
 
-    return tell_all([recorded.event for recorded in journal.events(run)])
+    return build_story([recorded.event for recorded in journal.events(run)])
 
 
 def recorded(row: RunRow, story: Story) -> tuple[Task, Settings]:

@@ -13,7 +13,7 @@ from autoreason.models.examples import named
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
     from autoreason.prompts import PromptSet
-    from autoreason.run import Result, Switch
+    from autoreason.run import Result, StopSwitch
     from autoreason.settings import Settings
     from autoreason.task import Task
 
@@ -102,7 +102,7 @@ def begin(
     require_weights(settings)
     warn_of_failed_judges(settings)
 
-    async def go(view: View, switch: Switch) -> Result:
+    async def go(view: View, switch: StopSwitch) -> Result:
         async with closing(ModelPool.of(settings)) as pool:
             return await begun(
                 view,

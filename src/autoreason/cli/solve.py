@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autoreason.programs.examiner.client import ExaminerClient
     from autoreason.programs.problems.sets import Broken
     from autoreason.prompts import PromptSet
-    from autoreason.run import Result, Switch
+    from autoreason.run import Result, StopSwitch
     from autoreason.settings import Settings
     from autoreason.task import Task
 
@@ -207,7 +207,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
     require_weights(settings)
     warn_of_failed_judges(settings)
 
-    async def go(view: View, switch: Switch) -> Result:
+    async def go(view: View, switch: StopSwitch) -> Result:
         warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from autoreason.cli.drive import View
     from autoreason.cli.live import Call, Live
     from autoreason.journal import Journal, PendingRequest
-    from autoreason.run import Worked
+    from autoreason.run import WorkingTime
 
 _LOOK_EVERY = 0.5
 
@@ -37,7 +37,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.consoles import stderr_console
     from autoreason.cli.drive import INTERRUPTED, OutputOptions, choose_view
     from autoreason.cli.live import Live
-    from autoreason.run import worked
+    from autoreason.run import working_time
 
     console = stderr_console()
     with opened(journal) as book:
@@ -53,7 +53,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         finally:
             view.close()
         row = book.find(row.id)
-        took = worked(row.id, journal=book).seconds
+        took = working_time(row.id, journal=book).seconds
         story = view.live.story
         if view.live.study and story.delivered:
             from autoreason.cli import studies
@@ -67,9 +67,9 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 def _follow(book: Journal, run: str, view: View) -> None:
     import time
 
-    from autoreason.run import worked
+    from autoreason.run import working_time
 
-    times = worked(run, journal=book)
+    times = working_time(run, journal=book)
     seen, looked = 0, float("-inf")
     while True:
         if time.monotonic() - looked >= _LOOK_EVERY:
@@ -83,7 +83,7 @@ def _follow(book: Journal, run: str, view: View) -> None:
         time.sleep(min(view.period, _LOOK_EVERY))
 
 
-def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
+def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
     from datetime import UTC, datetime
 
     live = view.live

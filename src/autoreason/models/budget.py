@@ -15,8 +15,8 @@ from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
 from autoreason.settings import Budget
 
-_BYTES_A_TOKEN = 3
-_TOKENS_A_MESSAGE = 8
+_BYTES_PER_TOKEN = 3
+_TOKENS_PER_MESSAGE = 8
 _MILLION = Decimal(1_000_000)
 
 
@@ -45,11 +45,11 @@ class CostBound(NamedTuple):
 
 def upper_bound(request: Request, rates: Rates | None) -> CostBound:
     """The most a request can take: its text at three bytes a token, and all it may write."""
-    said = [message.text for message in request.messages]
+    texts = [message.text for message in request.messages]
     if request.schema:
-        said.append(request.schema.plain)
-        said.append(msgspec.json.encode(request.schema.definition).decode())
-    read = sum(-(-len(text.encode()) // _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE for text in said)
+        texts.append(request.schema.plain)
+        texts.append(msgspec.json.encode(request.schema.definition).decode())
+    read = sum(-(-len(text.encode()) // _BYTES_PER_TOKEN) + _TOKENS_PER_MESSAGE for text in texts)
     cost = None
     if rates and rates.input is not None and rates.output is not None:
         cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
@@ -92,7 +92,7 @@ class BudgetTracker:
         self._largest = CostBound(0, 0, Decimal(0))
         """The most that any single call could have taken."""
         self._out: set[Reservation] = set()
-        self._held = CostBound(0, 0, Decimal(0))
+        self._reserved = CostBound(0, 0, Decimal(0))
         self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
 
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
@@ -146,30 +146,30 @@ class BudgetTracker:
         if not self._limited:
             return
         self._out.remove(reservation)
-        self._held = _sum(self._held, reservation.upper, -1)
+        self._reserved = _sum(self._reserved, reservation.upper, -1)
         self._look_again()
 
     @property
-    def taken(self) -> CostBound:
+    def used(self) -> CostBound:
         """What counts against the limits."""
         spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
-    def short_of(self, calls: int) -> str:
+    def shortage(self, calls: int) -> str:
         """What is left of a limit that so many calls more, like those so far, would overstep; empty where none."""
-        budget, taken = self._budget, self.taken
-        if budget.calls is not None and taken.calls + calls > budget.calls:
-            return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls were left"
-        growth = 1 + Decimal(calls) / taken.calls if taken.calls else Decimal(1)
+        budget, used = self._budget, self.used
+        if budget.calls is not None and used.calls + calls > budget.calls:
+            return f"{budget.calls - used.calls:,} of {budget.calls:,} calls were left"
+        growth = 1 + Decimal(calls) / used.calls if used.calls else Decimal(1)
         seconds = self._elapsed()
         if budget.seconds is not None and seconds * float(growth) > budget.seconds:
             left = max(0.0, budget.seconds - seconds)
             return f"{_time(left)} of {_time(budget.seconds)} were left"
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.
         spare = self._largest
-        if budget.tokens is not None and taken.tokens * growth + 2 * spare.tokens > budget.tokens:
-            return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens were left"
-        cost = taken.cost or Decimal(0)
+        if budget.tokens is not None and used.tokens * growth + 2 * spare.tokens > budget.tokens:
+            return f"{budget.tokens - used.tokens:,} of {budget.tokens:,} tokens were left"
+        cost = used.cost or Decimal(0)
         if budget.cost is not None and cost * growth + 2 * (spare.cost or 0) > budget.cost:
             return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} were left"
         return ""
@@ -177,7 +177,7 @@ class BudgetTracker:
     def _set_aside(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)
-        self._held = _sum(self._held, upper)
+        self._reserved = _sum(self._reserved, upper)
         return reservation
 
     def _look_again(self) -> None:
@@ -196,7 +196,7 @@ class BudgetTracker:
 
     def _check(self, upper: CostBound) -> None:
         """Refuse what would not fit even if every call under way cost nothing."""
-        budget, spent = self._budget, self.taken
+        budget, spent = self._budget, self.used
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
             calls = "1 call" if budget.calls == 1 else f"{budget.calls:,} calls"
             raise BudgetReached(f"the limit of {calls} is reached")
@@ -211,16 +211,16 @@ class BudgetTracker:
             return
         if upper.cost is None:
             raise InvalidInput("the price of a call is not known; limit tokens or calls instead")
-        taken = spent.cost or Decimal(0)
-        if taken + upper.cost > budget.cost:
+        used = spent.cost or Decimal(0)
+        if used + upper.cost > budget.cost:
             raise BudgetReached(
-                f"{_dollars(taken)} of {_dollars(budget.cost)} are spent and the next call could "
+                f"{_dollars(used)} of {_dollars(budget.cost)} are spent and the next call could "
                 f"cost {_dollars(upper.cost)}"
             )
 
     def _fits(self, upper: CostBound) -> bool:
-        budget, spent = self._budget, self.taken
-        wanted = _sum(self._held, upper)
+        budget, spent = self._budget, self.used
+        wanted = _sum(self._reserved, upper)
         if budget.calls is not None and spent.calls + wanted.calls > budget.calls:
             return False
         if budget.tokens is not None and spent.tokens + wanted.tokens > budget.tokens:

@@ -20,7 +20,7 @@ Answering = Callable[[Request], Answer]
 Script = Iterable[Answer] | Answering | Mapping[str, Answer | Answering]
 
 _PIECE = re.compile(r"\s*\S+\s*")
-_BYTES_A_TOKEN = 4
+_BYTES_PER_TOKEN = 4
 
 
 class ScriptedModel:
@@ -118,7 +118,7 @@ def _reply(request: Request, text: str, seconds: float) -> Reply:
         text=text,
         model=request.model,
         finish="stop",
-        usage=Usage(input=said // _BYTES_A_TOKEN, output=len(text.encode()) // _BYTES_A_TOKEN),
+        usage=Usage(input=said // _BYTES_PER_TOKEN, output=len(text.encode()) // _BYTES_PER_TOKEN),
         cost=Decimal(0),
         seconds=seconds,
     )

@@ -9,9 +9,9 @@ from autoreason.exchange import Outcome, Reply
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.programs.source import without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
-from autoreason.tournament.judging import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.plan import Plan
 
 _QUORUM = 2
@@ -32,7 +32,7 @@ class Tournament(ProgramStrategy):
         number = 0
         while incumbent and not incumbent.settled and self._may_begin():
             number += 1
-            incumbent = await self._hold_pass(number, incumbent)
+            incumbent = await self._run_pass(number, incumbent)
         if self.story.streak >= self.settings.k:
             reason = f"A survived {self.story.streak} passes in a row"
             return self.hand_in(incumbent, "converged", reason)
@@ -52,7 +52,7 @@ class Tournament(ProgramStrategy):
     def _may_begin(self) -> bool:
         return self.story.streak < self.settings.k and self.may_ask(_PASS)
 
-    async def _hold_pass(self, number: int, incumbent: Attempt) -> Attempt:
+    async def _run_pass(self, number: int, incumbent: Attempt) -> Attempt:
         self.begin_pass(number)
         findings = await self._criticise(number, incumbent)
         standing: dict[Slot, Attempt] = {"A": incumbent}
@@ -86,7 +86,7 @@ class Tournament(ProgramStrategy):
         # A call for the revision itself must be left.
         if not made.readable and self.may_ask(_PASS):
             reply = await self.context.ask(
-                self.context.once_more(request, f"{key}/try/1", reply, "critique_again")
+                self.context.second_request(request, f"{key}/try/1", reply, "critique_again")
             )
             made = _critique(reply, number, program)
         self.emit(made)
@@ -123,9 +123,9 @@ class Tournament(ProgramStrategy):
             slot: without_comments(each.program) for slot, each in ballot.items()
         }
         judges = min(self.settings.judges, calls)
-        size = Size(start=judges, early_stop=self.settings.early_stop, calls=calls)
+        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=calls)
         panel = Panel(self.context, f"pass/{number}", texts, size)
-        verdict = await panel.hold()
+        verdict = await panel.run()
         if verdict is None:
             return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
         winner = next(slot for slot in ballot if slot == verdict.winner)

@@ -21,7 +21,7 @@ from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.source import same_program, without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size, quorum
+from autoreason.tournament.panel_size import PanelSize, quorum
 
 _PANEL = "panel"
 """The stage of the judges who decide between groups of the same size."""
@@ -188,8 +188,8 @@ class Search(ProgramStrategy):
         tied = final.tied
         texts = {each.stage: without_comments(each.program) for each in tied}
         judges = min(self.settings.judges, self._left)
-        size = Size(start=judges, early_stop=self.settings.early_stop, calls=self._left)
-        verdict = await Panel(self.context, _PANEL, texts, size).hold()
+        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=self._left)
+        verdict = await Panel(self.context, _PANEL, texts, size).run()
         self.emit(PanelDecided(stage=_PANEL, verdict=verdict))
         if verdict is None:
             return self._end(final)

@@ -15,14 +15,14 @@ from autoreason.errors import InvalidInput
 from autoreason.events import Delivered, Incumbent, Solved
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.parts import in_windows, part_of
+from autoreason.jobs.parts import part_context, run_in_windows
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_code
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
-from autoreason.strategies.registry import called
-from autoreason.strategies.runner import held, made, user_code_errors
+from autoreason.strategies.registry import display_name
+from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy, read_options
@@ -52,7 +52,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Lines of the set that could not be read, and why: `line 17: no statement`."""
 
     def __post_init__(self) -> None:
-        names = [called(name) for name in self.strategies]
+        names = [display_name(name) for name in self.strategies]
         if not names or len(set(names)) < len(names):
             raise InvalidInput("name one strategy or several different ones for the problems")
         for name, most in (
@@ -76,7 +76,7 @@ class Solve(Strategy):
     async def run(self) -> Delivered:
         """Work on all problems, a window of them at a time."""
         terms = read_options(self.settings, Terms)
-        await in_windows(self._works(terms), terms.width, _AHEAD * terms.width)
+        await run_in_windows(self._works(terms), terms.width, _AHEAD * terms.width)
         return self.deliver("done", self._reason(terms), self._handed_in())
 
     @classmethod
@@ -122,13 +122,15 @@ class Solve(Strategy):
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _alone(self.settings, name, terms)
         luck = f"{number}/{repeat}"
-        context = part_of(self.context, part, self.emit, task, settings, allowance, luck=luck)
-        strategy = made(find_program_strategy(name), context)
+        context = part_context(
+            self.context, part, self.emit, task, settings, allowance, seed_name=luck
+        )
+        strategy = build_strategy(find_program_strategy(name), context)
         solved = Solved(
             part=part,
             problem=assignment.id,
             difficulty=assignment.difficulty,
-            strategy=called(name),
+            strategy=display_name(name),
             repeat=repeat,
             program=None,
             public=None,
@@ -168,7 +170,7 @@ class Solve(Strategy):
 async def _scored(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
     assignment = context.task.assignments[0]
-    delivered = await held(strategy)
+    delivered = await run_strategy(strategy)
     story = strategy.story
     program = delivered.text or None
     solved = replace(
@@ -229,7 +231,7 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """Where a strategy's work on a problem is told: `17/search/2`."""
-    return f"{number}/{called(strategy)}/{repeat}"
+    return f"{number}/{display_name(strategy)}/{repeat}"
 
 
 def _count(number: int, noun: str, nouns: str = "") -> str:

@@ -10,7 +10,7 @@ from autoreason.assignment import CodeVerdict
 from autoreason.programs.duels import Duel
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
 from autoreason.stats.results import Estimate, losing
-from autoreason.strategies.registry import called
+from autoreason.strategies.registry import display_name
 
 NOTHING = "–"
 
@@ -32,7 +32,7 @@ def rates(report: SolveReport) -> Table:
     head = ("strategy", "problems", "public", "private", "public but not private", "recovered")
     rows = [
         (
-            called(each.strategy),
+            display_name(each.strategy),
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
@@ -50,7 +50,7 @@ def tiers(report: SolveReport) -> Table:
     rows = [
         (
             each.difficulty,
-            called(each.strategy),
+            display_name(each.strategy),
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
@@ -69,7 +69,7 @@ def took(report: SolveReport) -> Table:
     )
     rows = [
         (
-            called(each.strategy),
+            display_name(each.strategy),
             _mean(each.attempts),
             _mean(each.calls),
             "unknown" if each.tokens is None else f"{each.tokens:,.0f}",
@@ -90,7 +90,7 @@ def verdicts(report: SolveReport) -> Table:
     ]
     head = ("strategy", *(each.replace("_", " ") for each in seen))
     rows = [
-        (called(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
+        (display_name(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
         for score in report.scores
     ]
     return Table("Verdicts", head, rows)
@@ -104,8 +104,8 @@ def duels(found: Sequence[Duel], title: str) -> Table:
     )
     rows = [
         (
-            called(each.one),
-            called(each.other),
+            display_name(each.one),
+            display_name(each.other),
             f"{each.problems:,}",
             str(each.gained),
             str(each.lost),
@@ -149,10 +149,12 @@ def conclusion(report: SolveReport) -> str:
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
     if not others or others[0].solved.value is None:
-        return f"{called(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
+        return (
+            f"{display_name(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
+        )
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
-        return f"{called(report.winner)} wins: {_lead(report, first, others[0], duel)}"
+        return f"{display_name(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
         same = f"all solved the same problems, {percent(first.solved)} of them"
         if not first.solved.value:
@@ -160,7 +162,7 @@ def conclusion(report: SolveReport) -> str:
         return f"nobody wins: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     lose = losing(
-        [called(score.strategy) for score in others if _is_beaten(report, score.strategy)]
+        [display_name(score.strategy) for score in others if _is_beaten(report, score.strategy)]
     )
     return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
 
@@ -168,14 +170,14 @@ def conclusion(report: SolveReport) -> str:
 def stated(report: SolveReport) -> str:
     """The conclusion as a sentence; a strategy's name stays as it is written."""
     said = conclusion(report)
-    named = said.startswith(tuple(map(called, report.strategies)))
+    named = said.startswith(tuple(map(display_name, report.strategies)))
     return f"{said if named else said[0].upper() + said[1:]}."
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
-        f"{called(first.strategy)} solved {_bare(first.solved)} and {called(second.strategy)} "
+        f"{display_name(first.strategy)} solved {_bare(first.solved)} and {display_name(second.strategy)} "
         f"{_bare(second.solved)}"
     )
     if duel.holm is None:

@@ -17,7 +17,7 @@ from autoreason.journal import Journal
 from autoreason.run.refine import as_task, refine_async, wait_for
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.strategies.registry import absolute
+from autoreason.strategies.registry import absolute_name
 from autoreason.studies.compare.report import ComparisonReport, comparison_report
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
@@ -30,7 +30,7 @@ _PART = 3
 def judge(
     brief: str | Task, texts: Mapping[str, str], model: str | Model = DEFAULT_MODEL, **options: Any
 ) -> PanelReport:
-    """Hold a blind panel and wait for it; takes what `judge_async` takes."""
+    """Run a blind panel and wait for it; takes what `judge_async` takes."""
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
 
 
@@ -77,7 +77,7 @@ async def compare_async(
     """Strategies from one shared draft with matched budgets; other options are those of `refine_async`."""
     require_statistics()
     terms: dict[str, Any] = {
-        "strategies": [absolute(name) for name in strategies],
+        "strategies": [absolute_name(name) for name in strategies],
         "match": match,
         "judges": panel_judges,
     }

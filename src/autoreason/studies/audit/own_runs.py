@@ -14,7 +14,7 @@ from autoreason.exchange import Outcome, is_model
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.programs.source import same_program
 from autoreason.settings import Settings
-from autoreason.story import Pass, RecordedPanel, Story, tell_all
+from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.audit.record import (
     AuditedPass,
     AuditedRun,
@@ -49,7 +49,7 @@ class NotAudited(InvalidInput):
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     """What the journal holds of one run; each part of a comparison or of a set of problems by itself."""
     events = journal.events(run)
-    story = tell_all([recorded.event for recorded in events])
+    story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
@@ -84,10 +84,10 @@ def _over_programs(
     parts: dict[str, Story] = {}
     for recorded in events:
         if isinstance(recorded.event, PartEvent):
-            parts.setdefault(recorded.event.part, Story()).emit(recorded.event.event)
+            parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
     for name, part in parts.items():
         own = _filed(said, name)
-        held: list[Pass | RecordedPanel] = [*part.passes, *part.panels.values()]
+        held: list[RecordedPass | RecordedPanel] = [*part.passes, *part.panels.values()]
         panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
         yield AuditedRun(
             name=f"{run}/{name}",
@@ -101,8 +101,8 @@ def _over_programs(
         )
 
 
-def _verdict(held: Pass | RecordedPanel) -> Verdict | None:
-    ended = held.decided if isinstance(held, Pass) else held.held
+def _verdict(held: RecordedPass | RecordedPanel) -> Verdict | None:
+    ended = held.decided
     return ended.verdict if ended else None
 
 
@@ -164,7 +164,7 @@ def _allowed(task: Task) -> tuple[str, ...]:
     return (task.brief, task.facts or "", task.draft or "")
 
 
-def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
+def _pass(held: RecordedPass, settings: Settings, said: Said) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
@@ -187,7 +187,7 @@ def _pass(held: Pass, settings: Settings, said: Said) -> AuditedPass:
     )
 
 
-def _pass_panel(held: Pass, settings: Settings, said: Said) -> Panel | None:
+def _pass_panel(held: RecordedPass, settings: Settings, said: Said) -> Panel | None:
     """The panel of a pass, which may have stopped before its last judge."""
     panel = _panel(held.ballots, _verdict(held), settings, said)
     if panel is None:

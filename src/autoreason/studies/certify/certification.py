@@ -17,7 +17,7 @@ from autoreason.studies.certify.questions import Question, defect_questions, oth
 from autoreason.studies.certify.report import Certificate, certificate_of
 from autoreason.studies.certify.suite import SUITE
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import JUDGES_PER_SEAT, cast_ballot
+from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 from autoreason.tournament.voting import RULES

@@ -1,4 +1,4 @@
-"""What is wrong with a text: the limits that code knows it breaks, else what critics find, two at most."""
+"""What is wrong with a text: the limits that code knows it breaks, else what up to two critics find."""
 
 from __future__ import annotations
 
@@ -8,39 +8,41 @@ from autoreason.events import CritiqueWritten, Problem
 from autoreason.exchange import Outcome, Reply
 from autoreason.jobs.context import JobContext
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
-from autoreason.tournament.writing import fixes
+from autoreason.tournament.authors import fixes
 
 CRITICS = 2
 
 
-class Findings(NamedTuple):
-    """What the critics of a pass came to."""
+class CritiqueResult(NamedTuple):
+    """What the critics of a pass found."""
 
     outcome: Literal["problems", "none", "unreadable"]
     problems: str = ""
     """As the reviser reads them."""
 
 
-async def criticise(context: JobContext, number: int, text: str, guidance: str) -> Findings:
+async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
     """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
-    broken = _find_breaches(context, number, text)
-    if broken and not guidance:
-        return Findings("problems", broken)
-    told = []
+    breaches = _contract_problems(context, number, text)
+    if breaches and not guidance:
+        return CritiqueResult("problems", breaches)
+    critiques = []
     for critic in range(CRITICS):
-        made = await _one_critic(context, number, critic, text, guidance)
-        context.emit(made)
-        told.append(made)
-        if made.prose or made.problems:
-            found = made.prose or describe(made.problems)
-            return Findings("problems", f"{broken}\n{found}".strip())
-    if broken:
-        return Findings("problems", broken)
-    return Findings("none" if all(made.readable for made in told) else "unreadable")
+        critique = await _ask_critic(context, number, critic, text, guidance)
+        context.emit(critique)
+        critiques.append(critique)
+        if critique.prose or critique.problems:
+            described = critique.prose or describe(critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+    if breaches:
+        return CritiqueResult("problems", breaches)
+    return CritiqueResult(
+        "none" if all(critique.readable for critique in critiques) else "unreadable"
+    )
 
 
-def _find_breaches(context: JobContext, number: int, text: str) -> str:
-    """What code has against a text, as the reviser reads it; empty where it keeps its contract."""
+def _contract_problems(context: JobContext, number: int, text: str) -> str:
+    """The limits a text breaks, as the reviser reads them; empty where it keeps its contract."""
     problems = tuple(
         Problem(severity="critical", kind="general", problem=fix) for fix in fixes(context, text)
     )
@@ -49,7 +51,7 @@ def _find_breaches(context: JobContext, number: int, text: str) -> str:
     return describe(problems)
 
 
-async def _one_critic(
+async def _ask_critic(
     context: JobContext, number: int, critic: int, text: str, guidance: str
 ) -> CritiqueWritten:
     settings = context.settings
@@ -67,24 +69,26 @@ async def _one_critic(
         schema=SCHEMA if quoted else None,
     )
     reply = await context.ask(request)
-    made = _read(reply, number, critic, text, quoted=quoted)
-    if not made.readable:
+    critique = _read_critique(reply, number, critic, text, quoted=quoted)
+    if not critique.readable:
         reply = await context.ask(
-            context.once_more(request, f"{key}/try/1", reply, "critique_again")
+            context.second_request(request, f"{key}/try/1", reply, "critique_again")
         )
-        made = _read(reply, number, critic, text, quoted=quoted)
-    return made
+        critique = _read_critique(reply, number, critic, text, quoted=quoted)
+    return critique
 
 
-def _read(reply: Reply, number: int, critic: int, text: str, *, quoted: bool) -> CritiqueWritten:
+def _read_critique(
+    reply: Reply, number: int, critic: int, text: str, *, quoted: bool
+) -> CritiqueWritten:
     unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
     if reply.outcome is not Outcome.OK:
         return unreadable
     if not quoted:
         return CritiqueWritten(number=number, critic=critic, prose=reply.text.strip())
-    read = read_critique(reply.text, text, program=False)
-    if read is None:
+    parsed = read_critique(reply.text, text, program=False)
+    if parsed is None:
         return unreadable
     return CritiqueWritten(
-        number=number, critic=critic, problems=read.problems, dropped=read.dropped
+        number=number, critic=critic, problems=parsed.problems, dropped=parsed.dropped
     )
