@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import start_run, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.models.testing import EchoModel, ScriptedModel

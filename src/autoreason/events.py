@@ -122,7 +122,7 @@ class GuidanceGiven(Event, frozen=True, kw_only=True):
     text: str
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class CritiqueProblem(Struct, frozen=True, kw_only=True):
     """One problem a critic found."""
 
     severity: Literal["critical", "major", "minor"]
@@ -138,7 +138,7 @@ class CritiqueWritten(Event, frozen=True, kw_only=True):
     number: int
     critic: int
     """0 is the first critic of the pass, 1 the second opinion when the first found nothing."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CritiqueProblem, ...] = ()
     dropped: int = 0
     """Problems whose quote is not in the text."""
     prose: str = ""

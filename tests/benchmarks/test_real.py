@@ -10,7 +10,7 @@ from benchmarks.real.__main__ import parser
 from benchmarks.real.page import as_page
 from benchmarks.real.plan import SETS, Job, jobs, missing, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
-from tests.run.runs import start_run, open_journal, scripted
+from tests.run.runs import open_journal, scripted, start_run
 from tests.studies.compare.rivals import compared, comparing, priced
 from tests.tournament.stage import critique, document
 

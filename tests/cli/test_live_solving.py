@@ -13,7 +13,7 @@ from tests.cli.test_live import Clock
 from tests.cli.test_screen import seen, terminal
 from tests.programs.solved import WRONG, solved
 from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
-from tests.run.runs import start_run, open_journal, settings
+from tests.run.runs import open_journal, settings, start_run
 
 from autoreason.cli.live import Live
 from autoreason.cli.plain import Plain

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.test_screen import seen, terminal
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK, go_on, start_run, open_journal, settings
+from tests.run.runs import TASK, go_on, open_journal, settings, start_run
 from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote

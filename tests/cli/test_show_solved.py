@@ -12,7 +12,7 @@ from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
 from tests.cli.test_solve import MODEL, Script, some
 from tests.programs.stage import MadeUpExaminer, program
-from tests.run.runs import start_run, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, problems, terms
 
 from autoreason.cli.worked_on import parts_of

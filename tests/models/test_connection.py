@@ -15,9 +15,9 @@ from aiohttp import ClientConnectorCertificateError, ClientConnectorError
 from aiohttp.client_reqrep import ConnectionKey
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.connection import Route, no_answer, redirected, said_of
+from autoreason.models.connection import Route, connection_message, no_answer, redirected
 from autoreason.models.open import check
-from autoreason.models.transport import Call, Limits, Transport
+from autoreason.models.transport import HttpCall, Timeouts, Transport
 
 HOST = cast("ConnectionKey", SimpleNamespace(host="far.example", port=443, ssl=True, is_ssl=True))
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -53,10 +53,10 @@ async def server(answer: bytes) -> AsyncIterator[str]:
 
 async def failed(url: str) -> CallFailed:
     """How a call to it fails."""
-    transport = Transport(Limits(connect=20, total=20))
+    transport = Transport(Timeouts(connect=20, total=20))
     try:
         with pytest.raises(CallFailed) as caught:
-            await transport.fetch(Call(who="acme", url=url))
+            await transport.fetch(HttpCall(who="acme", url=url))
     finally:
         await transport.close()
     assert "\n" not in str(caught.value)
@@ -104,7 +104,7 @@ async def test_headers_larger_than_usual_are_read() -> None:
     answer = OK + b"x: " + b"a" * 60_000 + b"\r\ncontent-length: 2\r\n\r\n{}"
     async with server(answer) as at:
         transport = Transport()
-        assert await transport.fetch(Call(who="acme", url=f"http://{at}/v1")) == b"{}"
+        assert await transport.fetch(HttpCall(who="acme", url=f"http://{at}/v1")) == b"{}"
         await transport.close()
 
 
@@ -212,7 +212,7 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
     ],
 )
 def test_a_failed_connection_is_told_without_its_tail(cause: OSError, said: str) -> None:
-    assert said_of(ClientConnectorError(HOST, cause)) == said
+    assert connection_message(ClientConnectorError(HOST, cause)) == said
 
 
 def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
@@ -228,5 +228,5 @@ def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
 
 
 def test_other_errors_speak_for_themselves() -> None:
-    assert said_of(ValueError("no\nno")) == "no no"
-    assert said_of(ValueError()) == "ValueError"
+    assert connection_message(ValueError("no\nno")) == "no no"
+    assert connection_message(ValueError()) == "ValueError"

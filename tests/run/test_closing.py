@@ -10,7 +10,7 @@ import pytest
 from tests.closing import closed_after
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
-from tests.run.runs import go_on, start_run, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.events import AnyEvent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_live_strategies import SCRIPT, case
 from tests.run.leaving import Breaking, told
-from tests.run.runs import go_on, start_run, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.patience import PATIENCE
 from tests.run.leaving import Breaking
-from tests.run.runs import Looping, go_on, start_run, limited, scripted
+from tests.run.runs import Looping, go_on, limited, scripted, start_run
 from tests.tournament.stage import USUAL, cut_off, vote
 
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
@@ -35,8 +35,8 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.stack import stack
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import PromptSet
@@ -302,7 +302,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
 ) -> None:
     switch = StopSwitch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = stack(down, gate=ConcurrencyLimiter(), guard=CircuitBreaker("scripted"))
+    patient = stack(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
@@ -323,7 +323,7 @@ async def test_a_stop_ends_such_a_wait_though_nobody_listens(journal: Journal, p
         return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
 
     down = scripted({"judge": balk})
-    patient = stack(down, gate=ConcurrencyLimiter(places), guard=CircuitBreaker("scripted"))
+    patient = stack(down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted"))
     started = time.monotonic()
     result = await start_run(journal, patient, switch=switch)
     assert result.status == "stopped"
@@ -339,8 +339,8 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
 
     slow = stack(
         scripted({"author": stop}, latency=1.2),
-        gate=ConcurrencyLimiter(),
-        guard=CircuitBreaker("scripted"),
+        limiter=ConcurrencyLimiter(),
+        breaker=CircuitBreaker("scripted"),
     )
     result = await start_run(journal, slow, switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
@@ -411,7 +411,9 @@ async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journ
 async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
     journal: Journal, before: int | None, after: int | None
 ) -> None:
-    left = await start_run(journal, Breaking(USUAL, calls=7), changes={"budget": Budget(calls=before)})
+    left = await start_run(
+        journal, Breaking(USUAL, calls=7), changes={"budget": Budget(calls=before)}
+    )
     assert left.status == "provider_failed"
     changed = {"budget": Budget(calls=after)}
     result = await go_on(journal, left.run, Breaking(USUAL), changes=changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from tests.run.runs import TASK, start_run, scripted, settings
+from tests.run.runs import TASK, scripted, settings, start_run
 
 from autoreason.journal import Journal
 from autoreason.run import estimate

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.run.runs import Looping, start_run, scripted
+from tests.run.runs import Looping, scripted, start_run
 from tests.tournament.stage import document
 
 from autoreason.contract import Contract
@@ -113,7 +113,9 @@ async def test_a_comparison_is_there_part_by_part(journal: Journal, tmp_path: Pa
 async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path) -> None:
     entries = make_entries({"a.md": "First text.", "../b": "Second text."})
     task = Task(brief="Write one sentence.", entries=entries)
-    result = await start_run(journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2})
+    result = await start_run(
+        journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2}
+    )
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     texts = {"texts/a.md", "texts/.._b.md"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.run.runs import TASK, start_run, scripted
+from tests.run.runs import TASK, scripted, start_run
 from tests.tournament.stage import vote
 
 from autoreason.errors import InvalidInput

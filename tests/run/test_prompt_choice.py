@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.run.runs import go_on, start_run, open_journal, scripted, settings
+from tests.run.runs import go_on, open_journal, scripted, settings, start_run
 from tests.studies.certify.judges import stored
 from tests.tournament.stage import critique, document
 

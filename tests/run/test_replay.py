@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from tests.run.runs import go_on, start_run, scripted
+from tests.run.runs import go_on, scripted, start_run
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace as changed
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import told
-from tests.run.runs import start_run, lend
+from tests.run.runs import lend, start_run
 from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 

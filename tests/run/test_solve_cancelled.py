@@ -56,7 +56,9 @@ async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
     )
     for left in range(len(whole.asked)):
         model = Breaking(SCRIPT)
-        paused = await start_run(journal, model, task=task(2), settings=settings, examiner=Failing(left))
+        paused = await start_run(
+            journal, model, task=task(2), settings=settings, examiner=Failing(left)
+        )
         assert paused.status == "provider_failed"
         again, mended = MadeUpExaminer(), Breaking(SCRIPT)
         result = await go_on(journal, paused.run, mended, examiner=again)

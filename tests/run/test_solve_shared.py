@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.programs.stage import critique, fenced
 from tests.run.leaving import told
-from tests.run.runs import go_on, start_run, open_journal, settings
+from tests.run.runs import go_on, open_journal, settings, start_run
 from tests.run.solve_runs import NAMES, judged
 
 from autoreason.assignment import Assignment

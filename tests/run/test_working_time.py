@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli import made_up
-from tests.run.runs import go_on, start_run, scripted
+from tests.run.runs import go_on, scripted, start_run
 
 from autoreason.events import AnyEvent, RunPaused, RunResumed
 from autoreason.journal import Journal, RecordedEvent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import TASK, go_on, start_run, scripted, settings
+from tests.run.runs import TASK, go_on, scripted, settings, start_run
 from tests.strategies.test_rivals import VARIED
 from tests.tournament.stage import USUAL, vote
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import TASK, go_on, start_run, lend, settings
+from tests.run.runs import TASK, go_on, lend, settings, start_run
 from tests.strategies.test_leaving import SCRIPT
 
 from autoreason.errors import InvalidInput, StrategyError

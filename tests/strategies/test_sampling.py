@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.run.runs import go_on, start_run, scripted, settings
+from tests.run.runs import go_on, scripted, settings, start_run
 from tests.tournament.stage import Answer, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput

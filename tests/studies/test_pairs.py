@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.run.comparisons import comparison, duel
-from tests.run.runs import start_run, scripted
+from tests.run.runs import scripted, start_run
 from tests.tournament.stage import vote
 
 from autoreason.contract import Contract

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tests.run.runs import start_run, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.under_chance.luck import most_often
 
 from autoreason.models.testing import EchoModel

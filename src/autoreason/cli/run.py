@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
-from autoreason.models.examples import named
+from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
     from autoreason.task import Task
 
-EPILOG = named("""\
+EPILOG = fill_examples("""\
 \b
 Examples:
   autoreason run "Explain tides to a ten-year-old" --max-words 200

@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
-from autoreason.models.examples import named
+from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
     from autoreason.assignment import Assignment
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
 
 _SHOWN_LINES = 10
-_EPILOG = named("""\
+_EPILOG = fill_examples("""\
 \b
 Strategies, all with the same number of calls a problem:
   search           attempts, repairs or merges, whichever has worked; of the programs that pass

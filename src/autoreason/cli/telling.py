@@ -17,7 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.run.kinds import is_study
 
 if TYPE_CHECKING:
-    from autoreason.events import BallotCast, CandidateReady, CritiqueWritten, Problem
+    from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
     from autoreason.journal import RunRow
     from autoreason.story import RecordedPanel, RecordedPass, Story
 
@@ -192,7 +192,7 @@ class Teller:
         for line in made.prose.splitlines():
             self._say("", line)
 
-    def _problem(self, problem: Problem) -> None:
+    def _problem(self, problem: CritiqueProblem) -> None:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
         self._say(
             f"  {problem.severity}",

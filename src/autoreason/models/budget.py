@@ -25,7 +25,7 @@ class Rates(Protocol):
 
     @property
     def input(self) -> Decimal | None:
-        """Of what it reads, at its dearest."""
+        """Of what it reads, at the highest rate."""
         ...
 
     @property
@@ -35,7 +35,7 @@ class Rates(Protocol):
 
 
 class CostBound(NamedTuple):
-    """The most that one or more calls can take."""
+    """An upper bound of what one or more calls can take."""
 
     calls: int
     tokens: int
@@ -44,7 +44,7 @@ class CostBound(NamedTuple):
 
 
 def upper_bound(request: Request, rates: Rates | None) -> CostBound:
-    """The most a request can take: its text at three bytes a token, and all it may write."""
+    """The most a request can take: its text at three bytes per token, and all it may write."""
     texts = [message.text for message in request.messages]
     if request.schema:
         texts.append(request.schema.plain)
@@ -70,7 +70,7 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Reservation:
-    """Money, tokens and a call set aside for one request."""
+    """Money, tokens and a call reserved for one request."""
 
     upper: CostBound
 
@@ -84,10 +84,10 @@ class BudgetTracker:
     def __init__(self, budget: Budget, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._budget = budget
         self._elapsed = elapsed
-        """Seconds at work so far, those of earlier processes included."""
+        """Working time so far in seconds, that of earlier processes included."""
         self._limited = budget != Budget()
         self._spent = Spent()
-        # Stands in for what providers did not say: the limits count it, nobody is shown it.
+        # Assumed where providers report no usage: it counts towards the limits and is never shown.
         self._assumed = CostBound(0, 0, Decimal(0))
         self._largest = CostBound(0, 0, Decimal(0))
         """The most that any single call could have taken."""
@@ -96,21 +96,21 @@ class BudgetTracker:
         self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
 
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
-        """What to set aside for a request; without limits nothing needs to be."""
+        """What to reserve for a request; nothing without limits."""
         return upper_bound(request, rates) if self._limited else _NOTHING
 
     @property
     def spent(self) -> Spent:
-        """What was spent, without what is set aside."""
+        """What was spent, without reservations."""
         return self._spent
 
     async def reserve(self, upper: CostBound) -> Reservation:
-        """Set a call's upper bound aside; wait where it may fit once other calls are settled."""
+        """Reserve a call's upper bound; wait where it may fit once other calls are settled."""
         if not self._limited:
             return Reservation(upper)
         self._check(upper)
         if not self._queue and self._fits(upper):
-            return self._set_aside(upper)
+            return self._grant(upper)
         turn: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
         self._queue.append((turn, upper))
         try:
@@ -129,7 +129,7 @@ class BudgetTracker:
         self.release(reservation)
 
     def carry(self, reply: Reply, upper: CostBound) -> None:
-        """Count a reply as spent; its upper bound stands in for what it does not say."""
+        """Count a reply as spent; its upper bound replaces what it does not report."""
         self._spent = self._spent.plus(reply)
         if not self._limited:
             return
@@ -156,7 +156,7 @@ class BudgetTracker:
         return _sum(spent, self._assumed)
 
     def shortage(self, calls: int) -> str:
-        """What is left of a limit that so many calls more, like those so far, would overstep; empty where none."""
+        """What is left of a limit that so many more calls, like those so far, would exceed; empty where none would."""
         budget, used = self._budget, self.used
         if budget.calls is not None and used.calls + calls > budget.calls:
             return f"{budget.calls - used.calls:,} of {budget.calls:,} calls were left"
@@ -174,7 +174,7 @@ class BudgetTracker:
             return f"{_dollars(budget.cost - cost)} of {_dollars(budget.cost)} were left"
         return ""
 
-    def _set_aside(self, upper: CostBound) -> Reservation:
+    def _grant(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)
         self._reserved = _sum(self._reserved, upper)
@@ -191,7 +191,7 @@ class BudgetTracker:
                 else:
                     if not self._fits(upper):
                         return
-                    turn.set_result(self._set_aside(upper))
+                    turn.set_result(self._grant(upper))
             self._queue.popleft()
 
     def _check(self, upper: CostBound) -> None:
@@ -230,10 +230,10 @@ class BudgetTracker:
         return (spent.cost or 0) + (wanted.cost or 0) <= budget.cost
 
 
-def _sum(held: CostBound, more: CostBound, sign: int = 1) -> CostBound:
-    # A price that is not known gets here only where no limit in money stands.
-    cost = (held.cost or 0) + sign * (more.cost or Decimal(0))
-    return CostBound(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
+def _sum(one: CostBound, other: CostBound, sign: int = 1) -> CostBound:
+    # An unknown price occurs only without a limit in money.
+    cost = (one.cost or 0) + sign * (other.cost or Decimal(0))
+    return CostBound(one.calls + sign * other.calls, one.tokens + sign * other.tokens, cost)
 
 
 def _dollars(amount: Decimal) -> str:

@@ -29,7 +29,7 @@ from autoreason.exchange import (
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import BudgetTracker
-from autoreason.models.cancellation import STOPPED, InterruptibleModel, idle_section
+from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner, answer
@@ -63,7 +63,7 @@ class Asker:
         self._switch = switch
         self._on_signal = on_signal
         self._examiner = examiner
-        self._calls: set[InterruptibleModel] = set()
+        self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
         self._calls_by_pass: Counter[str] = Counter()
         """Calls by pass."""
@@ -168,7 +168,7 @@ class Asker:
                 self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
     async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
-        call = InterruptibleModel()
+        call = InterruptibleCall()
         self._calls.add(call)
         try:
             return await call.reply(asking)
@@ -182,7 +182,7 @@ class Asker:
                 self.look_for_commands()
             if self._switch.stopped:
                 for call in self._calls:
-                    call.end_rest()
+                    call.end_if_idle()
             await asyncio.sleep(_POLL_SECONDS)
 
     def look_for_commands(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from autoreason.events import CritiqueWritten, Problem
+from autoreason.events import CritiqueProblem, CritiqueWritten
 from autoreason.exchange import Outcome, Reply
 from autoreason.jobs.context import JobContext
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
@@ -44,7 +44,8 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
 def _contract_problems(context: JobContext, number: int, text: str) -> str:
     """The limits a text breaks, as the reviser reads them; empty where it keeps its contract."""
     problems = tuple(
-        Problem(severity="critical", kind="general", problem=fix) for fix in fixes(context, text)
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
     )
     if problems:
         context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))

@@ -52,7 +52,7 @@ class Tournament(Strategy):
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
-        """Whether more texts fit: into the allowance with these calls after them, or into the budget with a pass and the end."""
+        """Whether more texts fit: into the allowance with these calls after them, else into the budget."""
         calls = CALLS_PER_TEXT * texts
         if self.context.allowance:
             return self.context.allowance.fits(calls + calls_after)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.comparisons import comparison
-from tests.run.runs import start_run, open_journal, scripted, settings
+from tests.run.runs import open_journal, scripted, settings, start_run
 from tests.tournament.stage import critique, cut_off, document
 
 from autoreason.contract import Contract

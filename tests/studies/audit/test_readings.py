@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.comparisons import comparison
-from tests.run.runs import start_run, open_journal, scripted
+from tests.run.runs import open_journal, scripted, start_run
 
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel

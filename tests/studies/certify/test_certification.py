@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.run.runs import go_on, start_run, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.studies.certify.judges import (
     ADDRESS,
     TASK,

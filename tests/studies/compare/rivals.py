@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK, start_run, settings
+from tests.run.runs import TASK, settings, start_run
 from tests.tournament.stage import critique, document, vote
 
 from autoreason.exchange import Outcome, Reply, Request, Spent, Usage

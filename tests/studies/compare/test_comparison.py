@@ -12,7 +12,7 @@ from hypothesis import settings as tuned
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import TASK, go_on, start_run, lend, open_journal
+from tests.run.runs import TASK, go_on, lend, open_journal, start_run
 from tests.studies.compare.rivals import (
     A_CALL,
     SCRIPT,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import start_run, scripted, settings
+from tests.run.runs import scripted, settings, start_run
 from tests.studies.panels.test_ranked import DEAD, hold_on
 from tests.tournament.stage import USUAL, shown_texts, vote
 
@@ -29,7 +29,9 @@ RECORDED: dict[str, Any] = {
 
 async def recorded(journal: Journal, **changes: Any) -> Result:
     """A run with three passes and a playoff."""
-    return await start_run(journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes})
+    return await start_run(
+        journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes}
+    )
 
 
 def again(of: str, **changes: Any) -> Settings:
@@ -158,7 +160,9 @@ async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
 async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: Journal) -> None:
     long = " ".join(["First"] * 30)
     task = Task(brief="Write one sentence.", draft=long, contract=Contract(max_words=20))
-    run = await start_run(journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3})
+    run = await start_run(
+        journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3}
+    )
     again_task = recorded_panels(run.story, run.run)
     first = {e.name for e in again_task.entries if e.stage == "again/pass/1"}
     assert first == {"AB", "B"}
