@@ -22,6 +22,7 @@ NOUNS = frozenset(
         "events",
         "exchange",
         "paths",
+        "plugins",
         "prompts",
         "reasoning",
         "regex",

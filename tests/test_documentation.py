@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from tests.cli.inside import Inside
 from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
@@ -116,3 +118,19 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
             assert f"| `{name}` | {required} | {optional} |" in page
     for name, variable in VARIABLES.items():
         assert f"| `{name}` | {variable.meaning} |" in page
+
+
+def test_the_extensions_that_are_shown_work_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    (tmp_path / "mine.py").write_text("\n\n".join(blocks))
+    (command,) = re.findall(
+        r"^    autoreason (run .*?)$(?! \\)\n\n", page, re.DOTALL | re.MULTILINE
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = shlex.split(command.replace("\\\n", " "))
+    done = Inside(tmp_path, capsys)(*arguments, "--journal", "j.db", "--seed", "1", "--json")
+    assert done.status == 0, done.err

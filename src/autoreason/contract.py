@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.plugins import absolute, describe, load, short
 from autoreason.regex import Regex, parsed
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
@@ -54,8 +58,11 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Literal text, or `/regex/`."""
     must_not_include: tuple[str, ...] = ()
     format: Literal["markdown", "plain", "json"] | None = None
+    checks: tuple[str, ...] = ()
+    """Functions of the user's own, as `file.py:name`, from a text to what it breaks, a sentence each."""
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))
         for name in ("min_words", "max_words"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -87,6 +94,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Refuse a pattern that cannot be searched for in linear time."""
         for item in (*self.must_include, *self.must_not_include):
             _found(item, "")
+        for name in self.checks:
+            _load_check(name)
 
     @property
     def empty(self) -> bool:
@@ -111,6 +120,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                     "json": "Is one valid JSON value and nothing else.",
                 }[self.format]
             )
+        lines += map(_check_in_words, self.checks)
         return tuple(lines)
 
     def violations(self, text: str) -> tuple[Violation, ...]:
@@ -122,7 +132,10 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(breach.fix for breach in self._breaches(text))
 
     def _breaches(self, text: str) -> list[_Breach]:
-        return [*self._length(text), *self._contents(text), *self._layout(text)]
+        checked = (
+            _breach("checks", each) for name in self.checks for each in _run_check(name, text)
+        )
+        return [*self._length(text), *self._contents(text), *self._layout(text), *checked]
 
     def _length(self, text: str) -> list[_Breach]:
         if not self.min_words and not self.max_words:
@@ -176,6 +189,27 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             except RecursionError:
                 found.append(_breach("format", "not valid JSON: nested too deeply"))
         return found
+
+
+def _load_check(name: str) -> Callable[[str], Iterable[str]]:
+    found = load("contract_checks", name)
+    if not callable(found):
+        raise InvalidInput(f"the check {name} is no function; make it one of a text")
+    return found
+
+
+def _run_check(name: str, text: str) -> list[str]:
+    check = _load_check(name)
+    try:
+        return [str(each) for each in check(text)]
+    except Exception as error:
+        raise InvalidInput(f"the check {name} raised {describe(error)}; correct it") from error
+
+
+def _check_in_words(name: str) -> str:
+    """The first line of a check's docstring, which authors and judges read as the rule."""
+    lines = (inspect.getdoc(_load_check(name)) or "").splitlines()
+    return lines[0] if lines else f"Passes the check “{short(name)}”."
 
 
 def _refuse_constant(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
@@ -11,10 +12,11 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Effort, Role
+from autoreason.plugins import absolute, is_in_file
 
 Protocol = Literal["robust", "paper"]
-Style = Literal["reasoned", "holistic", "specialists"]
-Voting = Literal["borda", "majority", "copeland"]
+_OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
+STYLES = ("reasoned", "holistic", "specialists")
 
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
@@ -43,6 +45,12 @@ class Models(Struct, frozen=True, kw_only=True):
     synthesizer: str
     judges: tuple[str, ...]
     """Taken in turn, seat by seat: a mixed panel."""
+
+    def __post_init__(self) -> None:
+        for role in ("author", "critic", "synthesizer"):
+            msgspec.structs.force_setattr(self, role, _absolute_address(getattr(self, role)))
+        judges = tuple(map(_absolute_address, self.judges))
+        msgspec.structs.force_setattr(self, "judges", judges)
 
     @classmethod
     def everywhere(cls, address: str) -> Models:
@@ -98,8 +106,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Do not ask a judge whose vote can no longer change the outcome."""
     balanced_orders: bool = True
     """Candidates appear in every position equally often; otherwise each judge's order is drawn at random."""
-    style: Style = "reasoned"
-    voting: Voting = "borda"
+    style: str = "reasoned"
+    """How judges are asked: `reasoned`, `holistic`, `specialists`, or one of your own as `file.py:Name`."""
+    voting: str = "borda"
+    """How ballots are counted: `borda`, `majority`, `copeland`, or one of your own as `file.py:Name`."""
+    stop_rules: tuple[str, ...] = ()
+    """Rules of your own, `file.py:Name`, that end the run as soon as one of them says why."""
     tie_order: tuple[str, ...] = ("A", "AB", "B")
     """Who wins equal scores. A always first; then the synthesis, being the smaller step away from A."""
     quoted_critique: bool = True
@@ -140,6 +152,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.critic_effort if role == "critic" else self.author_effort
 
     def __post_init__(self) -> None:
+        # Code of the user's own is recorded so that it is found again from another folder.
+        for name in ("style", "voting"):
+            msgspec.structs.force_setattr(self, name, absolute(getattr(self, name)))
+        stop_rules = tuple(map(absolute, self.stop_rules))
+        msgspec.structs.force_setattr(self, "stop_rules", stop_rules)
         for name, low, high in _RANGES:
             value = getattr(self, name)
             if not low <= value <= high:
@@ -190,14 +207,22 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def provider_of(address: str) -> str:
-    """The provider that an address names."""
-    return address.partition("/")[0]
+    """The provider that an address names; for a model of the user's own `file.py:Name`."""
+    own = _OWN_MODEL.fullmatch(address)
+    return own[1] if own else address.partition("/")[0]
+
+
+def _absolute_address(address: str) -> str:
+    own = _OWN_MODEL.fullmatch(address)
+    return f"{absolute(own[1])}/{own[2]}" if own else address
 
 
 def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
     """The providers that are asked at a server, each once, in this order."""
     found = dict.fromkeys(map(provider_of, addresses))
-    return tuple(name for name in found if name not in (*INSIDE, *THROUGH_LITELLM))
+    return tuple(
+        name for name in found if name not in (*INSIDE, *THROUGH_LITELLM) and not is_in_file(name)
+    )
 
 
 def servers(

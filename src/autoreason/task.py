@@ -20,7 +20,7 @@ _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which others are shown, so that a text can look like another."""
-FRONT_MATTER = (*Contract.__struct_fields__, "facts")
+FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
 _MAX_NAME = 255
@@ -70,6 +70,10 @@ def read_task(
     keys, brief = _split_front_matter(name, text)
     if not brief.strip():
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
+    if "checks" in keys:
+        raise InvalidInput(
+            f"{name}: `checks` are code, which a brief cannot name; say --check file.py:name"
+        )
     given_facts = keys.pop("facts", None)
     if isinstance(given_facts, list):
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)

@@ -88,12 +88,12 @@ def test_private_tests_can_be_left_out(inside: Inside, problem: str) -> None:
 
 def test_limits_can_be_set(inside: Inside, problem: str) -> None:
     slow = inside.write("s.py", "for _ in range(10**8): pass")
-    said = inside("check", problem, slow, "--time-limit", "0.1", "--json")
+    said = inside("check", problem, slow, "--test-time-limit", "0.1", "--json")
     assert said.json["verdict"] == "time_limit"
     assert said.json["tests"][0]["detail"] == "over 0.1 s of processor time"
     large = inside.write("s.py", "x = bytearray(100 << 20)\n" + RIGHT)
     assert inside("check", problem, large).status == 0
-    said = inside("check", problem, large, "--memory-limit", "50")
+    said = inside("check", problem, large, "--test-memory-limit", "50")
     assert "over 50 MB of memory" in said.out
 
 
@@ -124,11 +124,16 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (
             problem,
             right,
-            "--time-limit",
+            "--test-time-limit",
             "99",
-        ): "--time-limit is 99; give more than 0 and at most 60",
-        (problem, right, "--time-limit", "0"): "--time-limit is 0; give more than 0",
-        (problem, right, "--memory-limit", "1"): "--memory-limit is 1; give 16 to 4096 MB",
+        ): "--test-time-limit is 99; give more than 0 and at most 60",
+        (problem, right, "--test-time-limit", "0"): "--test-time-limit is 0; give more than 0",
+        (
+            problem,
+            right,
+            "--test-memory-limit",
+            "1",
+        ): "--test-memory-limit is 1; give 16 to 4096 MB",
     }
     for arguments, sentence in refusals.items():
         said = inside("check", *arguments)

@@ -96,7 +96,7 @@ def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
     assert "autoreason resume" in done.stderr
     again = quick_shell("resume", "-q")
     assert again.returncode == 3
-    assert "with a higher --cost-limit, --token-limit or --call-limit" in again.stderr
+    assert "with a higher --cost-limit, --token-limit, --call-limit or --time-limit" in again.stderr
     more = quick_shell("resume", "--call-limit", "500", "-q")
     assert more.returncode == 0
 

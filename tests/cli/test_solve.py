@@ -336,7 +336,7 @@ def test_limits_and_unsafe_reach_the_examiner(
     inside: Inside,
     examiner: type[MadeUpClient],
 ) -> None:
-    given = ("--time-limit", "2.5", "--memory-limit", "128", "--unsafe")
+    given = ("--test-time-limit", "2.5", "--test-memory-limit", "128", "--unsafe")
     said = inside("solve", some(inside, 1), *MODEL, *given)
     assert examiner.opened == [{"only": (), "unsafe": True, "seconds": 2.5, "memory_mb": 128}]
     assert "no sandbox: what the model writes can do whatever you can" in said.err
@@ -350,8 +350,8 @@ def test_limits_and_unsafe_reach_the_examiner(
     [
         (("--difficulty", "odd"), "there are easy, hard"),
         (("--limit", "0"), "--limit is 0; give more than 0"),
-        (("--time-limit", "-1"), "--time-limit is -1; give more than 0"),
-        (("--memory-limit", "0"), "--memory-limit is 0"),
+        (("--test-time-limit", "-1"), "--test-time-limit is -1; give more than 0"),
+        (("--test-memory-limit", "0"), "--test-memory-limit is 0"),
         (("--repeats", "0"), "repeats is 0"),
         (("--calls", "0"), "calls is 0"),
         (("--strategy", "nobody"), "no strategy 'nobody'"),
@@ -490,7 +490,7 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
     writes(lambda request: programs[request.key.partition("/")[0]])
     lines = [json.dumps(SUM | {"id": f"sum {n}"}) for n in (1, 2, 3)]
     path = inside.write("set.jsonl", "\n".join([lines[0], "{", *lines[1:]]))
-    limits = ("--time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
+    limits = ("--test-time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
     found = inside("solve", path, *MODEL, *limits, "--json").json
     report = found["report"]
     for score in report["scores"]:
@@ -512,8 +512,12 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
         ("{", (), "set.json"),
         (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
         (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
-        (json.dumps(SUM), ("--time-limit", "1000"), "--time-limit is 1000; give more than 0 and"),
-        (json.dumps(SUM), ("--memory-limit", "1"), "--memory-limit is 1; give 16 to"),
+        (
+            json.dumps(SUM),
+            ("--test-time-limit", "1000"),
+            "--test-time-limit is 1000; give more than 0 and",
+        ),
+        (json.dumps(SUM), ("--test-memory-limit", "1"), "--test-memory-limit is 1; give 16 to"),
     ],
 )
 def test_a_set_that_cannot_be_used_is_one_sentence(

@@ -63,7 +63,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
         (("--strategy", "judge"), "no strategy 'judge'"),
         (("--strategy", "compare"), "no strategy 'compare'"),
         (("--strategy", "none.py:Mine"), "no file none.py"),
-        (("--strategy", "mine.py:Theirs"), "no class Theirs"),
+        (("--strategy", "mine.py:Theirs"), "no Theirs"),
         (("--strategy", "mine.py:Strategy"), "a `run` of its own"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),

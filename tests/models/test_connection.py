@@ -126,7 +126,7 @@ async def test_https_to_a_server_without_it_says_so(
 
 
 @pytest.mark.parametrize(
-    ("status", "failure", "mend"),
+    ("status", "failure", "fix"),
     [
         (407, Failure.NO_ACCESS, "put its user and password into HTTPS_PROXY"),
         (403, Failure.NO_ACCESS, "have it allow that host, or add the host to NO_PROXY"),
@@ -169,7 +169,7 @@ async def test_a_proxy_that_is_away_is_not_told_as_the_provider_being_away(
 
 
 @pytest.mark.parametrize(
-    ("location", "shown", "mend"),
+    ("location", "shown", "fix"),
     [
         ("https://h.example/v1/models", "https://h.example/v1/models", "write https:// in its"),
         ("https://bob:pw@sso.example/in?t=1#x", "https://sso.example/in", "with --base-url"),

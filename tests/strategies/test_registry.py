@@ -10,12 +10,8 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.strategies.registry import (
-    BUILT_IN,
-    absolute_name,
-    find_strategy,
-    installed_strategies,
-)
+from autoreason.plugins import absolute
+from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
 from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy, read_options
@@ -82,8 +78,8 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
     ("name", "said"),
     [
         ("{folder}/none.py:Mine", "no file"),
-        ("{folder}/mine.py:Theirs", "no class Theirs"),
-        ("{folder}/mine.py:", "no class"),
+        ("{folder}/mine.py:Theirs", "no Theirs"),
+        ("{folder}/mine.py:", "has no"),
         ("{folder}/mine.py:Other", "is no strategy"),
         ("{folder}/mine.py:nothing", "is no strategy"),
         ("{folder}:Mine", "no file"),
@@ -158,8 +154,8 @@ def test_a_name_means_the_same_in_another_folder(
     mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
-    assert absolute_name("mine.py:Mine") == f"{mine.resolve()}:Mine"
-    assert absolute_name("harsh") == "harsh"
+    assert absolute("mine.py:Mine") == f"{mine.resolve()}:Mine"
+    assert absolute("harsh") == "harsh"
 
 
 @pytest.fixture

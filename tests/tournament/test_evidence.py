@@ -19,7 +19,7 @@ from autoreason.tournament.evidence import (
     chance_of_survival,
 )
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import RULES, VoteResult, borda
+from autoreason.tournament.voting import VoteResult, borda, count_votes
 
 steady = settings(derandomize=True)
 
@@ -29,7 +29,7 @@ SMALL = [(1, 2), (5, 2), (8, 2), (1, 3), (2, 3), (3, 3), (5, 3), (1, 4), (2, 4),
 def every_panel(judges: int, candidates: int, rule: str = "borda") -> Iterator[VoteResult]:
     names = "ABCDE"[:candidates]
     for rankings in product(tuple(permutations(names)), repeat=judges):
-        yield RULES[rule](rankings, names)
+        yield count_votes(rule, rankings, names)
 
 
 def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[VoteResult]:
@@ -125,7 +125,7 @@ def early_panels(
             asked = range(seat, seat + wave)
             cast += [rng.sample(names, len(names)) for each in asked if each not in lost]
             seat += wave
-        yield RULES[rule](cast, names)
+        yield count_votes(rule, cast, names)
 
 
 @pytest.mark.parametrize("size", SIZES)

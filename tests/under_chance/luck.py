@@ -14,7 +14,7 @@ from autoreason.stats.results import Estimate
 from autoreason.studies.panels.panel_report import Judged, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.orders import balanced_orders
-from autoreason.tournament.voting import RULES
+from autoreason.tournament.voting import borda
 
 NAMES = "abcdefg"
 Ranking = tuple[str, ...]
@@ -72,7 +72,7 @@ def judged(rankings: Iterable[Ranking], cluster: int = 0) -> list[Judged]:
 
 def verdict_of(rankings: Sequence[Ranking]) -> Verdict:
     """What a panel decides."""
-    tally = RULES["borda"](rankings, sorted(rankings[0]))
+    tally = borda(rankings, sorted(rankings[0]))
     return Verdict(
         winner=tally.winner,
         scores=tally.scores,

@@ -51,13 +51,13 @@ unsafe_option = options.option(
 @options.group(
     "Limits",
     options.option(
-        "--time-limit",
+        "--test-time-limit",
         type=float,
         metavar="S",
         help="Processor seconds a test. [default: the problem's]",
     ),
     options.option(
-        "--memory-limit", type=int, metavar="MB", help="Of memory. [default: the problem's]"
+        "--test-memory-limit", type=int, metavar="MB", help="Of memory. [default: the problem's]"
     ),
     unsafe_option,
 )
@@ -68,8 +68,8 @@ def check(
     name: str | None,
     every: bool,
     public_only: bool,
-    time_limit: float | None,
-    memory_limit: int | None,
+    test_time_limit: float | None,
+    test_memory_limit: int | None,
     unsafe: bool,
     as_json: bool,
 ) -> int:
@@ -88,11 +88,11 @@ def check(
     from autoreason.cli.ending import print_json
     from autoreason.programs.examiner.trials import tests_of, try_program
 
-    require_limits(time_limit, memory_limit)
+    require_limits(test_time_limit, test_memory_limit)
     _check_order(problem, solution)
     if problem == solution == "-":
         raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
-    found = _problem(problem, name, time_limit, memory_limit)
+    found = _problem(problem, name, test_time_limit, test_memory_limit)
     tests = tests_of(found, public_only=public_only)
     program = _program(solution)
     table = _Table(found, len(tests), quiet=as_json)

@@ -20,7 +20,15 @@ from autoreason.settings import (
 )
 from autoreason.task import Task, check_task, read_task
 
-_CONTRACT = ("min_words", "max_words", "sections", "must_include", "must_not_include", "format")
+_CONTRACT = (
+    "min_words",
+    "max_words",
+    "sections",
+    "must_include",
+    "must_not_include",
+    "format",
+    "checks",
+)
 _PLAIN_SETTINGS = (
     "drafts",
     "max_drafts",
@@ -74,7 +82,7 @@ def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task
         return task, make_settings(models, seed, values["protocol"], **changes)
     for name in ("judges", "drafts"):
         if name in changes:
-            most = f"most_{name}"
+            most = f"max_{name}"
             changes.setdefault(most, max(changes[name], getattr(settings, most)))
     return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
 
@@ -137,6 +145,8 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
             slot.upper() if slot.upper() in SLOTS else slot
             for slot in map(str.strip, values["tie_order"].split(">"))
         )
+    if values["stop_rules"]:
+        changes["stop_rules"] = values["stop_rules"]
     if limits := budget_in(values):
         changes["budget"] = limits
     return changes | efforts_of(values) | _strategy(values)
@@ -144,12 +154,13 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
 
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:
     """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.strategies.registry import absolute_name, find_strategy
+    from autoreason.plugins import absolute
+    from autoreason.strategies.registry import find_strategy
 
     changes: dict[str, Any] = {}
     if values["strategy"]:
         find_strategy(values["strategy"])
-        changes["strategy"] = absolute_name(values["strategy"])
+        changes["strategy"] = absolute(values["strategy"])
     own = dict(_pair(given) for given in values["strategy_options"])
     return changes | ({"strategy_options": own} if own else {})
 
@@ -180,8 +191,8 @@ def require_limits(seconds: float | None, megabytes: int | None) -> None:
 
     if seconds is not None and not 0 < seconds <= SECONDS:
         raise InvalidInput(
-            f"--time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
+            f"--test-time-limit is {seconds:g}; give more than 0 and at most {SECONDS} seconds"
         )
     least, most = MEGABYTES
     if megabytes is not None and not least <= megabytes <= most:
-        raise InvalidInput(f"--memory-limit is {megabytes:,}; give {least} to {most} MB")
+        raise InvalidInput(f"--test-memory-limit is {megabytes:,}; give {least} to {most} MB")

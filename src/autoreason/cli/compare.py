@@ -65,13 +65,13 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import chosen
     from autoreason.cli.run import begin
+    from autoreason.plugins import absolute
     from autoreason.run.prompt_choice import choose_prompts
-    from autoreason.strategies.registry import absolute_name
     from autoreason.studies.panels.panel_report import require_statistics
 
     require_statistics()
     own = {
-        "strategies": [absolute_name(name.strip()) for name in values["strategies"].split(",")]
+        "strategies": [absolute(name.strip()) for name in values["strategies"].split(",")]
         if values["strategies"]
         else None,
         "repeats": values["repeats"],

@@ -153,14 +153,14 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
+    from autoreason.plugins import short
     from autoreason.programs.solve import Terms
-    from autoreason.strategies.registry import display_name
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     said = [
         words.count(sum(not each.remark for each in task.assignments), "problem"),
-        " and ".join(display_name(name) for name in terms.strategies),
+        " and ".join(short(name) for name in terms.strategies),
         "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
         f"at most {words.count(terms.calls, 'call')} a time",
     ]
@@ -170,14 +170,14 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.strategies.registry import display_name
+    from autoreason.plugins import short
     from autoreason.studies.compare.comparison import Terms
     from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     often = "once" if terms.held == 1 else f"{terms.held} times"
     return [
-        ("compares", f"{', '.join(map(display_name, terms.strategies))}; {often} each"),
+        ("compares", f"{', '.join(map(short, terms.strategies))}; {often} each"),
         ("matched", f"by {terms.match}"),
         ("panel", f"{words.count(terms.judges, 'judge')} over what the strategies deliver"),
     ]

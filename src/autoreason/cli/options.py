@@ -96,6 +96,7 @@ class Taught(click.Command):
             raise
 
     def _with_flags(self, sentence: str) -> str:
+        from autoreason.cli.config import LIMITS
         from autoreason.task import FRONT_MATTER
 
         flags = {
@@ -106,7 +107,8 @@ class Taught(click.Command):
         }
 
         def flag(name: re.Match[str]) -> str:
-            return flags.get(name[1].replace("budget.", "max_"), name[0])
+            _, budget, limit = name[1].rpartition("budget.")
+            return flags.get(LIMITS[limit] if budget else limit, name[0])
 
         return _SETTING.sub(flag, sentence)
 
@@ -276,6 +278,13 @@ contract_options = group(
         help="Literal text or /regex/. Repeatable.",
     ),
     option("--format", type=click.Choice(["markdown", "plain", "json"])),
+    option(
+        "--check",
+        "checks",
+        multiple=True,
+        metavar="FILE.py:NAME",
+        help="A function of your own, from a text to sentences on what it breaks. Repeatable.",
+    ),
 )
 limit_options = group(
     "Limits over the whole run, resumes included",
@@ -346,6 +355,13 @@ stop_options = group(
         help="Fresh judges who compare the delivered text with the first draft; with 0 nothing can be "
         "claimed. [default: 9; paper: 0]",
     ),
+    option(
+        "--stop-rule",
+        "stop_rules",
+        multiple=True,
+        metavar="FILE.py:NAME",
+        help="A rule of your own, from the run's story to why it is over. Repeatable.",
+    ),
 )
 panel_options = group(
     "The panel",
@@ -372,13 +388,15 @@ panel_options = group(
     ),
     option(
         "--style",
-        type=click.Choice(["reasoned", "holistic", "specialists"]),
-        help="How judges are asked. [default: reasoned]",
+        metavar="NAME",
+        help="How judges are asked: reasoned, holistic, specialists, or your own, file.py:name. "
+        "[default: reasoned]",
     ),
     option(
         "--voting",
-        type=click.Choice(["borda", "majority", "copeland"]),
-        help="How ballots are counted. [default: borda]",
+        metavar="NAME",
+        help="How ballots are counted: borda, majority, copeland, or your own, file.py:name. "
+        "[default: borda]",
     ),
     option(
         "--tie-order",

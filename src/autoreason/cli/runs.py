@@ -128,7 +128,7 @@ def matching(
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(_STATUSES)}")
 
-    from autoreason.strategies.registry import display_name
+    from autoreason.plugins import short
 
     def of_settings(run: str) -> bool:
         if strategy is None and model is None:
@@ -138,7 +138,7 @@ def matching(
         except JournalError:
             return False
         return settings is not None and (
-            strategy in (None, settings.strategy, display_name(settings.strategy))
+            strategy in (None, settings.strategy, short(settings.strategy))
             and (model is None or any(model in each for each in settings.models.all()))
         )
 
@@ -354,7 +354,7 @@ def _strategy(story: Story | None) -> str | None:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.strategies.registry import display_name
+    from autoreason.plugins import short
 
     strategy = _strategy(story)
     won = story.trajectory if story else ()
@@ -367,7 +367,7 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
         words.money(row.spent.cost),
-        row.title if strategy in _PLAIN else f"{display_name(strategy or '')}: {row.title}",
+        row.title if strategy in _PLAIN else f"{short(strategy or '')}: {row.title}",
     )
 
 

@@ -88,13 +88,13 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.group(
     "How programs are run",
     options.option(
-        "--time-limit",
+        "--test-time-limit",
         type=float,
         metavar="SECONDS",
         help="Processor time of a test, instead of the problem's own.",
     ),
     options.option(
-        "--memory-limit",
+        "--test-memory-limit",
         type=int,
         metavar="MB",
         help="Memory of a test, instead of the problem's own.",
@@ -144,7 +144,7 @@ def solve(problems: Path, **values: Any) -> int:
     check_output(values["output"])
     check_folder(values["report"])
     chosen.require_positive(values, ("limit",))
-    chosen.require_limits(values["time_limit"], values["memory_limit"])
+    chosen.require_limits(values["test_time_limit"], values["test_memory_limit"])
     if not values["dry_run"]:
         try_folder(values["report"])
     with on_disk(problems) as path:
@@ -244,8 +244,8 @@ async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
         problems,
         only=values["ids"],
         unsafe=values["unsafe"],
-        seconds=values["time_limit"],
-        memory_mb=values["memory_limit"],
+        seconds=values["test_time_limit"],
+        memory_mb=values["test_memory_limit"],
     )
 
 

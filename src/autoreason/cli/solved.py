@@ -203,14 +203,14 @@ def _print_set(result: Result, report: SolveReport) -> None:
 
 def report_of(story: Story) -> SolveReport:
     """The report on what was told so far."""
+    from autoreason.plugins import short
     from autoreason.programs.solve_report import solve_report
-    from autoreason.strategies.registry import display_name
 
     terms = Tally(story).terms
     return solve_report(
         story.solved,
         story.task.assignments if story.task else (),
-        strategies=tuple(map(display_name, terms.strategies)),
+        strategies=tuple(map(short, terms.strategies)),
         repeats=terms.repeats,
         broken=terms.broken,
     )
@@ -304,7 +304,7 @@ def _took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:
     """How the run was held, for the page."""
-    from autoreason.strategies.registry import display_name
+    from autoreason.plugins import short
 
     story, terms = result.story, Tally(result.story).terms
     assert story.settings is not None
@@ -312,7 +312,7 @@ def _about(result: Result, report: SolveReport) -> dict[str, str]:
         "Run": result.run,
         "Problems": f"{report.problems:,}",
         "Models": ", ".join(story.settings.models.all()),
-        "Strategies": ", ".join(map(display_name, report.strategies)),
+        "Strategies": ", ".join(map(short, report.strategies)),
         "Repeats": str(report.repeats),
         "Calls a problem": f"{terms.calls} at most",
         "Seed": str(result.seed),

@@ -50,10 +50,10 @@ class Tally:
 
     def lines(self) -> Iterator[Line]:
         """The strategies, and how each went so far."""
-        from autoreason.strategies.registry import display_name
+        from autoreason.plugins import short
 
         of = self.total // len(self.terms.strategies)
-        for name in map(display_name, self.terms.strategies):
+        for name in map(short, self.terms.strategies):
             own = [each for each in self._story.solved if each.strategy == name]
             said = [f"{len(own):,} of {of:,}"]
             for label, read in _SCORES:

@@ -12,9 +12,9 @@ from autoreason.cli.tally import Tally
 from autoreason.cli.telling import Teller
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
+from autoreason.plugins import short
 from autoreason.programs.solve import part_name
 from autoreason.story import Story
-from autoreason.strategies.registry import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def parts_of(
     assert story.settings is not None
     terms = Tally(story).terms
     problems = [each.id for each in story.task.assignments]
-    strategies = [display_name(each) for each in terms.strategies]
+    strategies = [short(each) for each in terms.strategies]
     if problem is None and len(problems) > 1:
         raise InvalidInput(
             f"run {row.id} is on {len(problems)} problems; name one of them with --problem ID"

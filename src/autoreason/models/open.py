@@ -19,7 +19,8 @@ from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
 from autoreason.models.wire import WireModel
-from autoreason.settings import INSIDE, THROUGH_LITELLM, providers_of
+from autoreason.plugins import describe, installed, is_in_file, load
+from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 
@@ -59,10 +60,31 @@ def open_model(
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
+    if _is_own(name, base_url):
+        return _open_own(name, address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
     key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
     return WireModel(address, provider, base=base, key=key, transport=transport)
+
+
+def _is_own(name: str, base_url: str | None) -> bool:
+    """Whether a provider is code that the user brings."""
+    known = name in PROVIDERS or base_url
+    return is_in_file(name) or (not known and name in installed("models"))
+
+
+def _open_own(name: str, address: str) -> Model:
+    found = load("models", name)
+    if not callable(found):
+        raise InvalidInput(f"{name} opens no model; make it a class or a function of an address")
+    try:
+        model: Model = found(address)
+    except Exception as error:
+        raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
+    if not all(hasattr(model, each) for each in ("address", "ask", "close")):
+        raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
+    return model
 
 
 def warm_up(addresses: Iterable[str]) -> None:
@@ -112,7 +134,7 @@ async def check(
 ) -> Check:
     """Whether a model can be reached, takes our key and exists; asks it nothing."""
     name, model = _parts(address)
-    if name in INSIDE or name in THROUGH_LITELLM:
+    if name in INSIDE or name in THROUGH_LITELLM or _is_own(name, base_url):
         return Check(address=address)
     provider = _provider(name, address, base_url)
     try:
@@ -166,8 +188,9 @@ def _failed_check(address: str, error: CallFailed) -> Check:
 
 
 def _parts(address: str) -> tuple[str, str]:
-    name, slash, model = address.partition("/")
-    if not (name and slash and model):
+    name = provider_of(address)
+    model = address[len(name) + 1 :]
+    if not (name and model):
         raise InvalidInput(
             f"{address!r} is not the address of a model; write provider/model, "
             f"such as {', '.join(examples.ALL)}"

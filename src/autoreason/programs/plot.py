@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from autoreason.plugins import short
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.programs.tables import percent
-from autoreason.strategies.registry import display_name
 from autoreason.task import without_controls
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
@@ -49,7 +49,7 @@ def _legend(colours: dict[str, str]) -> Iterator[str]:
     for at, (name, colour) in enumerate(colours.items()):
         y = _LEGEND * at + _GAP
         yield f'<circle cx="16" cy="{y - 4}" r="4" fill="{colour}"/>'
-        yield f'<text x="28" y="{y}">{_text(display_name(name))}</text>'
+        yield f'<text x="28" y="{y}">{_text(short(name))}</text>'
 
 
 def _axis(top: int, bottom: int) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _group(title: str, scores: Sequence[Score], colours: dict[str, str], top: in
         if found.value is None:
             continue
         colour = colours[score.strategy]
-        told = _text(f"{display_name(score.strategy)}, {title}: {percent(found)}")
+        told = _text(f"{short(score.strategy)}, {title}: {percent(found)}")
         low, high = found.low, found.high
         if low is not None and high is not None:
             yield (

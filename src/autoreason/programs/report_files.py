@@ -13,11 +13,11 @@ import msgspec
 from autoreason.assignment import Assignment
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved
+from autoreason.plugins import short
 from autoreason.programs import plot
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.tables import Table, conclusion, stated, tables
 from autoreason.programs.units import units_of
-from autoreason.strategies.registry import display_name
 from autoreason.task import in_markdown, without_controls
 
 _FIELDS = (
@@ -98,7 +98,7 @@ def units_csv(solved: Sequence[Solved], assignments: Sequence[Assignment]) -> st
 def programs(solved: Sequence[Solved]) -> dict[str, str]:
     """What was handed in, a file a part, by problem."""
     return {
-        f"programs/{_folder(each)}/{_name(display_name(each.strategy))}-{each.repeat}.py": each.program
+        f"programs/{_folder(each)}/{_name(short(each.strategy))}-{each.repeat}.py": each.program
         for each in solved
         if each.program is not None
     }

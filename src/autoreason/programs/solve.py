@@ -16,12 +16,12 @@ from autoreason.events import Delivered, Incumbent, Solved
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.parts import part_context, run_in_windows
+from autoreason.plugins import short
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_code
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
-from autoreason.strategies.registry import display_name
 from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
 from autoreason.tournament.plan import Plan
@@ -52,7 +52,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Lines of the set that could not be read, and why: `line 17: no statement`."""
 
     def __post_init__(self) -> None:
-        names = [display_name(name) for name in self.strategies]
+        names = [short(name) for name in self.strategies]
         if not names or len(set(names)) < len(names):
             raise InvalidInput("name one strategy or several different ones for the problems")
         for name, most in (
@@ -130,7 +130,7 @@ class Solve(Strategy):
             part=part,
             problem=assignment.id,
             difficulty=assignment.difficulty,
-            strategy=display_name(name),
+            strategy=short(name),
             repeat=repeat,
             program=None,
             public=None,
@@ -225,13 +225,13 @@ def _alone(settings: Settings, strategy: str, terms: Terms) -> Settings:
         max_inconclusive=MAX_PASSES,
         playoff=0,
         confirmation=0,
-        style="reasoned" if settings.style == "specialists" else settings.style,
+        style="holistic" if settings.style == "holistic" else "reasoned",
     )
 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """Where a strategy's work on a problem is told: `17/search/2`."""
-    return f"{number}/{display_name(strategy)}/{repeat}"
+    return f"{number}/{short(strategy)}/{repeat}"
 
 
 def _count(number: int, noun: str, nouns: str = "") -> str:

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from autoreason.assignment import CodeVerdict
+from autoreason.plugins import short
 from autoreason.programs.duels import Duel
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
 from autoreason.stats.results import Estimate, losing
-from autoreason.strategies.registry import display_name
 
 NOTHING = "–"
 
@@ -32,7 +32,7 @@ def rates(report: SolveReport) -> Table:
     head = ("strategy", "problems", "public", "private", "public but not private", "recovered")
     rows = [
         (
-            display_name(each.strategy),
+            short(each.strategy),
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
@@ -50,7 +50,7 @@ def tiers(report: SolveReport) -> Table:
     rows = [
         (
             each.difficulty,
-            display_name(each.strategy),
+            short(each.strategy),
             f"{each.problems:,}",
             percent(each.public),
             percent(each.private),
@@ -69,7 +69,7 @@ def took(report: SolveReport) -> Table:
     )
     rows = [
         (
-            display_name(each.strategy),
+            short(each.strategy),
             _mean(each.attempts),
             _mean(each.calls),
             "unknown" if each.tokens is None else f"{each.tokens:,.0f}",
@@ -90,7 +90,7 @@ def verdicts(report: SolveReport) -> Table:
     ]
     head = ("strategy", *(each.replace("_", " ") for each in seen))
     rows = [
-        (display_name(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
+        (short(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
         for score in report.scores
     ]
     return Table("Verdicts", head, rows)
@@ -104,8 +104,8 @@ def duels(found: Sequence[Duel], title: str) -> Table:
     )
     rows = [
         (
-            display_name(each.one),
-            display_name(each.other),
+            short(each.one),
+            short(each.other),
             f"{each.problems:,}",
             str(each.gained),
             str(each.lost),
@@ -149,35 +149,31 @@ def conclusion(report: SolveReport) -> str:
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
     if not others or others[0].solved.value is None:
-        return (
-            f"{display_name(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
-        )
+        return f"{short(first.strategy)} solved {percent(first.solved)} of {_problems(first)}"
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
-        return f"{display_name(report.winner)} wins: {_lead(report, first, others[0], duel)}"
+        return f"{short(report.winner)} wins: {_lead(report, first, others[0], duel)}"
     if not any(each.gained or each.lost for each in report.duels):
         same = f"all solved the same problems, {percent(first.solved)} of them"
         if not first.solved.value:
             same = f"none solved any of {_problems(first)}"
         return f"nobody wins: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
-    lose = losing(
-        [display_name(score.strategy) for score in others if _is_beaten(report, score.strategy)]
-    )
+    lose = losing([short(score.strategy) for score in others if _is_beaten(report, score.strategy)])
     return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
 def stated(report: SolveReport) -> str:
     """The conclusion as a sentence; a strategy's name stays as it is written."""
     said = conclusion(report)
-    named = said.startswith(tuple(map(display_name, report.strategies)))
+    named = said.startswith(tuple(map(short, report.strategies)))
     return f"{said if named else said[0].upper() + said[1:]}."
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
-        f"{display_name(first.strategy)} solved {_bare(first.solved)} and {display_name(second.strategy)} "
+        f"{short(first.strategy)} solved {_bare(first.solved)} and {short(second.strategy)} "
         f"{_bare(second.solved)}"
     )
     if duel.holm is None:

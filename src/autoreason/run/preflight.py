@@ -15,6 +15,9 @@ from autoreason.run.kinds import strategy_class
 from autoreason.settings import Settings
 from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
+from autoreason.tournament.judges import lens_of
+from autoreason.tournament.stop import user_rules
+from autoreason.tournament.voting import check_rule
 
 _BYTES_PER_TOKEN = 4
 
@@ -22,6 +25,9 @@ _BYTES_PER_TOKEN = 4
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
     check_strategy(task, settings, strategy_class(settings))
+    check_rule(settings.voting)
+    lens_of(settings.style, 0)
+    user_rules(settings)
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():

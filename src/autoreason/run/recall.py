@@ -13,10 +13,10 @@ from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import RecordedReply
+from autoreason.plugins import is_in_file
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import strategy_class
 from autoreason.settings import Settings
-from autoreason.strategies.registry import is_user_file
 from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
@@ -156,7 +156,7 @@ async def rerun(
 
 def _likely_cause(settings: Settings) -> str:
     """The most likely reason why running a record again differs."""
-    if is_user_file(settings.strategy):
+    if is_in_file(settings.strategy):
         return (
             "the strategy was changed since, or it draws at random or reads the clock: "
             "it must draw from `self.settings.seed` alone"

@@ -14,6 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
+from autoreason.plugins import absolute
 from autoreason.programs.examination import Examiner
 from autoreason.run.driver import start
 from autoreason.run.kinds import strategy_class
@@ -22,7 +23,6 @@ from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
-from autoreason.strategies.registry import absolute_name
 from autoreason.task import Task, check_task, make_contract
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ async def refine_async(
     )
     task = as_task(brief, draft, facts, contract)
     if "strategy" in settings:
-        settings["strategy"] = absolute_name(settings["strategy"])
+        settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
     run_settings = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
     code = strategy_class(run_settings).over_programs

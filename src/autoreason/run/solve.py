@@ -17,12 +17,12 @@ from autoreason.assignment import Assignment, Examined
 from autoreason.errors import InvalidInput
 from autoreason.events import Solved, Status
 from autoreason.exchange import Model
+from autoreason.plugins import absolute
 from autoreason.programs.examination import Examiner
 from autoreason.programs.registry import DEFAULT, strategies_named
 from autoreason.run.refine import refine_async, wait_for
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Settings
-from autoreason.strategies.registry import absolute_name
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
@@ -153,7 +153,7 @@ def solving_terms(
 ) -> dict[str, Any]:
     """The options of a run that solves a set, by its digest."""
     names = strategies_named(strategy) if isinstance(strategy, str) else tuple(strategy)
-    return {"set": digest, "strategies": [absolute_name(name) for name in names], **terms}
+    return {"set": digest, "strategies": [absolute(name) for name in names], **terms}
 
 
 def solving_task(assignments: Sequence[Assignment]) -> Task:

@@ -14,10 +14,10 @@ from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Spent, is_model
 from autoreason.journal import Journal
+from autoreason.plugins import absolute
 from autoreason.run.refine import as_task, refine_async, wait_for
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.strategies.registry import absolute_name
 from autoreason.studies.compare.report import ComparisonReport, comparison_report
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
@@ -77,7 +77,7 @@ async def compare_async(
     """Strategies from one shared draft with matched budgets; other options are those of `refine_async`."""
     require_statistics()
     terms: dict[str, Any] = {
-        "strategies": [absolute_name(name) for name in strategies],
+        "strategies": [absolute(name) for name in strategies],
         "match": match,
         "judges": panel_judges,
     }

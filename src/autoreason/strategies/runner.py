@@ -10,8 +10,8 @@ from typing import TypeVar
 from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.events import Delivered
 from autoreason.jobs.context import JobContext
+from autoreason.plugins import describe
 from autoreason.settings import Settings
-from autoreason.strategies.registry import describe_error
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy
 
@@ -75,5 +75,5 @@ def user_code_errors(kind: type[Strategy], name: str) -> Iterator[None]:
             raise
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         raise StrategyError(
-            f"the strategy {name} raised {describe_error(error, file)}; correct it"
+            f"the strategy {name} raised {describe(error, file)}; correct it"
         ) from error

@@ -12,7 +12,7 @@ from math import comb, factorial, prod
 from typing import NamedTuple
 
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import RULES, is_additive
+from autoreason.tournament.voting import count_votes, is_additive
 
 Scores = tuple[int, ...]
 """Scores of a panel in ascending order, whichever candidate they belong to."""
@@ -101,7 +101,7 @@ def _gather(
     first = 0.0
     for chance, cast in panels:
         # Where every seat is invalid no candidate leads.
-        result = RULES[rule](cast, names) if cast else None
+        result = count_votes(rule, cast, names) if cast else None
         margins[result.margin if result else 0] += chance
         first += chance if result is None or result.winner == names[0] else 0.0
     return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)
@@ -149,7 +149,7 @@ def _sampled_waves(
 def _state(cast: CastBallots, rule: str, names: tuple[str, ...]) -> Hashable:
     """What of some ballots the rule and the further course of the panel depend on."""
     if is_additive(rule):
-        return tuple(RULES[rule](cast, names).scores.values()) if cast else ()
+        return tuple(count_votes(rule, cast, names).scores.values()) if cast else ()
     return tuple(sorted(cast))
 
 
@@ -260,4 +260,4 @@ def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, 
 
 def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
     rankings = [tuple(map(str, ballot)) for ballot in cast]
-    return tuple(sorted(RULES[rule](rankings, sorted(rankings[0])).scores.values()))
+    return tuple(sorted(count_votes(rule, rankings, sorted(rankings[0])).scores.values()))

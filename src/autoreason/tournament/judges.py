@@ -10,11 +10,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.parsing.ballots import read_ranking
+from autoreason.plugins import describe, load
+from autoreason.settings import STYLES
 from autoreason.tournament.orders import neutral_labels
 
 LENSES = (
@@ -47,7 +50,7 @@ async def cast_ballot(
     The seat may take `max_requests` requests.
     """
     judge_number = seat if judge is None else judge
-    lens = LENSES[judge_number % len(LENSES)] if context.settings.style == "specialists" else ""
+    lens = lens_of(context.settings.style, judge_number)
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
         key = f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
@@ -85,6 +88,31 @@ async def cast_ballot(
         asked=asked,
         lens=lens,
     )
+
+
+def lens_of(style: str, judge_number: int) -> str:
+    """What a judge is asked to look at; the whole text under most styles.
+
+    A style of the user's own is a function from a seat's number, from 0, to that.
+    """
+    if style == "specialists":
+        return LENSES[judge_number % len(LENSES)]
+    if style in STYLES:
+        return ""
+    found = load("judge_styles", style, dict.fromkeys(STYLES, ""))
+    if not callable(found):
+        raise InvalidInput(
+            f"the judge style {style} is no function; make it one of a seat's number"
+        )
+    try:
+        lens = found(judge_number)
+    except Exception as error:
+        raise InvalidInput(
+            f"the judge style {style} raised {describe(error)}; correct it"
+        ) from error
+    if not isinstance(lens, str) or not lens.strip():
+        raise InvalidInput(f"the judge style {style} must return a sentence, not {lens!r}")
+    return lens
 
 
 def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:

@@ -17,6 +17,7 @@ from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, Plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
+from autoreason.tournament.stop import user_rules
 from autoreason.tournament.strategy import Strategy
 
 
@@ -29,15 +30,20 @@ class Tournament(Strategy):
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts)
-        number = 0
-        while self.story.streak < self.settings.k and await self._can_begin(number + 1):
+        number, stopped = 0, ""
+        stop = user_rules(self.settings)
+        while (
+            self.story.streak < self.settings.k
+            and not (stopped := stop(self.story))
+            and await self._can_begin(number + 1)
+        ):
             number += 1
             await self._run_pass(number)
         if self.story.streak >= self.settings.k:
             status: Status = "converged"
             reason = f"A survived {self.story.streak} passes in a row{self._describe_streak()}"
         else:
-            status, reason = "capped", self.why_capped(number)
+            status, reason = "capped", stopped or self.why_capped(number)
         winner = await run_playoff(self.context, self.story.incumbents)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)

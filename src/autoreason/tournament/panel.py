@@ -14,7 +14,7 @@ from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.panel_size import PanelSize, quorum
-from autoreason.tournament.voting import RULES
+from autoreason.tournament.voting import count_votes
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Panel:
 
     def _verdict(self) -> Verdict:
         rule = self.context.settings.voting
-        result = RULES[rule](self.rankings, tuple(self.texts))
+        result = count_votes(rule, self.rankings, tuple(self.texts))
         always = self.size.first_wave(tuple(self.texts), rule)
         return Verdict(
             winner=result.winner,

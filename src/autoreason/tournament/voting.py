@@ -7,6 +7,9 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
+from autoreason.errors import InvalidInput
+from autoreason.plugins import describe, is_in_file, load
+
 Ranking = Sequence[str]
 """Names, best first."""
 
@@ -37,11 +40,18 @@ def copeland(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResul
     return _decide(_duels, rankings, tie_order)
 
 
-RULES: Mapping[str, Callable[[Sequence[Ranking], Sequence[str]], VoteResult]] = {
-    "borda": borda,
-    "majority": majority,
-    "copeland": copeland,
-}
+def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
+    """The result by a rule, by its name."""
+    return _decide(_scoring(rule).score, rankings, tie_order)
+
+
+def check_rule(rule: str) -> None:
+    """Refuse a rule that does not exist or does not give every text a whole number."""
+    scores = _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
+    if sorted(scores) != ["a", "b", "c"] or not all(type(n) is int for n in scores.values()):
+        raise InvalidInput(
+            f"the voting rule {rule} must return a whole number for every name, not {scores!r}"
+        )
 
 
 def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> VoteResult:
@@ -59,20 +69,7 @@ def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> VoteResu
 
 def is_additive(rule: str) -> bool:
     """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
-    return _SCORING[rule].is_additive
-
-
-def is_settled(
-    rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, remaining: int
-) -> bool:
-    """Whether `remaining` further judges could not change the winner, however they vote.
-
-    True is certain. False may be too cautious under `copeland`: a judge's influence is only bounded.
-    """
-    _check(rankings, tie_order)
-    goal = _Goal(tie_order, max_loss=remaining * _SCORING[rule].reach(len(tie_order)))
-    scores = _SCORING[rule].score(rankings, tie_order)
-    return any(goal.reached_by(name, scores) for name in tie_order)
+    return _scoring(rule).is_additive
 
 
 def next_wave(
@@ -116,14 +113,15 @@ def _cached_wave(
     """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
-    scores = _SCORING[rule].score(rankings, tie_order)
+    scoring = _scoring(rule)
+    scores = scoring.score(rankings, tie_order)
     batch = (
         _batch_end(seats_asked, start, step, limit, _is_close(scores, tie_order, close_margin))
         - seats_asked
     )
-    if batch <= 0 or not early_stop:
+    if batch <= 0 or not early_stop or scoring.reach is None:
         return max(batch, 0)
-    reach = _SCORING[rule].reach(len(tie_order))
+    reach = scoring.reach(len(tie_order))
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
     goals = (
         _Goal(tie_order, batch * reach, close_margin),
@@ -164,7 +162,8 @@ def _wave_for(
     leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, max_wave: int
 ) -> int:
     """How many judges it takes for `leader` to reach the goal, if they vote for it; at most `max_wave`."""
-    scoring = _SCORING[rule]
+    scoring = _scoring(rule)
+    assert scoring.reach is not None
     votes = list(rankings)
     scores = scoring.score(votes, goal.tie_order)
     for wave in range(max_wave):
@@ -227,8 +226,8 @@ _Score = Callable[[Sequence[Ranking], Sequence[str]], dict[str, int]]
 
 class _Scoring(NamedTuple):
     score: _Score
-    reach: Callable[[int], int]
-    """The most by which one judge can move two of n candidates against each other."""
+    reach: Callable[[int], int] | None
+    """The most by which one judge can move two of n candidates against each other; None is unknown."""
     is_additive: bool
     """Whether a panel's scores are the sum of what each judge gives."""
 
@@ -239,6 +238,33 @@ _SCORING: Mapping[str, _Scoring] = {
     # One vote moves a duel by at most a point for either side, and each has n - 1 of them.
     "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), is_additive=False),
 }
+
+
+BUILT_IN = tuple(_SCORING)
+
+
+def _scoring(rule: str) -> _Scoring:
+    return _SCORING.get(rule) or _user_scoring(rule)
+
+
+@lru_cache
+def _user_scoring(rule: str) -> _Scoring:
+    found = load("voting_rules", rule, dict.fromkeys(_SCORING, ""))
+    if not callable(found):
+        raise InvalidInput(
+            f"the voting rule {rule} is no function; make it one of rankings and names"
+        )
+    file = rule.rpartition(":")[0] if is_in_file(rule) else None
+
+    def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+        try:
+            return dict(found(rankings, names))
+        except Exception as error:
+            raise InvalidInput(
+                f"the voting rule {rule} raised {describe(error, file)}; correct it"
+            ) from error
+
+    return _Scoring(score, reach=None, is_additive=False)
 
 
 def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:

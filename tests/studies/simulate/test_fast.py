@@ -100,7 +100,7 @@ def test_both_paths_agree_within_sampling_error_where_positions_count(
 def test_balanced_orders_take_the_sting_out_of_positions() -> None:
     balanced, random = (
         play_fast(
-            world("position"), settings(balanced=each, playoff=0), 2000, seed=1
+            world("position"), settings(balanced_orders=each, playoff=0), 2000, seed=1
         ).quality.mean()
         for each in (True, False)
     )

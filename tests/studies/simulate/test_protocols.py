@@ -9,8 +9,10 @@ from autoreason.studies.simulate.protocols import entrant, read_changes
 
 
 def test_a_changed_protocol_is_named_after_its_changes() -> None:
-    changed = entrant("robust", read_changes(["k=3", "tie_order = a > b > ab", "balanced=false"]))
-    assert changed.name == "robust k=3 tie_order=A>B>AB balanced=False"
+    changed = entrant(
+        "robust", read_changes(["k=3", "tie_order = a > b > ab", "balanced_orders=false"])
+    )
+    assert changed.name == "robust k=3 tie_order=A>B>AB balanced_orders=False"
     assert (changed.settings.k, changed.settings.balanced_orders) == (3, False)
     assert changed.settings.tie_order == ("A", "B", "AB")
     assert entrant("paper").name == "paper"

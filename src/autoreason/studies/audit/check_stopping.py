@@ -34,7 +34,7 @@ from autoreason.studies.audit.findings import (
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.voting import RULES
+from autoreason.tournament.voting import BUILT_IN
 
 Runs = Sequence[AuditedRun]
 
@@ -128,7 +128,7 @@ def survival(runs: Runs) -> Found:
 
 
 def _voted(panel: Panel) -> bool:
-    return bool(panel.valid and panel.winner and panel.rule in RULES)
+    return bool(panel.valid and panel.winner and panel.rule in BUILT_IN)
 
 
 def _chance_of_a(panel: Panel) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from autoreason.contract import Contract
-from autoreason.tournament.voting import RULES, from_scores
+from autoreason.tournament.voting import BUILT_IN, count_votes, from_scores
 
 SLOTS = ("A", "B", "AB")
 
@@ -69,10 +69,10 @@ class Panel:
     @property
     def fair_scores(self) -> Mapping[str, int] | None:
         """Scores that stopping early cannot bias: from the ballots of the seats that are always asked."""
-        if self.always_asked is None or self.rule not in RULES:
+        if self.always_asked is None or self.rule not in BUILT_IN:
             return self.scores
         sample = self.sample
-        return RULES[self.rule](sample, self.candidates).scores if sample else None
+        return count_votes(self.rule, sample, self.candidates).scores if sample else None
 
     @property
     def unanimous(self) -> bool | None:

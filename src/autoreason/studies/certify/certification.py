@@ -20,7 +20,7 @@ from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options
-from autoreason.tournament.voting import RULES
+from autoreason.tournament.voting import count_votes
 
 MAX_REPEATS = 20
 
@@ -81,7 +81,7 @@ class Certification(Strategy):
         if not rankings:
             return None
         rule = self.settings.voting
-        tally = RULES[rule](rankings, tuple(sorted(ballots[0].order)))
+        tally = count_votes(rule, rankings, tuple(sorted(ballots[0].order)))
         return Verdict(
             winner=tally.winner,
             scores=tally.scores,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from autoreason.events import BallotCast
-from autoreason.settings import Protocol, Style
+from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
 from autoreason.studies.certify.properties import Finding, Verdict
@@ -33,7 +33,7 @@ class Certificate(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     suite: int
     protocol: Protocol
-    style: Style
+    style: str
     temperature: float | None
     repeats: int
     seed: int

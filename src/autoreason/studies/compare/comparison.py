@@ -19,9 +19,10 @@ from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import part_context, side_by_side
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
+from autoreason.plugins import short
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
 from autoreason.story import RecordedPanel, Story
-from autoreason.strategies.registry import display_name, find_strategy
+from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
@@ -54,7 +55,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):
             raise InvalidInput("a comparison needs two different strategies or more; name them")
         taken = set(_OURS)
-        for name in map(display_name, self.strategies):
+        for name in map(short, self.strategies):
             if name in taken:
                 raise InvalidInput(
                     f"a comparison cannot tell {name} from another part of it; rename that strategy"
@@ -270,7 +271,7 @@ def _count(number: int, noun: str) -> str:
 
 def part_name(number: int, strategy: str) -> str:
     """Where a strategy's part of a repeat is told: `repeat/2/harsh`."""
-    return f"repeat/{number}/{display_name(strategy)}"
+    return f"repeat/{number}/{short(strategy)}"
 
 
 def decided(panel: RecordedPanel) -> bool:

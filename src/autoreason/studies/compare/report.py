@@ -10,8 +10,8 @@ from msgspec import Struct
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.parsing.documents import same_text
+from autoreason.plugins import short
 from autoreason.story import RecordedPanel, Story
-from autoreason.strategies.registry import display_name
 from autoreason.studies.compare.comparison import (
     Terms,
     Texts,
@@ -67,7 +67,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     ]
     means = {name: _mean_words(story, name, terms) for name in terms.strategies}
     # Who never came to a text has no place in the standings.
-    words = {display_name(name): round(mean) for name, mean in means.items() if mean is not None}
+    words = {short(name): round(mean) for name, mean in means.items() if mean is not None}
     shown = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
         entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
@@ -90,7 +90,7 @@ def _ballots(number: int, panel: RecordedPanel, texts: Texts) -> list[Judged]:
     groups = sharing(texts)
     return [
         Judged(
-            ranking=tuple(tuple(map(display_name, groups[name])) for name in ballot.ranking),
+            ranking=tuple(tuple(map(short, groups[name])) for name in ballot.ranking),
             cluster=number,
         )
         for ballot in panel.ballots
@@ -101,9 +101,7 @@ def _ballots(number: int, panel: RecordedPanel, texts: Texts) -> list[Judged]:
 def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
     """Words of what each strategy delivered, repeat by repeat."""
     return {
-        number: {
-            display_name(name): count_words(text) for name, text in each.items() if text is not None
-        }
+        number: {short(name): count_words(text) for name, text in each.items() if text is not None}
         for number, each in texts.items()
     }
 
@@ -125,7 +123,7 @@ def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) 
     for number in numbers:
         took = took.joined(spent.get(part_name(number, name), Spent()))
     return Entrant(
-        strategy=display_name(name),
+        strategy=short(name),
         delivered=sum(part is not None and part.delivered is not None for part in parts),
         words=_mean_words(story, name, terms),
         spent=took,
@@ -159,7 +157,7 @@ def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
             if (part := story.parts.get(part_name(number, name))) and not part.delivered
         ]
         if failed:
-            yield f"{display_name(name)} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
+            yield f"{short(name)} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
 
 
 def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:

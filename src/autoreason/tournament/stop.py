@@ -1,0 +1,70 @@
+"""When a run is over: rules over its story, which can be combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autoreason.errors import InvalidInput
+from autoreason.plugins import describe, load, short
+from autoreason.settings import Settings
+from autoreason.story import Story
+
+StopRule = Callable[[Story], str]
+"""Why the run is over, by its story so far; empty while it is not."""
+
+
+def survivals(streak: int) -> StopRule:
+    """Over when the incumbent has survived so many passes in a row."""
+
+    def rule(story: Story) -> str:
+        return f"A survived {streak} passes in a row" if story.streak >= streak else ""
+
+    return rule
+
+
+def passes(number: int) -> StopRule:
+    """Over after so many passes."""
+
+    def rule(story: Story) -> str:
+        return f"{number} passes were run" if len(story.passes) >= number else ""
+
+    return rule
+
+
+def any_of(*rules: StopRule) -> StopRule:
+    """Over as soon as one of the rules says so."""
+    return lambda story: next(filter(None, (rule(story) for rule in rules)), "")
+
+
+def all_of(*rules: StopRule) -> StopRule:
+    """Over when all of the rules say so."""
+
+    def rule(story: Story) -> str:
+        reasons = [each(story) for each in rules]
+        return " and ".join(reasons) if reasons and all(reasons) else ""
+
+    return rule
+
+
+def user_rules(settings: Settings) -> StopRule:
+    """The user's rules: any of them ends the run."""
+    return any_of(*map(_load, settings.stop_rules))
+
+
+def _load(name: str) -> StopRule:
+    found = load("stop_rules", name)
+    if not callable(found):
+        raise InvalidInput(f"the stop rule {name} is no function; make it one of a story")
+
+    def rule(story: Story) -> str:
+        try:
+            reason = found(story)
+        except Exception as error:
+            raise InvalidInput(
+                f"the stop rule {name} raised {describe(error)}; correct it"
+            ) from error
+        if not reason:
+            return ""
+        return f"{short(name)} stopped it: {reason}" if isinstance(reason, str) else short(name)
+
+    return rule
