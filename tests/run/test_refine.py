@@ -104,7 +104,7 @@ async def test_an_empty_brief_is_refused() -> None:
         ("Write.", {"draft": b"x"}, "the draft is a bytes"),
         ("Write.", {"facts": "\udcff"}, "characters of the facts"),
         ("Write.", {"contract": 3}, "the contract is a int"),
-        ("Write.", {"contract": {"facts": "x"}}, "known are .* and format$"),
+        ("Write.", {"contract": {"facts": "x"}}, "known are .* and checks$"),
         (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
         (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
         (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task has its own contract"),
