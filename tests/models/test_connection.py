@@ -64,7 +64,7 @@ async def failed(url: str) -> CallFailed:
 
 
 @pytest.mark.parametrize(
-    ("answer", "failure", "said"),
+    ("answer", "failure", "message"),
     [
         ("ssh", Failure.NO_ACCESS, "acme at {at} answered, but not in HTTP; check its address"),
         ("json", Failure.NO_ACCESS, "acme at {at} answered, but not in HTTP; check its address"),
@@ -92,11 +92,11 @@ async def failed(url: str) -> CallFailed:
     ],
 )
 async def test_an_answer_nobody_can_use_is_not_called_out_of_reach(
-    answer: str, failure: Failure, said: str
+    answer: str, failure: Failure, message: str
 ) -> None:
     async with server(ANSWERS[answer]) as at:
         found = await failed(f"http://{at}/v1")
-    assert str(found) == said.format(at=at)
+    assert str(found) == message.format(at=at)
     assert (found.failure, found.status) == (failure, None)
 
 
@@ -109,19 +109,19 @@ async def test_headers_larger_than_usual_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "failure", "said"),
+    ("answer", "failure", "message"),
     [
         ("json", Failure.NO_ACCESS, "wrong version number"),
         ("nothing", Failure.CONNECTION, "it closed the connection"),
     ],
 )
 async def test_https_to_a_server_without_it_says_so(
-    answer: str, failure: Failure, said: str
+    answer: str, failure: Failure, message: str
 ) -> None:
     async with server(ANSWERS[answer]) as at:
         found = await failed(f"https://{at}/v1")
     hint = "if it speaks plain http, write http:// in its base URL"
-    assert str(found) == f"no secure connection to acme at {at}: {said}; {hint}"
+    assert str(found) == f"no secure connection to acme at {at}: {message}; {hint}"
     assert found.failure is failure
 
 
@@ -203,7 +203,7 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "said"),
+    ("cause", "message"),
     [
         (ConnectionRefusedError(111, "Connect call failed ('::1', 9)"), "Connection refused"),
         (TimeoutError(110, "Connect call failed ('10.0.0.1', 80)"), "Connection timed out"),
@@ -211,8 +211,8 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
         (OSError("Multiple exceptions:\none, two"), "Multiple exceptions: one, two"),
     ],
 )
-def test_a_failed_connection_is_told_without_its_tail(cause: OSError, said: str) -> None:
-    assert connection_message(ClientConnectorError(HOST, cause)) == said
+def test_a_failed_connection_is_told_without_its_tail(cause: OSError, message: str) -> None:
+    assert connection_message(ClientConnectorError(HOST, cause)) == message
 
 
 def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
