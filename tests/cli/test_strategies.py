@@ -57,14 +57,14 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--strategy", "nobody"), "no strategy 'nobody'"),
         (("--strategy", "judge"), "no strategy 'judge'"),
         (("--strategy", "compare"), "no strategy 'compare'"),
         (("--strategy", "none.py:Mine"), "no file none.py"),
         (("--strategy", "mine.py:Theirs"), "no Theirs"),
-        (("--strategy", "mine.py:Strategy"), "a `run` of its own"),
+        (("--strategy", "mine.py:Strategy"), "does not define `run`"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
         (("--strategy", "best_of_n", "--option", "n=1"), "n is 1"),
@@ -130,9 +130,9 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
 def test_a_dry_run_of_a_strategy_calls_nothing(inside: Inside) -> None:
     inside.write("mine.py", GOOD.format(middle=""))
     for strategy in (*BUILT_IN, "mine.py:Mine"):
-        message = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
-        assert message.status == 0
-        assert BRIEF in message.out
+        shown = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
+        assert shown.status == 0
+        assert BRIEF in shown.out
     assert not inside.journal_exists
 
 

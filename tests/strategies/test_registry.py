@@ -75,7 +75,7 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("{folder}/none.py:Mine", "no file"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
@@ -95,7 +95,7 @@ def test_what_cannot_be_taken_from_a_file_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("class Mine(:\n", "SyntaxError"),
         ("import no_such_package\n", "no_such_package"),

@@ -80,7 +80,7 @@ EARLY = {
         "    async def run(self):\n        raise ExceptionGroup('two', [KeyError('shelf')])",
         "raised KeyError ('shelf')",
     ),
-    "has no way to run": ("    pass", "a `run` of its own"),
+    "has no way to run": ("    pass", "does not define `run`"),
     "cannot say what it checks": (
         f"    @classmethod\n    def check(cls, settings):\n        raise KeyError('size')\n{GOOD}",
         "raised KeyError",
@@ -167,7 +167,7 @@ TWICE = """
 
 
 @pytest.mark.parametrize(
-    ("methods", "said"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
+    ("methods", "message"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
 )
 async def test_what_no_record_could_hold_is_refused_before_it_is_written(
     journal: Journal, tmp_path: Path, methods: str, message: str

@@ -24,7 +24,7 @@ async def refined(feedback: Answer, *, passes: int = 3, **script: Answer) -> Pla
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     ["DONE", "done", "**DONE.**", " DONE! \n", '"DONE"', "# Done", "`DONE`", "DONE\n\nIt is fine."],
 )
 async def test_it_ends_when_the_author_says_it_is_done(message: str) -> None:
@@ -36,7 +36,7 @@ async def test_it_ends_when_the_author_says_it_is_done(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "This is not DONE yet.",
         "DONE well, but the ending is weak.",
