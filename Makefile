@@ -1,16 +1,19 @@
 # Every target sets up what it needs: only Python 3.11 (or newer) and pip are assumed.
-# Another interpreter: make test PYTHON=python3.12
+# Another interpreter: make test PYTHON=python3.12. Nothing installed outside of .venv: make test MACHINE=no
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
+DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 4 --dist worksteal
+COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
+	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage machine lint format bench lock prices clean
+.PHONY: help demo test coverage machine lint format bench docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,16 +31,9 @@ test: lint machine ## Run every check: format, lint, types, tests
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q $(WORKERS) --cov
 
-# Pages are tested in a real browser, programs jailed in bubblewrap too. Without them those tests are skipped, and say so.
+# A browser and bubblewrap; without them the tests that need them are skipped. MACHINE=no installs neither.
 machine:
-	@for wanted in chromium:chromium:google-chrome bubblewrap:bwrap:bwrap; do \
-		package=$${wanted%%:*}; other=$${wanted##*:}; command=$${wanted%:*}; command=$${command#*:}; \
-		command -v $$command >/dev/null || command -v $$other >/dev/null || { \
-			echo "▸ $$package for the tests"; \
-			[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-			{ apt-get install -qq -y $$package || { apt-get update -qq && apt-get install -qq -y $$package; }; } >/dev/null 2>&1; \
-		} || echo "  $$package could not be installed; the tests that need it will be skipped"; \
-	done
+	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave)
 
 lint: $(READY) ## Check format, lint and types
 	@echo "▸ format"
@@ -54,11 +50,20 @@ format: $(READY) ## Format the code and apply the safe fixes
 bench: $(READY) ## Run the benchmarks
 	@$(BIN)/python -m benchmarks
 
-lock: $(TOOLS) ## Pin the newest allowed versions in requirements/dev.lock (minutes)
+docs: $(READY) $(DOCS) ## Build the documentation site into build/site; a dead link or a page left out fails it
+	@echo "▸ documentation"
+	@$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
+	@echo "  build/site/index.html"
+
+dist: $(READY) ## Build what is published, into dist
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@ls dist
+
+lock: $(TOOLS) ## Pin the newest allowed versions in requirements/*.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
-		--allow-unsafe --strip-extras --no-emit-options --extra local --extra stats \
-		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra local --extra stats --output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/docs.lock requirements/docs.in
 
 prices: $(READY) ## Take a new snapshot of model prices
 	@$(BIN)/python tools/prices.py
@@ -79,4 +84,10 @@ $(TOOLS): requirements/dev.lock
 $(READY): $(TOOLS) pyproject.toml
 	@echo "▸ installing autoreason into $(VENV)"
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Not for the tests, which would wait for it on every new machine.
+$(DOCS): $(TOOLS) requirements/docs.lock
+	@echo "▸ adding requirements/docs.lock to $(VENV)"
+	@$(BIN)/python tools/install.py requirements/docs.lock
 	@touch $@

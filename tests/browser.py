@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tools.machine import BROWSERS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _QUIETLY = (
     "--no-sandbox",
     "--headless",
@@ -30,7 +30,7 @@ def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="needs playwright: pip install playwright"
     )
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("needs a browser: install chromium or Google Chrome")
     with playwright.sync_playwright() as driver:

@@ -24,6 +24,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest_plugins = ("tests.limits",)
 
+# Programs are run on Linux; elsewhere texts are tested, and what needs no sandbox.
+collect_ignore = (
+    [] if sys.platform == "linux" else ["programs", "cli/test_check.py", "cli/test_solve.py"]
+)
+
+DATA = Path(__file__).parent / "data"
+
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -96,6 +103,7 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    monkeypatch.delenv("AUTOREASON_LOG", raising=False)
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("OLLAMA_HOST", "HF_TOKEN"):
             monkeypatch.delenv(name)
@@ -107,4 +115,13 @@ def shared() -> Path:
     folder = Path(__file__).parents[2] / "shared"
     if not folder.is_dir():
         pytest.skip("needs the recorded data in ../shared, beside the project's root")
+    return folder
+
+
+@pytest.fixture(scope="session", params=["tests/data", "../shared"])
+def records(request: pytest.FixtureRequest) -> Path:
+    """Recorded data: a small sample of our own, and then the large recordings where they are."""
+    if request.param == "tests/data":
+        return DATA
+    folder: Path = request.getfixturevalue("shared")
     return folder

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
+import autoreason
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
@@ -20,7 +23,7 @@ from autoreason.run.refine import refine_async
 from autoreason.task import FRONT_MATTER
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -67,6 +70,25 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
 
 def test_the_readme_is_looked_at() -> None:
     assert "docs/architecture.md" in links(ROOT / "README.md")
+
+
+def test_every_page_is_in_the_contents_of_the_site_once() -> None:
+    conf = (ROOT / "docs" / "conf.py").read_text("utf-8").partition('CONTENTS = """')[2]
+    listed = re.findall(r"^[\w/-]+$", conf.partition('"""')[0], re.MULTILINE)
+    pages = [str(page.relative_to(ROOT).with_suffix("")) for page in PAGES]
+    assert sorted(["README", *listed]) == sorted(pages)
+
+
+def test_the_site_is_built_and_its_reference_has_every_public_name(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="needs what `make docs` installs")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
+    command += ["-c", "docs", "-d", str(tmp_path / "read"), ".", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "site" / "index.html").is_file()
+    reference = (tmp_path / "site" / "docs" / "reference.html").read_text("utf-8")
+    missing = [name for name in autoreason.__all__ if f'id="autoreason.{name}"' not in reference]
+    assert missing == ["__version__"]
 
 
 def shown_in(page: str, file: Path) -> Path:

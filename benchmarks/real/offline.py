@@ -28,8 +28,8 @@ from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.problems.problem import Problem, assigned
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.paired import permutation_test
+from autoreason.stats.shares import paired_gain
 from benchmarks.server import ROOT
 
 SHARED = ROOT.parent / "shared"
@@ -248,7 +248,7 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
         of = [place for place, each in enumerate(first) if name in ("all", each.set)]
         for way, results in played.items():
             more = [results[place].right - first[place].right for place in of]
-            gain, p = bootstrap(more), permutation_test(more).p
+            gain, p = paired_gain(more), permutation_test(more).p
             interval = [f"{100 * (end or 0):+.2f}" for end in (gain.value, gain.low, gain.high)]
             lines.append(
                 f"{name:9} {len(of):3} problems  {way:25} {_mean(results, of, 'right'):6.1%}  "

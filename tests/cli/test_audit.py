@@ -102,8 +102,9 @@ def test_a_mistake_is_one_clear_sentence(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_recorded_transcript_is_audited(shell: Shell, shared: Path) -> None:
-    done = shell("audit", str(shared / "recorded" / "transcripts" / "v2_task01.jsonl"))
+def test_a_recorded_transcript_is_audited(shell: Shell, records: Path) -> None:
+    transcripts = sorted((records / "recorded" / "transcripts").glob("*.jsonl"))
+    done = shell("audit", str(transcripts[-1]))
     assert done.returncode == 0
     assert "alarm    leaks" in done.stdout
 

@@ -11,6 +11,7 @@ from contextlib import closing
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
+from tests.journal.samples import create_run
 from tests.patience import PATIENCE
 
 from autoreason.events import PassStarted
@@ -188,13 +189,13 @@ def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
 
 def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
     with Journal.open(str(paused.journal), create=False) as journal:
-        journal.create_run("29991231-empty-run", "Nothing", "0")
+        create_run(journal, "29991231-empty-run", "Nothing", "0")
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
 
 
 def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
     with Journal.open(str(finished.journal), create=False) as journal:
-        journal.create_run("29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn", "0")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     done = finished("runs")
     assert done.returncode == 0

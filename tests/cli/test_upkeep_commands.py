@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
@@ -155,7 +156,7 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
 
 def test_the_doctor_counts_every_run(inside: Inside) -> None:
     with Journal.open(str(inside.folder / "journal.db"), create=True) as journal:
-        journal.create_run("first", "A letter", "0.1.0")
+        create_run(journal, "first")
     with closing(sqlite3.connect(inside.folder / "journal.db")) as connection, connection:
         connection.executemany(_INSERT, [(f"run-{number}",) for number in range(1000)])
     (found,) = [
@@ -226,6 +227,6 @@ def test_a_read_only_journal_is_read_by_every_command_that_reads(read_only: Shel
 
 def test_a_run_without_an_end_has_its_place_in_the_list(inside: Inside) -> None:
     with Journal.open(str(inside.folder / "journal.db"), create=True) as journal:
-        journal.create_run("20261115-amber-fox", "A letter", "0.1.0")
+        create_run(journal, "20261115-amber-fox")
         journal.append("20261115-amber-fox", PassStarted(number=1, words=5))
     assert titles(inside, "--status", "killed") == ["None A"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.journal.samples import create_run
 
 from autoreason.journal import Journal
 
@@ -20,5 +21,5 @@ def path(tmp_path: Path) -> Path:
 def journal(path: Path) -> Iterator[Journal]:
     """A new journal with one run, `20261115-amber-fox`."""
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run("20261115-amber-fox", "A letter", "0.1.0")
+        create_run(journal, "20261115-amber-fox")
         yield journal

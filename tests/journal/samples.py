@@ -10,6 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
+from autoreason.journal import Journal, sql
+from autoreason.journal.records import now
 
 SOURCE = Path(__file__).parents[2] / "src"
 PROJECT = Path(__file__).parents[2]
@@ -34,6 +36,18 @@ def a_reply(text: str = "B, A", cost: str | None = "0.001", tokens: int | None =
         cost=None if cost is None else Decimal(cost),
         seconds=0.5,
     )
+
+
+def create_run(
+    journal: Journal,
+    run: str,
+    title: str = "A letter",
+    version: str = "0.1.0",
+    forked_from: str | None = None,
+) -> None:
+    """Enter a run under a given name, of which nothing else is recorded yet."""
+    row = (run, title, now(), now(), version, forked_from)
+    journal._get_writer().commit_now(run, lambda shelf: shelf.execute(sql.INSERT_RUN, row))
 
 
 def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request
+from tests.journal.samples import a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
@@ -47,7 +47,7 @@ def test_the_last_word_counts(journal: Journal) -> None:
 
 
 def test_a_command_is_for_one_run(journal: Journal) -> None:
-    journal.create_run("other", "Another", "0.1.0")
+    create_run(journal, "other", "Another", "0.1.0")
     journal.command("other", "stop")
     assert journal.take_command(RUN) is None
     with pytest.raises(UnknownRun):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request
+from tests.journal.samples import a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError
@@ -25,7 +25,7 @@ PLAIN_USER = 65534
 def a_journal(path: Path) -> None:
     """A journal with enough in it to be damaged."""
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run(RUN, "A letter", "0.1.0")
+        create_run(journal, RUN)
         for number in range(100):
             journal.append(RUN, GuidanceGiven(number=number, text=f"{number:02}" * 1000))
 
@@ -144,7 +144,7 @@ def test_a_lost_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> N
     code = """
     import os
     journal = Journal.open(sys.argv[1], create=True)
-    journal.create_run("r", "A letter", "0.1.0")
+    create_run(journal, "r")
     os.kill(os.getpid(), 9)
     """
     process = a_process(code, path)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec import inspect
+from tests.journal.samples import create_run
 
 from autoreason.contract import Contract
 from autoreason.errors import JournalError
@@ -95,8 +96,8 @@ def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObj
 
 def test_events_come_back_in_order_and_go_on_after_a_pause(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run(RUN, "A letter", "0.1.0")
-        journal.create_run("other", "Another", "0.1.0")
+        create_run(journal, RUN)
+        create_run(journal, "other", "Another", "0.1.0")
         assert journal.append(RUN, PassStarted(number=1, words=5)) == 1
         assert journal.append("other", PassStarted(number=1, words=5)) == 1
         assert journal.append(RUN, RunPaused(status="stopped", reason="asked to")) == 2
@@ -115,7 +116,7 @@ def test_events_come_back_in_order_and_go_on_after_a_pause(path: Path) -> None:
 
 async def test_two_who_write_to_one_run_are_found_out(path: Path) -> None:
     journal, other = (Journal.open(str(path), create=True) for _ in range(2))
-    journal.create_run(RUN, "A letter", "0.1.0")
+    create_run(journal, RUN)
     journal.append(RUN, PassStarted(number=1, words=5))
     await journal.flush()
     other.append(RUN, PassStarted(number=2, words=5))

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_reply, a_request
+from tests.journal.samples import a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.events import GuidanceGiven
@@ -29,7 +29,7 @@ def written(path: Path, *runs: str) -> None:
     """A journal with these runs, each with a text of its own and one that all share."""
     with Journal.open(str(path), create=True) as journal:
         for run in runs:
-            journal.create_run(run, "A letter", "0.1.0")
+            create_run(journal, run)
             journal.append(run, GuidanceGiven(number=1, text=LONG))
             asyncio.run(journal.record_reply(run, a_request(text=run * 300), a_reply()))
 
@@ -105,7 +105,7 @@ def test_wherever_bytes_are_flipped_it_is_one_sentence_without_the_record(path: 
 def test_a_copy_contains_everything_and_is_a_journal(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run("one", "A letter", "0.1.0")
+        create_run(journal, "one")
         asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
         maintenance.back_up(path, copy)
         asyncio.run(journal.record_reply("one", a_request("later"), a_reply()))
@@ -174,13 +174,13 @@ def test_a_live_run_is_neither_deleted_nor_compacted(path: Path) -> None:
 
 def test_a_process_with_the_journal_open_stores_a_text_again_that_was_dropped(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run("one", "A letter", "0.1.0")
+        create_run(journal, "one")
         asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
         with Journal.open(str(path), create=False) as other:
             other.delete_run("one")
         maintenance.compact(path, quietly)
         assert stored(path) == 0
-        journal.create_run("two", "A letter", "0.1.0")
+        create_run(journal, "two")
         asyncio.run(journal.record_reply("two", a_request(text=LONG), a_reply()))
         assert journal.calls("two")[0].request == a_request(text=LONG)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request
+from tests.journal.samples import a_process, a_reply, a_request, create_run
 
 from autoreason.errors import JournalError
 from autoreason.journal import Journal
@@ -25,7 +25,7 @@ def a_journal(path: Path, *, killed: bool) -> None:
     code = """
     import asyncio, os
     journal = Journal.open(sys.argv[1], create=True)
-    journal.create_run(sys.argv[2], "A letter", "0.1.0")
+    create_run(journal, sys.argv[2])
     asyncio.run(journal.record_reply(sys.argv[2], a_request(), a_reply()))
     if sys.argv[3] == "True":
         os.kill(os.getpid(), 9)
@@ -120,7 +120,7 @@ def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> N
         os.seteuid(os.getuid())
     path.chmod(0o644)
     with Journal.open(str(path), create=True) as writer:
-        writer.create_run("other", "Another", "0.1.0")
+        create_run(writer, "other", "Another", "0.1.0")
         with pytest.raises(JournalError, match="was written by another process while it was read"):
             journal.runs()
     journal.close()

@@ -70,7 +70,7 @@ def test_a_newer_schema_asks_for_an_upgrade(older: sqlite3.Connection) -> None:
 def test_several_who_make_a_journal_at_once_make_one(path: Path) -> None:
     code = """
     with Journal.open(sys.argv[1], create=True) as journal:
-        journal.create_run(sys.argv[2], "A letter", "0.1.0")
+        create_run(journal, sys.argv[2])
     """
     processes = [a_process(code, path, f"run-{n}") for n in range(4)]
     for process in processes:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_reply, a_request
+from tests.journal.samples import a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
@@ -22,6 +22,12 @@ from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
 RUN = "20261115-amber-fox"
+STARTED = RunStarted(
+    task=Task(brief="x"),
+    settings=make_settings(Models.everywhere("echo/echo"), 1),
+    prompts={},
+    version="0",
+)
 
 
 # Where it is.
@@ -65,7 +71,7 @@ def test_an_empty_file_is_a_journal_not_yet_made(path: Path) -> None:
         assert journal.runs() == []
     assert path.read_bytes() == b""
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run(RUN, "A letter", "0.1.0")
+        create_run(journal, RUN)
         assert [run.id for run in journal.runs()] == [RUN]
 
 
@@ -105,23 +111,24 @@ def test_a_run_name_is_new_even_when_all_words_are_used_up() -> None:
     assert re.fullmatch(r"20\d{6}-[a-z]+-[a-z]+\d+", new_name(Everything()))
 
 
-def test_a_run_name_is_used_once(journal: Journal) -> None:
+async def test_a_run_name_is_used_once(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "new_run_id", lambda: RUN)
     with pytest.raises(InvalidInput, match=f"run {RUN} exists already"):
-        journal.create_run(RUN, "Another", "0.1.0")
+        await journal.begin_run("Another", "0.1.0", STARTED)
     assert journal.find(RUN).title == "A letter"
 
 
 @pytest.mark.parametrize("name", ["", "../out", "a/b", "-x", "x" * 81, "a b", "ä"])
 def test_what_cannot_name_a_file_cannot_name_a_run(journal: Journal, name: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot name a run"):
-        journal.create_run(name, "A letter", "0.1.0")
+    with pytest.raises(InvalidInput, match="cannot name a run"), journal.lock(name):
+        pass
 
 
 @pytest.fixture
 def three(journal: Journal) -> Journal:
     """A journal with three runs."""
-    journal.create_run("20261115-calm-fox", "A story", "0.1.0")
-    journal.create_run("20261116-keen-owl", "A poem", "0.1.0", forked_from=RUN)
+    create_run(journal, "20261115-calm-fox", "A story", "0.1.0")
+    create_run(journal, "20261116-keen-owl", "A poem", "0.1.0", forked_from=RUN)
     return journal
 
 
@@ -232,7 +239,7 @@ async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Jo
     with pytest.raises(InvalidInput, match="lone surrogate"):
         await journal.record_reply(RUN, a_request(), a_reply("\ud800"))
     with pytest.raises(InvalidInput, match="not UTF-8"):
-        journal.create_run("20261115-x", "\udcff", "0.1.0")
+        await journal.begin_run("\udcff", "0.1.0", STARTED)
     assert journal.replies(RUN) == {}
 
 
@@ -272,13 +279,7 @@ async def test_a_person_is_not_a_call(journal: Journal) -> None:
 
 
 async def test_runs_that_begin_side_by_side_get_names_of_their_own(journal: Journal) -> None:
-    started = RunStarted(
-        task=Task(brief="x"),
-        settings=make_settings(Models.everywhere("echo/echo"), 1),
-        prompts={},
-        version="0",
-    )
-    begun = [journal.begin_run("A letter", "0.1.0", started) for _ in range(300)]
+    begun = [journal.begin_run("A letter", "0.1.0", STARTED) for _ in range(300)]
     names = await asyncio.gather(*begun)
     assert len(set(names)) == 300
-    assert [item.event for item in journal.events(names[0])] == [started]
+    assert [item.event for item in journal.events(names[0])] == [STARTED]

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request
+from tests.journal.samples import a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
@@ -72,7 +72,7 @@ async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(
 
 def test_closing_writes_what_is_queued(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
-        journal.create_run(RUN, "A letter", "0.1.0")
+        create_run(journal, RUN)
         for number in range(50):
             journal.append(RUN, PassStarted(number=number, words=1))
         journal.set_status(RUN, "stopped")
@@ -132,7 +132,7 @@ async def test_a_cancelled_wait_still_records_what_was_paid_for(journal: Journal
 
 async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
     journal = Journal.open(str(path), create=True)
-    journal.create_run(RUN, "A letter", "0.1.0")
+    create_run(journal, RUN)
     journal.close()
     journal.close()
     with pytest.raises(JournalError, match="was closed"):
@@ -146,7 +146,7 @@ async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
 
 async def test_a_lost_event_is_heard_of_by_the_next_to_wait_and_on_closing(path: Path) -> None:
     journal = Journal.open(str(path), create=True)
-    journal.create_run(RUN, "A letter", "0.1.0")
+    create_run(journal, RUN)
     await journal.record_reply(RUN, a_request("before"), a_reply())
     journal.append("20261115-no-run", PassStarted(number=1, words=1))
     with pytest.raises(UnknownRun):
@@ -195,7 +195,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
         import asyncio, resource
         from autoreason.errors import JournalError
         journal = Journal.open(sys.argv[1], create=True)
-        journal.create_run("r", "A letter", "0.1.0")
+        create_run(journal, "r")
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
         async def main():
             for number in range(100):
@@ -253,7 +253,7 @@ WRITING = """
 import asyncio
 run = sys.argv[2]
 with Journal.open(sys.argv[1], create=True) as journal:
-    journal.create_run(run, "A letter", "0.1.0")
+    create_run(journal, run)
     async def one(worker):
         for number in range(int(sys.argv[3])):
             key = f"{worker}/{number}"

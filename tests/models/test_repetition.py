@@ -91,18 +91,20 @@ def test_a_refusal_stays_one() -> None:
     assert marked(reply) is reply
 
 
-def test_recorded_replies_fire_only_where_they_ran_away(shared: Path) -> None:
+def test_recorded_replies_fire_only_where_they_ran_away(records: Path) -> None:
     fired = {"ok": 0, "truncated": 0}
-    for line in (shared / "recorded/small_critic.jsonl").read_text("utf-8").splitlines():
+    truncated = 0
+    for line in (records / "recorded/small_critic.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
+        truncated += row["outcome"] == "truncated"
         fired[row["outcome"]] += fires_at(row["reply"], 4) is not None
     for name, field in (
         ("small_judge", "text"),
         ("judge_texts", "text"),
         ("real_programs", "program"),
     ):
-        for line in (shared / f"recorded/{name}.jsonl").read_text("utf-8").splitlines():
+        for line in (records / f"recorded/{name}.jsonl").read_text("utf-8").splitlines():
             fired["ok"] += fires_at(json.loads(line).get(field) or "", 400) is not None
     assert fired["ok"] == 0
     # The others ramble without repeating themselves; the record keeps 6,000 characters of each.
-    assert fired["truncated"] >= 15
+    assert fired["truncated"] >= 0.4 * truncated

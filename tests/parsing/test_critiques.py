@@ -238,9 +238,9 @@ def test_the_work_grows_with_the_length_of_a_text_quoted_all_over_and_no_faster(
     assert min(work(1_200) for _ in range(3)) < 9 * min(work(300) for _ in range(3)) + 0.05
 
 
-def recorded_of_programs(shared: Path) -> list[dict[str, str]]:
+def recorded_of_programs(records: Path) -> list[dict[str, str]]:
     """Critiques of programs that say something."""
-    lines = (shared / "recorded" / "small_critic.jsonl").read_text("utf-8").splitlines()
+    lines = (records / "recorded" / "small_critic.jsonl").read_text("utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["source"] != "texts"]
     return [row for row in rows if row["outcome"] == "ok" and '"problems": []' not in row["reply"]]
 
@@ -250,14 +250,14 @@ def holds(reply: str, program: str) -> bool:
     return bool(read and read.problems)
 
 
-def test_few_recorded_critiques_of_programs_end_with_nothing(shared: Path) -> None:
-    rows = recorded_of_programs(shared)
+def test_few_recorded_critiques_of_programs_end_with_nothing(records: Path) -> None:
+    rows = recorded_of_programs(records)
     nothing = sum(not holds(row["reply"], row["under_review"]) for row in rows)
     assert nothing / len(rows) < 0.15
 
 
-def test_critiques_of_another_program_hardly_ever_stand(shared: Path) -> None:
-    rows = recorded_of_programs(shared)
+def test_critiques_of_another_program_hardly_ever_stand(records: Path) -> None:
+    rows = recorded_of_programs(records)
     by_name: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         name = re.search(r"def (\w+)", row["under_review"])

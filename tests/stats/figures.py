@@ -24,7 +24,7 @@ from tests.stats.recordings import (
 
 from autoreason.stats.elections import condorcet_winner, cycles
 from autoreason.stats.length import longer_preferred
-from autoreason.stats.position import position_effect, streakiness
+from autoreason.stats.position import position_effect
 from autoreason.stats.ranks import agreement
 
 
@@ -56,7 +56,6 @@ def figures(shared: Path) -> Iterator[Figure]:
     """Every figure of the whole set that the shared part can be held against."""
     yield from _codes(shared)
     yield from _positions(shared)
-    yield from _streaks(shared)
     yield from _circles(shared)
     yield from _agreement(shared)
     yield _longer(shared)
@@ -110,17 +109,6 @@ def _positions(shared: Path) -> Iterator[Figure]:
         for at, (wanted, share) in enumerate(zip(whole, found.shares, strict=True), start=1):
             assert share.value is not None
             yield Figure(f"{model}: first place to position {at}", wanted, share.value, share.n)
-
-
-def _streaks(shared: Path) -> Iterator[Figure]:
-    runs = winners(shared, *OPEN).values()
-    found = streakiness([[winner == "A" for winner in run] for run in runs])
-    for ref, whole, share in (
-        ("P(A | A just won), open runs", 0.29, found.after),
-        ("P(A | A did not), open runs", 0.25, found.otherwise),
-    ):
-        assert share.value is not None
-        yield Figure(ref, whole, share.value, share.n)
 
 
 def _circles(shared: Path) -> Iterator[Figure]:

@@ -8,13 +8,14 @@ import sys
 import pytest
 
 HEAVY = "numpy", "scipy"
+STANDARD = "results", "shares", "sums", "ranks", "elections", "length", "reliability"
 
 
 @pytest.mark.parametrize(
     "module",
     [
         *("autoreason.run.refine", "autoreason.tournament.loop", "autoreason.stats"),
-        *(f"autoreason.stats.{name}" for name in ("results", "shares", "ranks", "elections")),
+        *(f"autoreason.stats.{name}" for name in STANDARD),
     ],
 )
 def test_what_a_run_needs_loads_nothing_of_the_extra(module: str) -> None:

@@ -1,4 +1,4 @@
-"""Position and streaks, against SciPy and against going through every table."""
+"""Position, against SciPy and against going through every table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from math import factorial, prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chisquare, fisher_exact
+from scipy.stats import binomtest, chisquare
 
-from autoreason.stats.position import equal_shares, position_effect, streakiness
+from autoreason.stats.position import equal_shares, position_effect
 
 steady = settings(derandomize=True)
-runs = st.lists(st.lists(st.booleans(), max_size=8), max_size=6)
 
 
 def test_first_places_are_counted_by_where_the_winner_stood() -> None:
@@ -76,18 +75,3 @@ def test_no_ballots_or_one_position_say_nothing() -> None:
     assert equal_shares([4]).p is None
     with pytest.raises(ValueError, match="same number of positions"):
         position_effect(["AB", "ABC"], ["AB", "ABC"])
-
-
-@given(runs)
-@steady
-def test_streaks_are_read_within_runs_and_tested_as_scipy_does(courses: list[list[bool]]) -> None:
-    steps = [(run[at], run[at + 1]) for run in courses for at in range(len(run) - 1)]
-    table = [[steps.count((a, b)) for b in (True, False)] for a in (True, False)]
-    found = streakiness(courses)
-    assert (found.after.n, found.otherwise.n) == (sum(table[0]), sum(table[1]))
-    if sum(table[0]) and sum(table[1]):
-        assert found.test.p == pytest.approx(fisher_exact(table).pvalue)
-        assert found.after.value == table[0][0] / sum(table[0])
-    else:
-        assert found.test.p is None
-        assert found.test.reason.startswith("nothing follows a ")

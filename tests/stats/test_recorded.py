@@ -22,11 +22,9 @@ from tests.stats.recordings import (
     winners,
 )
 
-from autoreason.stats.bootstrap import bootstrap
 from autoreason.stats.elections import borda, condorcet_winner, cycles, first_places
-from autoreason.stats.paired import paired_difference
-from autoreason.stats.position import equal_shares, position_effect, streakiness
-from autoreason.stats.shares import cohens_h, mcnemar, share, sign_test, wilson
+from autoreason.stats.position import equal_shares, position_effect
+from autoreason.stats.shares import cohens_h, mcnemar, paired_gain, share, sign_test, wilson
 from autoreason.tournament.voting import from_scores
 
 PROBLEMS = 150
@@ -42,9 +40,9 @@ def test_the_shared_part_gives_what_the_whole_set_gives(shared: Path) -> None:
 # ---- panels and passes -------------------------------------------------------------------------
 
 
-def test_every_panel_adds_up_to_its_recorded_points_and_first_places(shared: Path) -> None:
-    panels = panels_with_methods(shared)
-    assert len(panels) > 10
+def test_every_panel_adds_up_to_its_recorded_points_and_first_places(records: Path) -> None:
+    panels = panels_with_methods(records)
+    assert panels
     for panel in panels:
         cast = [ballot["methods"] for ballot in panel["ballots"] if ballot["methods"]]
         firsts = first_places(cast)
@@ -53,15 +51,15 @@ def test_every_panel_adds_up_to_its_recorded_points_and_first_places(shared: Pat
         assert panel["kind"] == "pairwise" or borda(cast) == panel["borda"], panel["panel_id"]
 
 
-def test_no_panel_has_lost_points(shared: Path) -> None:
-    for panel in recorded(shared, "panels"):
+def test_no_panel_has_lost_points(records: Path) -> None:
+    for panel in recorded(records, "panels"):
         if panel["kind"] == "rank":
             n = len(panel["methods"])
             assert sum(panel["borda"].values()) == panel["judges_valid"] * n * (n + 1) / 2
 
 
-def test_every_pass_with_rankings_adds_up_to_its_scores_and_its_winner(shared: Path) -> None:
-    for line in passes_with_rankings(shared):
+def test_every_pass_with_rankings_adds_up_to_its_scores_and_its_winner(records: Path) -> None:
+    for line in passes_with_rankings(records):
         scores = borda(rankings(line))
         assert scores == line["scores"], line["key"]
         counted = {name: round(points) for name, points in scores.items()}
@@ -88,10 +86,7 @@ def test_table_10_has_the_published_intervals(shared: Path) -> None:
     shares = private_shares(shared, "Table 10")
     for arm, interval in zip(("autoreason", "c&r", "single"), published, strict=True):
         passed = round(shares[arm] * PROBLEMS)
-        found = bootstrap(np.repeat([1.0, 0.0], [passed, PROBLEMS - passed]))
         low, high = (float(end) for end in interval.split("-"))
-        # The last problem in or out of a percentile is 0.67 points.
-        assert (found.low, found.high) == pytest.approx((low / 100, high / 100), abs=0.0071)
         assert wilson(passed, PROBLEMS) == pytest.approx((low / 100, high / 100), abs=0.012)
 
 
@@ -110,7 +105,6 @@ def test_intervals_of_published_shares_hold_what_the_shared_part_gives(
 def test_the_published_tests_are_the_exact_ones(shared: Path) -> None:
     recovery = audit(shared, "Sec 6", "recovery 15 vs 5")["data"]
     assert mcnemar(15, 5).p == pytest.approx(recovery["exact"], abs=5e-5)
-    assert mcnemar(15, 5, mid_p=True).p == pytest.approx(recovery["mid_p"], abs=5e-5)
     assert round(mcnemar(15, 5).p or 0, 3) == 0.041
     table_10 = audit(shared, "Table 10", "McNemar")["data"]
     assert mcnemar(11, 5).p == pytest.approx(table_10["exact"], abs=5e-5)
@@ -142,7 +136,7 @@ def test_autoreason_and_single_differ_on_too_few_problems_to_tell(shared: Path) 
     print(f"\nautoreason against single, shared part: {gained} against {lost}, p = {found.p:.2f}")
     assert found.p is not None
     assert found.p > 0.05
-    by = paired_difference([one[p] for p in both], [other[p] for p in both])
+    by = paired_gain([one[problem] - other[problem] for problem in both])
     assert by.value == pytest.approx((gained - lost) / len(both))
     assert by.low is not None
     assert by.low < 0
@@ -160,7 +154,7 @@ def test_an_outage_is_what_makes_best_of_six_look_weak(shared: Path) -> None:
     assert found.low < 46 / 112 < found.high
 
 
-# ---- position, streaks, stopping ---------------------------------------------------------------
+# ---- position, stopping ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "favoured"), [(SONNET_4, 0), (SONNET_46, 2)])
@@ -176,18 +170,6 @@ def test_judges_favour_a_position_and_models_differ_in_which(
     drawn = equal_shares([shown_first[name] for name in ("A", "B", "AB")])
     assert drawn.p is not None
     assert drawn.p > 0.001, "orders were drawn fairly, so it is position and not the texts"
-
-
-def test_a_win_of_a_tells_nothing_about_the_next_pass(shared: Path) -> None:
-    whole = {(True, True): 10, (True, False): 24, (False, True): 30, (False, False): 92}
-    found = streakiness([step for step, times in whole.items() for _ in range(times)])
-    assert round(found.after.value or 0, 2) == 0.29
-    assert round(found.otherwise.value or 0, 2) == 0.25
-    assert round(found.test.p or 0, 2) == 0.66
-    runs = winners(shared, *OPEN).values()
-    part = streakiness([[winner == "A" for winner in run] for run in runs])
-    assert part.test.p is not None
-    assert part.test.p > 0.2
 
 
 def test_the_first_long_run_would_have_stopped_at_pass_15(shared: Path) -> None:

@@ -247,17 +247,6 @@ def test_mcnemar_is_that_of_statsmodels(split: tuple[int, int]) -> None:
     assert mcnemar(b, c).p == pytest.approx(theirs.pvalue)
 
 
-@given(splits)
-@steady
-def test_mid_p_takes_off_half_of_every_split_as_likely_as_this_one(split: tuple[int, int]) -> None:
-    b, c = split
-    fewer, n = min(b, c), b + c
-    below = binomtest(fewer - 1, n, alternative="less").pvalue if fewer else 0.0
-    here = binomtest(fewer, n, alternative="less").pvalue - below
-    expected = 1 - here / 2 if b == c else 2 * below + here
-    assert mcnemar(b, c, mid_p=True).p == pytest.approx(expected)
-
-
 def test_mcnemar_finds_what_agresti_found_in_the_presidents_ratings() -> None:
     """Agresti (2002), table 10.1: 150 left approval, 86 joined it; z = -4.17."""
     found = mcnemar(86, 150)

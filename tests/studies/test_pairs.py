@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from tests.journal.samples import create_run
 from tests.run.comparisons import comparison, duel
 from tests.run.runs import scripted, start_run
 from tests.tournament.stage import vote
@@ -172,7 +173,7 @@ async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
 
 
 async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> None:
-    journal.create_run("20260101-empty-run", "Nothing", "0")
+    create_run(journal, "20260101-empty-run", "Nothing", "0")
     found = find_pairs(["20260101-empty-run"], journal=journal)
     assert summary(found) == {
         "pairs": 0,
@@ -187,7 +188,7 @@ async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> N
 
 
 def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Journal) -> None:
-    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    create_run(journal, "20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)
     asyncio.run(journal.flush())
@@ -202,7 +203,7 @@ def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Jo
 
 
 def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal: Journal) -> None:
-    journal.create_run("20260101-a-duel", "Two texts", "0")
+    create_run(journal, "20260101-a-duel", "Two texts", "0")
     for event in duel():
         journal.append("20260101-a-duel", event)
     asyncio.run(journal.flush())

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.tournament.stage import Played, play, shown_texts
 
 from autoreason.events import PassDecided
@@ -56,14 +55,13 @@ class Recording:
         )
 
 
-@pytest.mark.parametrize("name", ["v2_task01", "constrained_s4_task01", "paper_run_v1"])
-async def test_every_recorded_winner_comes_out_again(shared: Path, name: str) -> None:
-    recording = Recording(shared / "recorded" / "transcripts" / f"{name}.jsonl")
-    total = len(recording.passes)
-    played = await recording.drive(k=total + 1, passes=total)
-    assert [d.winner for d in played.of(PassDecided)] == [p["winner"] for p in recording.passes]
-    recorded_scores = [p["scores"] for p in recording.passes]
-    assert [d.verdict and d.verdict.scores for d in played.of(PassDecided)] == recorded_scores
+async def test_every_recorded_winner_comes_out_again(records: Path) -> None:
+    for path in sorted((records / "recorded" / "transcripts").glob("*.jsonl")):
+        recording = Recording(path)
+        total = len(recording.passes)
+        played = await recording.drive(k=total + 1, passes=total)
+        decided = [(d.winner, d.verdict and d.verdict.scores) for d in played.of(PassDecided)]
+        assert decided == [(p["winner"], p["scores"]) for p in recording.passes], path.stem
 
 
 async def test_the_first_task_stops_at_pass_fifteen(shared: Path) -> None:

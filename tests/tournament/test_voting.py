@@ -307,8 +307,8 @@ NEEDED_LEAD = {"s46_remedy/margin": 2, "s46_remedy/combined": 2}
 """The published remedy: a challenger replaces A only with two points more."""
 
 
-def recorded(shared: Path, name: str) -> list[dict[str, Any]]:
-    text = (shared / "recorded" / name).read_text(encoding="utf-8")
+def recorded(records: Path, name: str) -> list[dict[str, Any]]:
+    text = (records / "recorded" / name).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -323,8 +323,8 @@ def with_needed_lead(tally: VoteResult, line: dict[str, Any]) -> str:
     return tally.winner if tally.scores[tally.winner] - tally.scores["A"] >= needed else "A"
 
 
-def test_every_recorded_ballot_counts_to_the_recorded_scores_and_winner(shared: Path) -> None:
-    passes = [line for line in recorded(shared, "ballots.jsonl") if line["replay"] == "ballots"]
+def test_every_recorded_ballot_counts_to_the_recorded_scores_and_winner(records: Path) -> None:
+    passes = [line for line in recorded(records, "ballots.jsonl") if line["replay"] == "ballots"]
     assert passes
     for line in passes:
         rankings = [judge["ranking"] for judge in line["judges"] if judge["ranking"]]
@@ -333,8 +333,8 @@ def test_every_recorded_ballot_counts_to_the_recorded_scores_and_winner(shared: 
         assert tally.tied == ("tie" in line["flags"]), line["key"]
 
 
-def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(shared: Path) -> None:
-    passes = [line for line in recorded(shared, "ballots.jsonl") if line["replay"] == "scores"]
+def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(records: Path) -> None:
+    passes = [line for line in recorded(records, "ballots.jsonl") if line["replay"] == "scores"]
     assert passes
     empty = 0
     for line in passes:
@@ -350,9 +350,9 @@ def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(sha
     assert empty
 
 
-def test_every_recorded_panel_counts_to_its_recorded_points_and_first_places(shared: Path) -> None:
+def test_every_recorded_panel_counts_to_its_recorded_points_and_first_places(records: Path) -> None:
     counted = 0
-    for panel in recorded(shared, "panels.jsonl"):
+    for panel in recorded(records, "panels.jsonl"):
         rankings = [ballot["methods"] for ballot in panel["ballots"] or () if ballot["methods"]]
         if panel["kind"] != "rank" or not rankings or len(rankings) != panel["judges_valid"]:
             continue

@@ -52,11 +52,6 @@ def tells_two_apart(found: PanelReport) -> bool:
     return any(each.holm is not None and each.holm <= 0.05 for each in found.duels)
 
 
-def leaves_out_equal_strength(found: PanelReport) -> bool:
-    """An interval of a strength leaves out the average."""
-    return any(misses(each.strength, 0) for each in found.standings)
-
-
 def leaves_out_no_taste_for_length(found: PanelReport) -> bool:
     """The interval of how often the longer text is preferred leaves out one half."""
     return misses(found.longer, 0.5)
@@ -72,7 +67,6 @@ STATEMENTS: Mapping[str, Statement] = {
     "points": leaves_out_an_average,
     "preferred": leaves_out_an_even_duel,
     "duels": tells_two_apart,
-    "strengths": leaves_out_equal_strength,
     "length": leaves_out_no_taste_for_length,
     "concordance": finds_judges_agreed,
 }
@@ -131,11 +125,6 @@ def test_the_intervals_of_all_duels_hold_together(judges: int, texts: int) -> No
 @sizes
 def test_corrected_tests_seldom_tell_two_texts_apart(judges: int, texts: int) -> None:
     seldom("duels", judges, texts)
-
-
-@sizes
-def test_the_intervals_of_strengths_hold_together(judges: int, texts: int) -> None:
-    seldom("strengths", judges, texts)
 
 
 # Panels are counted whatever their texts are called, so only of two texts it is known which is the longer.

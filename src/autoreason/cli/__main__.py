@@ -56,6 +56,7 @@ def run_cli(arguments: list[str]) -> int:
         encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="replace")
     try:
+        _start_log()
         _refuse_empty(arguments)
         status = cli.main(arguments, prog_name="autoreason", standalone_mode=False)
         sys.stdout.flush()
@@ -78,6 +79,22 @@ def run_cli(arguments: list[str]) -> int:
     except OSError as error:
         return _refused(error)
     return status if isinstance(status, int) else 0
+
+
+def _start_log() -> None:
+    """Write what goes over the wire to standard error, where the environment asks for it."""
+    level = os.environ.get("AUTOREASON_LOG", "")
+    if not level:
+        return
+    if level.lower() not in ("debug", "info"):
+        raise InvalidInput(f"AUTOREASON_LOG is `{level}`; set it to debug or info, or unset it")
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("autoreason")
+    log.setLevel(level.upper())
+    log.addHandler(handler)
 
 
 def _refuse_empty(arguments: list[str]) -> None:

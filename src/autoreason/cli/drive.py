@@ -119,10 +119,11 @@ class OutputOptions:
 
 
 def choose_view(live: Live, manner: OutputOptions, console: Console | None, known: int = 0) -> View:
-    """The live view on a terminal that can redraw, else a line per step."""
+    """The live view on a terminal that can redraw and shows no log, else a line per step."""
     if manner.quiet:
         return Silent(live)
-    if manner.live and console and console.is_terminal and not console.is_dumb_terminal:
+    redrawn = manner.live and not os.environ.get("AUTOREASON_LOG")
+    if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.screen import Screen
 
         return Screen(live, console)

@@ -31,13 +31,13 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def with_interval(found: Estimate, digits: int = 2) -> str:
+def with_interval(found: Estimate) -> str:
     """`2.43 (1.86 to 2.86)`; a dash where it is not known."""
     if found.value is None:
         return "–"
     if found.low is None or found.high is None:
-        return f"{found.value:.{digits}f}"
-    return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def standings(report: PanelReport) -> Table:

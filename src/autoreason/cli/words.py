@@ -121,11 +121,11 @@ def winners(trajectory: tuple[str, ...], most: int) -> str:
     return f"… {shown}" if len(trajectory) > most else shown
 
 
-def scores(points: dict[str, int], joint: str = " · ") -> str:
+def scores(points: dict[str, int]) -> str:
     """`A 6 · AB 8 · B 4`: the slots in their usual order, other texts by points."""
     usual = [slot for slot in SLOTS if slot in points]
     others = sorted((name for name in points if name not in SLOTS), key=lambda name: -points[name])
-    return joint.join(f"{name} {points[name]}" for name in (*usual, *others))
+    return " · ".join(f"{name} {points[name]}" for name in (*usual, *others))
 
 
 def lead(verdict: Verdict) -> str:

@@ -115,15 +115,6 @@ class Journal:
         self._reserved_names.add(name)
         return name
 
-    def create_run(
-        self, run: str, title: str, version: str, forked_from: str | None = None
-    ) -> None:
-        """Add a new run, and wait until it is on the disk."""
-        run_names.check_name(run)
-        at = now()
-        row = (run, codec.check_text(title), at, at, version, forked_from)
-        self._get_writer().commit_now(run, writes.add_run(row))
-
     async def begin_run(self, title: str, version: str, started: RunStarted) -> str:
         """Add a new run under a free name, together with its first event; returns the name."""
         run, at = self.new_run_id(), now()

@@ -17,23 +17,14 @@ from autoreason.journal.writer import Change
 _GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
-def add_run(row: Row) -> Change[None]:
-    """A new run."""
+def begin_run(row: Row, first_event: Row) -> Change[None]:
+    """A new run and its first event, in one transaction."""
 
     def change(connection: JournalConnection) -> None:
         try:
             connection.execute(sql.INSERT_RUN, row)
         except sqlite3.IntegrityError:
             raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
-
-    return change
-
-
-def begin_run(row: Row, first_event: Row) -> Change[None]:
-    """A new run and its first event, in one transaction."""
-
-    def change(connection: JournalConnection) -> None:
-        add_run(row)(connection)
         add_event(first_event)(connection)
 
     return change

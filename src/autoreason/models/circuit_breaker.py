@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Model, OnSignal, Reply, Request
+from autoreason.models.log import LOG
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -102,10 +103,13 @@ class CircuitBreaker:
         down = self._failures >= self._max_failures and now - self._since >= self._span
         if probe or (shut and down):
             self._open_until = now + self._rest
+            LOG.info("%s is down; nothing is sent for %g s", self._provider, self._rest)
             for pause in self._waits:
                 pause.cancel()
 
     def _close(self) -> None:
+        if self._open_until is not None:
+            LOG.info("%s is back", self._provider)
         self._failures = 0
         self._open_until = None
 

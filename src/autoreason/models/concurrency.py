@@ -9,9 +9,9 @@ from math import inf
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
+from autoreason.models.log import LOG, kind_of
 
 REMOTE = 32
-LOCAL = 4
 
 
 class ConcurrencyLimiter:
@@ -131,6 +131,8 @@ class LimitedModel:
         except CallFailed as failed:
             if failed.failure in (Failure.RATE_LIMIT, Failure.OVERLOADED):
                 self._limiter.narrow(failed.retry_after)
+                at_once = self._limiter.limit
+                LOG.info("%s: at most %d at once now: %s", self.address, at_once, kind_of(failed))
             raise
         finally:
             self._limiter.leave()

@@ -10,6 +10,7 @@ from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
 from autoreason.models.circuit_breaker import CircuitBreaker, Sleep, failure_message
+from autoreason.models.log import LOG, attempt, kind_of
 
 _FIXES = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
@@ -79,14 +80,17 @@ class RetryingModel:
         failures = 0
         while True:
             try:
-                return await self._model.ask(request, on_signal)
+                with attempt(request.key, failures + 1):
+                    return await self._model.ask(request, on_signal)
             except CallFailed as failed:
                 failures += 1
                 given_up = self._give_up(failed, failures)
                 if given_up:
+                    LOG.info("%s given up, attempt %d: %s", request.key, failures, kind_of(failed))
                     raise ProviderFailed(given_up) from failed
                 wait = self._policy.wait(failures, failed.retry_after, self._rng)
                 reason = failure_message(failed)
+                LOG.info("%s again in %.1f s: %s", request.key, wait, kind_of(failed))
             # Outside the handler, so that what ends the wait is not chained to the failure.
             if on_signal:
                 on_signal(CallRetried(request.key, reason, wait))

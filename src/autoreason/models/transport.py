@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
@@ -24,6 +25,7 @@ from autoreason.models.connection import (
 )
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
+from autoreason.models.log import LOG, bare_url, current_call
 from autoreason.models.sse import Events
 
 if TYPE_CHECKING:
@@ -134,9 +136,12 @@ class Transport:
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
         }
+        method = "GET" if call.body is None else "POST"
+        LOG.debug("%s%s %s", current_call(), method, call.hide(bare_url(call.url)))
+        started = time.perf_counter()
         try:
             response = await session.request(
-                "GET" if call.body is None else "POST",
+                method,
                 call.url,
                 data=call.body,
                 headers=headers,
@@ -145,7 +150,10 @@ class Transport:
                 allow_redirects=False,
             )
         except ClientError as error:
+            LOG.debug("%sno answer in %.2f s", current_call(), time.perf_counter() - started)
             raise no_answer(route, error) from None
+        seconds = time.perf_counter() - started
+        LOG.debug("%sstatus %d in %.2f s", current_call(), response.status, seconds)
         if response.status >= 300:
             if response.status in _REDIRECTS and (to := response.headers.get("location")):
                 response.release()

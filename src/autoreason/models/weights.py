@@ -25,6 +25,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.models.catalog import CATALOG, ModelFile, Wheel
+from autoreason.models.log import LOG, bare_url
 from autoreason.paths import cache_folder
 from autoreason.version import __version__
 
@@ -239,6 +240,7 @@ def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> Non
         try:
             response = urlopen(asked, timeout=_PATIENCE)
         except HTTPError as answer:
+            answer.close()
             if answer.code == 416:
                 # The server has nothing after what is there; the hash decides whether it is complete.
                 return
@@ -274,6 +276,7 @@ def _reaching(url: str) -> Iterator[None]:
 
 
 def _request(url: str, method: str = "GET", **headers: str) -> Request:
+    LOG.debug("%s %s", method, bare_url(url))
     return Request(
         url, headers={"User-Agent": f"autoreason/{__version__}", **headers}, method=method
     )
@@ -292,6 +295,7 @@ def _hash_at_the_hub(url: str) -> str:
             with build_opener(_Stay).open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
                 headers: Message = response.headers
         except HTTPError as answer:
+            answer.close()
             if not 300 <= answer.code < 400:
                 raise
             headers = answer.headers

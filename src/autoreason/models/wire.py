@@ -23,6 +23,7 @@ from autoreason.models.dialects import openai_responses
 from autoreason.models.dialects.base import Dialect, Unreadable, credible
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.keys import Secret
+from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
 from autoreason.models.repetition import LoopDetector, marked
@@ -77,6 +78,7 @@ class WireModel:
                 learned = learn(quirks, refused, request, listener is not None)
                 if not learned:
                     raise
+                LOG.info("%sagain with %s", current_call(), ", ".join(learned))
                 self.quirks = replace(self.quirks, **learned)
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema

@@ -151,15 +151,7 @@ class Tournament(ProgramStrategy):
         verdict: Verdict | None = None,
         chance: float | None = None,
     ) -> Slot:
-        self.end_pass(
-            number,
-            "decided" if verdict else "unopposed",
-            winner,
-            streak=self.story.streak + 1 if winner == "A" else 0,
-            verdict=verdict,
-            survival_chance=chance,
-            reason=reason,
-        )
+        self.decide(number, winner, verdict=verdict, survival_chance=chance, reason=reason)
         return winner
 
     def _alone(self, winner: Slot, attempt: Attempt) -> str:

@@ -98,15 +98,6 @@ def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
     return sorted(group for group in groups if len(group) > 1)
 
 
-def smith_set(rankings: Sequence[Ranking]) -> tuple[str, ...]:
-    """The smallest group whose every member beats everybody outside it (Good 1971, Smith 1973)."""
-    wins = win_matrix(rankings)
-    reach = _closure(
-        {one: {b for b, n in over.items() if n >= wins[b][one]} for one, over in wins.items()}
-    )
-    return tuple(one for one in wins if reach[one] | {one} >= set(wins))
-
-
 def _closure(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
     """Whom one gets to in any number of steps (Warshall 1962)."""
     reach = {one: set(others) for one, others in steps.items()}

@@ -1,17 +1,16 @@
-"""Whether the place in the list decided, and whether a win makes the next one likelier."""
+"""Whether the place in the list decided."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
-from scipy.stats import chi2, fisher_exact
+from scipy.stats import chi2
 
 from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import share
@@ -67,34 +66,6 @@ def equal_shares(counts: Sequence[int]) -> Test:
         as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
         return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
     return Test(float(chi2.sf(statistic, cells - 1)), statistic=statistic, n=n)
-
-
-class Streakiness(NamedTuple):
-    """How often something happens right after it happened, and right after it did not."""
-
-    after: Estimate
-    otherwise: Estimate
-    test: Test
-
-
-def streakiness(runs: Sequence[Sequence[bool]]) -> Streakiness:
-    """Whether a success makes the next one likelier, over one or more runs, by Fisher's exact test (1922).
-
-    Steps never reach from one run into the next. Runs that end on purpose after a streak of
-    successes show more of them than there would have been: read their figure as an upper bound.
-    """
-    table = [[0, 0], [0, 0]]
-    for run in runs:
-        for before, now in pairwise(run):
-            table[not before][not now] += 1
-    after, otherwise = (share(row[0], sum(row)) for row in table)
-    n = after.n + otherwise.n
-    if not after.n or not otherwise.n:
-        state = "success" if not after.n else "failure"
-        return Streakiness(after, otherwise, Test(None, n=n, reason=f"nothing follows a {state}"))
-    odds, p = fisher_exact(table)
-    finite = float(odds) if np.isfinite(odds) else None
-    return Streakiness(after, otherwise, Test(float(p), statistic=finite, n=n))
 
 
 @lru_cache(1024)

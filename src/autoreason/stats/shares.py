@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import asin, comb, exp, lgamma, log, sqrt
+from math import asin, exp, lgamma, log, sqrt
 from statistics import NormalDist, fmean
 
 from autoreason.stats.results import Estimate, Test
@@ -124,21 +124,15 @@ def sign_test(wins: int, losses: int) -> Test:
     return Test(_two_sided(wins, losses), statistic=float(wins), n=wins + losses)
 
 
-def mcnemar(b: int, c: int, *, mid_p: bool = False) -> Test:
+def mcnemar(b: int, c: int) -> Test:
     """Whether two ways differ on the same tasks, from the `b` and `c` tasks only one of them solved.
 
-    Exact (McNemar 1947, on the binomial); `mid_p` counts the observed split half, which is less
-    careful and closer to its nominal level (Fagerland, Lydersen and Laake 2013).
+    Exact (McNemar 1947, on the binomial).
     """
-    _check_counts(b, c)
-    n = b + c
-    if not n:
-        return Test(None, reason="needs a task that only one of the two solved, there is none")
-    p = _two_sided(b, c)
-    if mid_p:
-        observed = comb(n, b) / (1 << n)
-        p = 1 - observed / 2 if b == c else p - observed
-    return Test(p, statistic=float(b), n=n)
+    found = sign_test(b, c)
+    if found.n:
+        return found
+    return Test(None, reason="needs a task that only one of the two solved, there is none")
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status, Verdict
+from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.exchange import Need
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
@@ -104,9 +102,7 @@ class Tournament(Strategy):
                     self.context, number, incumbent.text, self._affords_rival
                 )
         if not challengers and findings.outcome == "none":
-            return self._decide(
-                number, "unopposed", "A", reason="two critics found nothing to mend"
-            )
+            return self.decide(number, "A", reason="two critics found nothing to mend")
         ballot = self._ballot(number, incumbent, challengers)
         if not challengers and self._author_failed():
             return self.end_pass(
@@ -114,9 +110,7 @@ class Tournament(Strategy):
             )
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self._decide(
-                number, "unopposed", winner, reason=_UNOPPOSED_REASONS[winner == "A"]
-            )
+            return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
         panel = Panel(
             self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings)
         )
@@ -128,7 +122,7 @@ class Tournament(Strategy):
         # Without its contract A cannot survive, whatever judges say.
         chance = panel.survival_chance if incumbent.keeps_contract else None
         winner = next(slot for slot in ballot if slot == verdict.winner)
-        return self._decide(number, "decided", winner, verdict=verdict, survival_chance=chance)
+        return self.decide(number, winner, verdict=verdict, survival_chance=chance)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.
@@ -164,30 +158,6 @@ class Tournament(Strategy):
         """Whether an author refused or sent nothing, which says nothing about A."""
         dropped = self.story.passes[-1].dropped
         return any(text.reason in ("refused", "empty") for text in dropped)
-
-    def _decide(
-        self,
-        number: int,
-        outcome: Literal["decided", "unopposed"],
-        winner: Slot,
-        *,
-        verdict: Verdict | None = None,
-        survival_chance: float | None = None,
-        reason: str = "",
-    ) -> None:
-        streak = self.story.streak + 1 if winner == "A" else 0
-        if not self.incumbent.keeps_contract:
-            # A text that breaks its contract is never confirmed, only kept for lack of a better one.
-            streak = 0
-        self.end_pass(
-            number,
-            outcome,
-            winner,
-            streak=streak,
-            verdict=verdict,
-            survival_chance=survival_chance,
-            reason=reason,
-        )
 
 
 _UNOPPOSED_REASONS = {

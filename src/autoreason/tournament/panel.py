@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autoreason.events import BallotCast, Verdict
@@ -61,7 +61,10 @@ class Panel:
                 for seat in seats
             ]
             await use_in_order(voting, self._take)
-        return self._verdict() if len(self.rankings) >= quorum(len(self.ballots)) else None
+        if len(self.rankings) < quorum(len(self.ballots)):
+            return None
+        always = self.size.first_wave(names, rule)
+        return verdict_of(self.ballots, names, rule, self.size, always=always)
 
     def _take(self, ballot: BallotCast) -> None:
         self.ballots.append(ballot)
@@ -73,19 +76,26 @@ class Panel:
         # Sorted first, so that the schedule cannot depend on which text is the incumbent.
         return spread(sorted(self.texts), self.size.limit, seed)
 
-    def _verdict(self) -> Verdict:
-        rule = self.context.settings.voting
-        result = count_votes(rule, self.rankings, tuple(self.texts))
-        always = self.size.first_wave(tuple(self.texts), rule)
-        return Verdict(
-            winner=result.winner,
-            scores=result.scores,
-            margin=result.margin,
-            chance=chance_of_margin(
-                self.size, result.margin, len(self.texts), rule, self.invalid_seats
-            ),
-            tied=result.tied,
-            ballots=len(self.rankings),
-            invalid=len(self.invalid_seats),
-            agreement=agreement([b.ranking for b in self.ballots[:always] if b.ranking]),
-        )
+
+def verdict_of(
+    ballots: Sequence[BallotCast],
+    names: Sequence[str],
+    rule: str,
+    size: int | PanelSize,
+    *,
+    always: int | None = None,
+) -> Verdict:
+    """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
+    rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
+    invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
+    result = count_votes(rule, rankings, names)
+    return Verdict(
+        winner=result.winner,
+        scores=result.scores,
+        margin=result.margin,
+        chance=chance_of_margin(size, result.margin, len(names), rule, invalid),
+        tied=result.tied,
+        ballots=len(rankings),
+        invalid=len(invalid),
+        agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),
+    )

@@ -199,6 +199,27 @@ class Strategy:
         else:
             self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
 
+    def decide(
+        self,
+        number: int,
+        winner: Slot,
+        *,
+        verdict: Verdict | None = None,
+        survival_chance: float | None = None,
+        reason: str = "",
+    ) -> None:
+        """End a pass that somebody won, by a vote or unopposed; A survives it only if it keeps its contract."""
+        survived = winner == "A" and self.incumbent.keeps_contract
+        self.end_pass(
+            number,
+            "decided" if verdict else "unopposed",
+            winner,
+            streak=self.story.streak + 1 if survived else 0,
+            verdict=verdict,
+            survival_chance=survival_chance,
+            reason=reason,
+        )
+
     def end_pass(
         self,
         number: int,

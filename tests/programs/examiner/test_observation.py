@@ -107,10 +107,10 @@ async def test_an_input_that_is_no_expression_is_refused(examiner: Examiner) -> 
 
 
 async def test_right_programs_behave_alike_and_wrong_ones_do_not(
-    examiner: Examiner, shared: Path
+    examiner: Examiner, records: Path
 ) -> None:
-    problems = read_problems(shared / "problems" / "stdio.jsonl").problems
-    raw = _records(shared)
+    problems = read_problems(records / "problems" / "stdio.jsonl").problems
+    raw = _raw(records)
     differ = 0
     for problem in problems[:8]:
         inputs = make_inputs(assigned(problem), 1, 20)
@@ -119,7 +119,7 @@ async def test_right_programs_behave_alike_and_wrong_ones_do_not(
         assert right == await _seen(examiner, problem, renamed, inputs)
         mutants = [each["code"] for each in raw[problem.id]["wrong_solutions"]]
         differ += any([await _seen(examiner, problem, each, inputs) != right for each in mutants])
-    assert differ >= 6
+    assert differ >= 0.75 * min(8, len(problems))
 
 
 async def _seen(
@@ -128,6 +128,6 @@ async def _seen(
     return (await examiner.observe(problem, program, inputs)).observations
 
 
-def _records(shared: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-    lines = (shared / "problems" / "stdio.jsonl").read_text().splitlines()
+def _raw(records: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+    lines = (records / "problems" / "stdio.jsonl").read_text().splitlines()
     return {each["id"]: each for each in map(json.loads, lines)}

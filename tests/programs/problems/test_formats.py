@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import DATA
 from tests.programs.problems.made_up import (
     Record,
     contest,
@@ -211,10 +212,13 @@ def test_the_example_is_a_problem() -> None:
 @pytest.mark.parametrize(
     ("name", "count"), [("stdio", 151), ("stdio_special", 74), ("humaneval", 115), ("mbpp", 299)]
 )
-def test_every_recorded_problem_is_read(shared: Path, name: str, count: int) -> None:
-    found = read_problems(shared / "problems" / f"{name}.jsonl")
+def test_every_recorded_problem_is_read(records: Path, name: str, count: int) -> None:
+    path = records / "problems" / f"{name}.jsonl"
+    found = read_problems(path)
     assert found.broken == ()
-    assert len(found.problems) == count
+    assert len(found.problems) == (
+        count if records != DATA else len(path.read_bytes().splitlines())
+    )
     assert all(problem.solution for problem in found.problems)
 
 

@@ -132,15 +132,15 @@ def test_a_broken_record_is_one_sentence(read: Any, record: dict[str, Any], said
 
 
 @pytest.mark.parametrize("name", ["humaneval", "mbpp"])
-def test_every_recorded_test_calls_the_function_that_is_asked_for(shared: Path, name: str) -> None:
-    for problem in read_problems(shared / "problems" / f"{name}.jsonl").problems:
+def test_every_recorded_test_calls_the_function_that_is_asked_for(records: Path, name: str) -> None:
+    for problem in read_problems(records / "problems" / f"{name}.jsonl").problems:
         assert f"def {problem.entry_point}" in problem.solution
         assert all(f"{problem.entry_point}" in test.code for test in problem.tests)
         assert problem.entry_point in problem.statement
 
 
-def test_most_recorded_functions_have_a_test_that_may_be_seen(shared: Path) -> None:
-    problems = read_problems(shared / "problems" / "humaneval.jsonl").problems
+def test_most_recorded_functions_have_a_test_that_may_be_seen(records: Path) -> None:
+    problems = read_problems(records / "problems" / "humaneval.jsonl").problems
     assert sum(bool(problem.public_tests) for problem in problems) > 0.8 * len(problems)
 
 

@@ -206,9 +206,9 @@ def test_cases_are_counted_and_each_keeps_its_form() -> None:
             assert len(numbers.split()) == int(count)
 
 
-def test_nearly_every_real_problem_gets_its_inputs(shared: Path) -> None:
+def test_nearly_every_real_problem_gets_its_inputs(records: Path) -> None:
     for name in ("humaneval", "mbpp", "stdio"):
-        problems = read_problems(shared / "problems" / f"{name}.jsonl").problems
+        problems = read_problems(records / "problems" / f"{name}.jsonl").problems
         made = [len(make_inputs(assigned(problem), 1)) for problem in problems[:60]]
         assert sum(each >= 20 for each in made) > 0.9 * len(made)
 

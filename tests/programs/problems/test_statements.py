@@ -56,16 +56,16 @@ def test_one_right_answer_is_not_taken_for_several() -> None:
     assert not several_answers("Print the number of different ways to choose any two of n gauges.")
 
 
-def test_recorded_problems_with_one_answer_are_told_from_those_with_several(shared: Path) -> None:
-    one = read_problems(shared / "problems" / "stdio.jsonl").problems
-    several = read_problems(shared / "problems" / "stdio_special.jsonl").problems
+def test_recorded_problems_with_one_answer_are_told_from_those_with_several(records: Path) -> None:
+    one = read_problems(records / "problems" / "stdio.jsonl").problems
+    several = read_problems(records / "problems" / "stdio_special.jsonl").problems
     assert not [problem.id for problem in one if several_answers(problem.statement)]
     found = sum(several_answers(problem.statement) for problem in several)
     assert found >= 0.8 * len(several)
 
 
-def test_recorded_problems_that_compare_numbers_state_how_closely(shared: Path) -> None:
-    problems = read_problems(shared / "problems" / "stdio.jsonl").problems
+def test_recorded_problems_that_compare_numbers_state_how_closely(records: Path) -> None:
+    problems = read_problems(records / "problems" / "stdio.jsonl").problems
     for problem in problems:
         stated = stated_tolerance(problem.statement)
         assert (stated is not None) == (problem.checker == "float"), problem.id

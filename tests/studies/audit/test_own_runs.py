@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.journal.samples import create_run
 from tests.run.comparisons import comparison
 from tests.run.runs import open_journal, scripted, settings, start_run
 from tests.tournament.stage import critique, cut_off, document
@@ -136,7 +137,7 @@ async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
 
 
 def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal: Journal) -> None:
-    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    create_run(journal, "20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)
     asyncio.run(journal.flush())
@@ -169,6 +170,6 @@ async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits
 
 
 def test_a_run_killed_at_once_is_one_clear_sentence(journal: Journal) -> None:
-    journal.create_run("20260101-empty-run", "Nothing", "0")
+    create_run(journal, "20260101-empty-run", "Nothing", "0")
     with pytest.raises(InvalidInput, match="killed before anything was recorded"):
         read_run("20260101-empty-run", journal)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.journal.samples import create_run
 from tests.run.comparisons import comparison
 from tests.run.runs import open_journal, scripted, start_run
 
@@ -52,7 +53,7 @@ async def test_what_was_read_is_not_read_again_and_comes_back_the_same(
 
 
 async def test_a_comparison_comes_back_with_its_parts(journal: Journal) -> None:
-    journal.create_run("20260101-a-comparison", "Two ways", "0")
+    create_run(journal, "20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)
     await journal.flush()

@@ -109,7 +109,6 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
         assert test.reason
     for each in found.standings:
         assert each.mean.value is None
-        assert each.strength.value is None
 
 
 def test_a_panel_not_yet_held_has_an_empty_report() -> None:
@@ -184,17 +183,6 @@ def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
         for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
     ]
     assert report(shared, WORDS, []).agreement == -1
-
-
-def test_strengths_of_a_comparison_have_no_interval_because_ballots_of_a_repeat_hang_together() -> (
-    None
-):
-    judged = [each for number in range(3) for each in strict("abc", "cab", "bca", cluster=number)]
-    found = report(judged, WORDS, [], clustered=True)
-    for each in found.standings:
-        assert each.strength.value == pytest.approx(0, abs=1e-6)
-        assert (each.strength.low, each.strength.high) == (None, None)
-        assert each.strength.reason
 
 
 def test_where_nobody_wins_whoever_loses_is_named() -> None:

@@ -11,16 +11,14 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Delivered, Incumbent, PanelDecided, Verdict
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
-from autoreason.stats.ranks import agreement
 from autoreason.studies.certify.page import as_markdown
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
 from autoreason.studies.certify.report import Certificate, certificate_of
 from autoreason.studies.certify.suite import SUITE
-from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
+from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options
-from autoreason.tournament.voting import count_votes
 
 MAX_REPEATS = 20
 
@@ -77,21 +75,9 @@ class Certification(Strategy):
     def _verdict(self, stage: str) -> Verdict | None:
         """How the two texts of a question stand; a single ballot will do, since nothing is decided by it."""
         ballots = self.story.panels[stage].ballots
-        rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
-        if not rankings:
-            return None
-        rule = self.settings.voting
-        tally = count_votes(rule, rankings, tuple(sorted(ballots[0].order)))
-        return Verdict(
-            winner=tally.winner,
-            scores=tally.scores,
-            margin=tally.margin,
-            chance=chance_of_margin(len(rankings), tally.margin, 2, rule),
-            tied=tally.tied,
-            ballots=len(rankings),
-            invalid=len(ballots) - len(rankings),
-            agreement=agreement(rankings),
-        )
+        valid = sum(ballot.ranking is not None for ballot in ballots)
+        names = sorted(ballots[0].order)
+        return verdict_of(ballots, names, self.settings.voting, valid) if valid else None
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

@@ -39,8 +39,6 @@ class Standing(Struct, frozen=True, kw_only=True):
     """Points a ballot; the intervals of all texts hold together, so that of the best holds too."""
     first: float
     """First places; shared ones count in parts."""
-    strength: Estimate
-    """Plackett-Luce, on the scale of logs; 0 is the average of the texts. Intervals hold together, too."""
 
 
 class Duel(Struct, frozen=True, kw_only=True):
@@ -209,12 +207,9 @@ def _standings(
     units: Sequence[Hashable] | None,
     last: int,
 ) -> tuple[Standing, ...]:
-    from autoreason.stats.ratings import plackett_luce
-
     firsts = elections.first_places(rankings)
     # A reader looks at the first line, the best of them all, so the intervals must hold together (Bonferroni).
     confidence = 1 - BEYOND_CHANCE / len(words)
-    strengths = plackett_luce(rankings, confidence=confidence).strengths if rankings else {}
     unknown = Estimate(None, reason="no valid ballot ranks it")
     scored = [elections.borda([ranking]) for ranking in rankings]
     rivals = max(map(len, scored), default=1) - 1
@@ -225,7 +220,6 @@ def _standings(
         # A ballot sets a text against each of its rivals.
         tries = [[(each - last) / rivals] * rivals for each in points]
         beaten = _share(tries, [units[at] for at in seen] if units else None, confidence)
-        strength = strengths.get(name, unknown)
         found.append(
             Standing(
                 name=name,
@@ -233,7 +227,6 @@ def _standings(
                 points=sum(points),
                 mean=_points(fmean(points), beaten, last, rivals) if points else unknown,
                 first=firsts.get(name, 0.0),
-                strength=_without_interval(strength) if units else strength,
             )
         )
     # By points a ballot: who was missing from some of them must not fall behind for that.
@@ -246,11 +239,6 @@ def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
         return replace(beaten, value=value)
     low, high = (last + rivals * end for end in (beaten.low, beaten.high))
     return replace(beaten, value=value, low=min(low, value), high=max(high, value))
-
-
-def _without_interval(strength: Estimate) -> Estimate:
-    reason = strength.reason or "ballots of one repeat hang together, which this model leaves aside"
-    return replace(strength, low=None, high=None, reason=reason)
 
 
 def _share(

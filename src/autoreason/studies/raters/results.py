@@ -197,7 +197,7 @@ def _for_all(texts: int) -> float:
 def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
     codes = [code for task in packet.tasks for code in task.codes]
     rows = [[sheet.scores.get(code, {}).get(line) for code in codes] for sheet in sheets]
-    return krippendorff_alpha(rows, level="ordinal")
+    return krippendorff_alpha(rows)
 
 
 def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:

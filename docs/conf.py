@@ -1,0 +1,90 @@
+"""How `make docs` makes a site of the pages as they are, and of the docstrings behind `autoreason.__all__`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from autoreason.version import __version__
+
+project = "autoreason"
+release = version = __version__
+language = "en"
+
+# The whole repository, so that links between README, docs/ and the others lead to the same places as in the source.
+root_doc = "README"
+include_patterns = ["*.md", "docs/*.md"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+myst_heading_anchors = 4
+
+html_theme = "furo"
+html_title = f"autoreason {__version__}"
+html_copy_source = False
+
+# Docstrings are written like the pages: `code` in single backticks.
+default_role = "code"
+autodoc_default_options = {"members": True, "undoc-members": True}
+autodoc_member_order = "groupwise"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+
+CONTENTS = """
+
+```{toctree}
+:hidden:
+:caption: Write
+
+docs/method
+docs/models
+docs/prompts
+docs/programs
+docs/problems
+```
+
+```{toctree}
+:hidden:
+:caption: Know
+
+docs/evidence
+docs/studies
+docs/protocol
+docs/real-models
+docs/benchmarks
+docs/glossary
+```
+
+```{toctree}
+:hidden:
+:caption: Build on it
+
+docs/reference
+docs/versions
+docs/architecture
+docs/sandbox
+docs/dependencies
+CONTRIBUTING
+SECURITY
+CHANGELOG
+```
+"""
+
+
+def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
+    """Put the contents below the first page, where only the site sees them."""
+    if page == root_doc:
+        # A brief is no page of the site; this makes it a file to take home.
+        source[0] = source[0].replace("](examples/", "](path:examples/") + CONTENTS
+
+
+def copy_first_page(app: Sphinx, failure: Exception | None) -> None:
+    """Show the first page to everybody who names none."""
+    if failure is None:
+        shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_contents)
+    app.connect("build-finished", copy_first_page)
