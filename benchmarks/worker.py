@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from autoreason.exchange import Request, is_model
 from autoreason.journal import Journal
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.dialects import openai_chat
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.models.quirks import Quirks
@@ -56,8 +56,8 @@ async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: 
     if width:
         model = stack(
             open_model(ADDRESS, base_url=base),
-            gate=ConcurrencyLimiter(width),
-            guard=CircuitBreaker("openai"),
+            limiter=ConcurrencyLimiter(width),
+            breaker=CircuitBreaker("openai"),
         )
         pool.add({ADDRESS: model})
     try:

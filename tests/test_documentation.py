@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.inside import Inside
 from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import hold, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
@@ -110,7 +110,7 @@ async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path
 async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Path) -> None:
     file = shown_in("programs.md", tmp_path / "patient.py")
     with open_journal(tmp_path) as journal:
-        result = await hold(
+        result = await start_run(
             journal,
             ScriptedModel(SCRIPT),
             task=task(1),

@@ -13,7 +13,7 @@ from autoreason.exchange import Request, Role, for_readers, is_model, seed_of
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
         ("draft/try/0", "draft/try/1"),
         ("draft/1/try/0", "draft/2/try/1"),
@@ -23,8 +23,8 @@ from autoreason.exchange import Request, Role, for_readers, is_model, seed_of
         ("pass/2/reviser/repair", "pass/2/reviser/repair"),
     ],
 )
-def test_judges_critics_and_tries_count_from_one_for_readers(key: str, said: str) -> None:
-    assert for_readers(key) == said
+def test_judges_critics_and_tries_count_from_one_for_readers(key: str, message: str) -> None:
+    assert for_readers(key) == message
 
 
 def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:

@@ -21,7 +21,7 @@ from autoreason.models.testing import EchoModel
 from autoreason.prompts import built_in
 from autoreason.run.preflight import check
 from autoreason.settings import Models, provider_of, providers_of
-from autoreason.story import tell_all
+from autoreason.story import build_story
 from autoreason.task import Task, read_task
 from autoreason.tournament import stop
 from autoreason.tournament.voting import count_votes, next_wave
@@ -115,7 +115,7 @@ async def test_stop_rules_are_combined() -> None:
     played = await play({}, passes=2, k=3)
     both = stop.all_of(stop.passes(2), stop.survivals(1))
     either = stop.any_of(stop.survivals(5), stop.passes(2))
-    story = tell_all(played.events)
+    story = build_story(played.events)
     assert either(story) == "2 passes were run"
     expected = "2 passes were run and A survived 1 passes in a row" if story.streak else ""
     assert both(story) == expected

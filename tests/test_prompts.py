@@ -41,7 +41,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         (
             "critic",
@@ -50,7 +50,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ),
         ("author", "Use {{ brief }}.", "unknown variable `brief`; author has none"),
         ("critic", "{% if text %}", "line 1: .*; correct the template"),
-        ("critics", "x", "is no prompt of ours"),
+        ("critics", "x", "is not the name of a prompt"),
         ("critic", "  ", "is empty"),
         ("critic", "{{ text | nosuch }}", "filter nosuch is not among"),
         ("critic", "{{ text.nosuch.thing }}", "cannot be rendered"),
@@ -94,10 +94,10 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
     ],
 )
 def test_a_prompt_that_would_fail_later_is_refused_now(
-    tmp_path: Path, name: str, content: str, said: str
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / f"{name}.md").write_text(content)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         load(tmp_path)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import Effort, Reply, Request
-from autoreason.jobs.context import JobContext, again
+from autoreason.jobs.context import JobContext, repeat_request
 from autoreason.models.budget import upper_bound
 from autoreason.models.prices import Rates
 from autoreason.prompts import load
@@ -107,7 +107,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
     upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
     assert upper.cost == request.max_tokens
     assert upper.tokens > request.max_tokens
-    assert again(request, "draft/try/1", longer=True).max_tokens == 2 * request.max_tokens
+    assert repeat_request(request, "draft/try/1", longer=True).max_tokens == 2 * request.max_tokens
 
 
 def test_each_role_has_an_effort_of_its_own() -> None:

@@ -58,7 +58,7 @@ def test_no_pattern_takes_more_than_a_moment(pattern: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         (r"(a)\1", r"a back-reference \(\\1\)"),
         (r"(?P<x>a)(?P=x)", "a back-reference"),
@@ -75,8 +75,10 @@ def test_no_pattern_takes_more_than_a_moment(pattern: str, text: str) -> None:
         ("(?:a{900}){900}", "RE2 cannot search for"),
     ],
 )
-def test_what_only_backtracking_finds_is_refused_with_its_reason(pattern: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said) as refused:
+def test_what_only_backtracking_finds_is_refused_with_its_reason(
+    pattern: str, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message) as refused:
         Regex(pattern)
     assert "write it without" in str(refused.value)
 

@@ -41,7 +41,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
         ({"judges": 1}, "`judges` is 1; give a number from 2"),
@@ -62,8 +62,8 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"nonsense": 1}, "unknown setting `nonsense`"),
     ],
 )
-def test_what_is_out_of_range_is_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_what_is_out_of_range_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         make_settings(ONE, 1, **changes)
 
 

@@ -1,4 +1,4 @@
-"""A story is told from a whole record; a hole in it is named, not guessed over."""
+"""A story is built from a complete record; a missing event is named, not guessed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from tests.cli import made_up
 
 from autoreason.errors import JournalError
 from autoreason.events import AnyEvent, CandidateReady, DraftReady, PassStarted
-from autoreason.story import tell_all
+from autoreason.story import build_story
 
 
 def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
-    """The record of a whole run with a hole in it."""
+    """The record of a complete run without one event."""
     return [
         event
         for event in made_up.whole_run()
@@ -20,7 +20,7 @@ def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "message"),
     [
         (without(DraftReady), "pass 1 begins without a text"),
         (without(PassStarted), "the beginning of pass 1 is missing"),
@@ -28,10 +28,10 @@ def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
         (without(CandidateReady), "pass 1 was won by AB, whose text is missing"),
     ],
 )
-def test_a_hole_in_the_record_is_named(events: list[AnyEvent], said: str) -> None:
-    with pytest.raises(JournalError, match=said):
-        tell_all(events)
+def test_a_missing_event_is_named(events: list[AnyEvent], message: str) -> None:
+    with pytest.raises(JournalError, match=message):
+        build_story(events)
 
 
-def test_a_whole_record_is_told() -> None:
-    assert tell_all(made_up.whole_run()).trajectory == ("AB", "A", "A")
+def test_a_complete_record_is_a_story() -> None:
+    assert build_story(made_up.whole_run()).trajectory == ("AB", "A", "A")

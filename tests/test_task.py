@@ -65,7 +65,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "is empty"),
         ("   \n\n", "is empty"),
@@ -87,9 +87,9 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
     ],
 )
 def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
-    tmp_path: Path, content: str | bytes, said: str
+    tmp_path: Path, content: str | bytes, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said) as raised:
+    with pytest.raises(InvalidInput, match=message) as raised:
         read_task(write(tmp_path, content))
     assert "\n" not in str(raised.value)
 

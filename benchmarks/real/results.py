@@ -16,7 +16,7 @@ from autoreason.journal import Journal
 from autoreason.programs.duels import Duel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
-from autoreason.story import Story, tell_all
+from autoreason.story import Story, build_story
 from benchmarks.real.plan import Job
 
 POOLED = "all sets"
@@ -108,7 +108,7 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
             continue
         with Journal.open(str(job.journal(out)), create=False) as journal:
             for row in journal.runs():
-                story = tell_all([recorded.event for recorded in journal.events(row.id)])
+                story = build_story([recorded.event for recorded in journal.events(row.id)])
                 calls = _calls(journal, row.id)
                 units += _delivered(job.name, story, calls)
                 for name, part in story.parts.items():

@@ -1,4 +1,4 @@
-"""The scope contract: limits that code, not a judge, holds every text to."""
+"""The scope contract: limits that code, not a judge, checks in every text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from autoreason.plugins import absolute, describe, load, short
 from autoreason.regex import Regex, parsed
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
-"""A heading's marks and the rest of its line; what closes it is taken off by `heading_text`."""
+"""A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
 """A sentence, or a line where that is shorter."""
-_LONGEST_PLACE = 160
+_MAX_PASSAGE = 160
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -37,7 +37,7 @@ class Violation(Struct, frozen=True):
 
 
 class _Breach(NamedTuple):
-    """A violation, and what an author needs to put it right: where it lies, or how far off it is."""
+    """A violation, and what an author needs to fix it: where it is, or how far off it is."""
 
     violation: Violation
     fix: str = ""
@@ -48,7 +48,7 @@ def _breach(rule: str, message: str, fix: str = "") -> _Breach:
 
 
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a text must keep to, whatever a judge may think of it."""
+    """Limits that a text must keep, whatever judges prefer."""
 
     min_words: int | None = None
     max_words: int | None = None
@@ -87,7 +87,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 f"{min(both)!r} is in must_include and in must_not_include; drop one"
             )
         for item in (*self.must_include, *self.must_not_include):
-            # Only that: records made with a pattern that is refused for new runs stay readable.
+            # Only parsed: records with a pattern that is refused for new runs stay readable.
             parsed(item[1:-1] if _is_regex(item) else "")
 
     def check_patterns(self) -> None:
@@ -99,7 +99,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to keep to."""
+        """Whether there are no limits."""
         return self == Contract()
 
     def rules(self) -> tuple[str, ...]:
@@ -110,8 +110,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.max_words:
             lines.append(f"At most {self.max_words} words.")
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
-        lines += [f"Contains {_say(item)}." for item in self.must_include]
-        lines += [f"Does not contain {_say(item)}." for item in self.must_not_include]
+        lines += [f"Contains {_quote_item(item)}." for item in self.must_include]
+        lines += [f"Does not contain {_quote_item(item)}." for item in self.must_not_include]
         if self.format:
             lines.append(
                 {
@@ -128,7 +128,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(breach.violation for breach in self._breaches(text))
 
     def fixes(self, text: str) -> tuple[str, ...]:
-        """What breaks each of those rules, with its place, for the author who is to fix it."""
+        """What breaks each of those rules, and where, for the author who is to fix it."""
         return tuple(breach.fix for breach in self._breaches(text))
 
     def _breaches(self, text: str) -> list[_Breach]:
@@ -151,13 +151,15 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def _contents(self, text: str) -> list[_Breach]:
         missing = [
-            _breach("must_include", f"{_say(item)} is missing")
+            _breach("must_include", f"{_quote_item(item)} is missing")
             for item in self.must_include
             if not _found(item, text)
         ]
         unwanted = [
             _breach(
-                "must_not_include", f"{_say(item)} is there and must not be", _place(item, text)
+                "must_not_include",
+                f"{_quote_item(item)} is there and must not be",
+                _place(item, text),
             )
             for item in self.must_not_include
             if _found(item, text)
@@ -170,9 +172,9 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}
         found = [
-            _breach("sections", f"no heading “{wanted}”", f"; write the line “## {wanted}”")
-            for wanted in self.sections
-            if _plain_heading(wanted) not in headings
+            _breach("sections", f"no heading “{required}”", f"; write the line “## {required}”")
+            for required in self.sections
+            if _plain_heading(required) not in headings
         ]
         if self.format == "plain" and (markup := _MARKUP.search(text)):
             marks = markup.group().strip()
@@ -245,12 +247,12 @@ def _found(item: str, text: str) -> bool:
 
 
 def _place(item: str, text: str) -> str:
-    """The passage in which something stands, as the end of a sentence about it."""
+    """The passage that contains an item, as the end of a sentence about it."""
     passages = (found.group().strip() for found in _PASSAGE.finditer(text))
     place = next((passage for passage in passages if _found(item, passage)), "")
-    cut = place if len(place) <= _LONGEST_PLACE else f"{place[:_LONGEST_PLACE]}…"
+    cut = place if len(place) <= _MAX_PASSAGE else f"{place[:_MAX_PASSAGE]}…"
     return f", in “{cut}”" if place else ""
 
 
-def _say(item: str) -> str:
+def _quote_item(item: str) -> str:
     return f"a match of {item}" if _is_regex(item) else f"“{item}”"

@@ -1,10 +1,10 @@
 """Everything that can go wrong, as one tree.
 
 AutoreasonError
-├── InvalidInput            your mistake: says what is wrong and how to mend it; nothing was written
+├── InvalidInput            a mistake in the input: says what is wrong and how to fix it; nothing was written
 │   ├── UnknownRun
-│   ├── RunLocked             somebody else is writing to this run right now
-│   └── StrategyError      a strategy of one's own failed; what it had paid for is kept
+│   ├── RunLocked             another process is writing to this run
+│   └── StrategyError      a user's strategy failed; what it had paid for is kept
 ├── JournalError         the record is damaged, foreign or too new; it is never overwritten
 │   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
 ├── ReplayMismatch          a re-run asks something else than the record answers
@@ -14,7 +14,7 @@ AutoreasonError
     ├── ProviderFailed
     ├── PanelFailed
     ├── Stopped
-    └── Accepted            a person took the incumbent as it stands; this one ends the run
+    └── Accepted            a person accepted the incumbent; this one ends the run
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AutoreasonError(Exception):
 
 
 class InvalidInput(AutoreasonError):
-    """Something given to us cannot be used; the message names it and the mend."""
+    """Invalid input; the message names it and the fix."""
 
 
 class UnknownRun(InvalidInput):
@@ -41,7 +41,7 @@ class RunLocked(InvalidInput):
 
 
 class StrategyError(InvalidInput):
-    """A strategy that is not ours raised something, or ended without a text."""
+    """A user's strategy raised something, or ended without a text."""
 
 
 class JournalError(AutoreasonError):
@@ -53,7 +53,7 @@ class WritingFailed(JournalError):
 
 
 class ReplayMismatch(AutoreasonError):
-    """Running the record again led somewhere else than the record says."""
+    """Running the record again differs from the record."""
 
 
 class Failure(StrEnum):
@@ -132,7 +132,7 @@ class Stopped(Interruption):
 
 
 class Accepted(Interruption):
-    """A person accepted the incumbent as it stands."""
+    """A person accepted the incumbent."""
 
     status = "accepted"
 
@@ -144,12 +144,12 @@ def plainly(error: Exception) -> str:
     if not key:
         return what
     if types := _TYPES.fullmatch(what):
-        wanted, given = (_said(names) for names in types.groups())
-        return f"`{key}` must be {wanted}, not {given}"
+        expected, actual = (_type_names(names) for names in types.groups())
+        return f"`{key}` must be {expected}, not {actual}"
     return f"`{key}`: {what[0].lower()}{what[1:]}"
 
 
-def _said(types: str) -> str:
+def _type_names(types: str) -> str:
     return " or ".join(_PLAIN.get(each, each) for each in types.split(" | ") if each != "null")
 
 

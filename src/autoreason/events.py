@@ -37,7 +37,7 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
 
 
-# The life of a run, told by whoever drives it.
+# The life of a run, emitted by the driver.
 
 
 class RunStarted(Event, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class RunStarted(Event, frozen=True, kw_only=True):
 
 
 class RunResumed(Event, frozen=True, kw_only=True):
-    """Somebody took the run up again, perhaps with other limits."""
+    """The run was resumed, perhaps with other limits."""
 
     settings: Settings
 
@@ -80,7 +80,7 @@ class DraftWritten(Event, frozen=True, kw_only=True):
 
 
 class DraftReady(Event, frozen=True, kw_only=True):
-    """The first incumbent stands."""
+    """The first incumbent."""
 
     text: str
     words: int
@@ -94,7 +94,7 @@ class DraftReady(Event, frozen=True, kw_only=True):
 
 
 class DraftFailed(Event, frozen=True, kw_only=True):
-    """The author gave no text that could stand as a first draft."""
+    """The author gave no usable first draft."""
 
     attempt: int
     reason: Literal["truncated", "refused", "empty"]
@@ -109,7 +109,7 @@ class PassStarted(Event, frozen=True, kw_only=True):
 
 
 class PromptsShortened(Event, frozen=True, kw_only=True):
-    """From this pass on the short prompts are used, because of what the author's model showed."""
+    """From this pass on the short prompts are used, because the author's model failed at the long ones."""
 
     number: int
     reason: str
@@ -122,7 +122,7 @@ class GuidanceGiven(Event, frozen=True, kw_only=True):
     text: str
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class CritiqueProblem(Struct, frozen=True, kw_only=True):
     """One problem a critic found."""
 
     severity: Literal["critical", "major", "minor"]
@@ -138,7 +138,7 @@ class CritiqueWritten(Event, frozen=True, kw_only=True):
     number: int
     critic: int
     """0 is the first critic of the pass, 1 the second opinion when the first found nothing."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CritiqueProblem, ...] = ()
     dropped: int = 0
     """Problems whose quote is not in the text."""
     prose: str = ""
@@ -149,24 +149,24 @@ class CritiqueWritten(Event, frozen=True, kw_only=True):
 
 
 class CandidateReady(Event, frozen=True, kw_only=True):
-    """A challenger stands."""
+    """A challenger is on the ballot."""
 
     number: int
     slot: Slot
     text: str
     words: int
     notes: str = ""
-    """What the author says of the changes; never shown to a judge."""
+    """The author's remarks on the changes; never shown to a judge."""
     repaired: bool = False
     """A breach of contract was sent back once."""
     rewritten: bool = False
     """A leak of its own making was sent back once."""
     leaks: tuple[str, ...] = ()
-    """What still gives it away."""
+    """Leaks that are left."""
     violations: tuple[Violation, ...] = ()
-    """What it breaks; it stands only against texts that break as much."""
+    """What it breaks; it is judged only against texts that break as much."""
     fresh: bool = False
-    """It is a draft of its own, written without sight of A."""
+    """It is a new draft, written without seeing A."""
 
 
 class CandidateDropped(Event, frozen=True, kw_only=True):
@@ -197,11 +197,11 @@ class BallotCast(Event, frozen=True, kw_only=True):
     asked: int = 1
     """Requests this seat took, second tries and replacements included."""
     lens: str = ""
-    """What a specialist was told to look at."""
+    """What a specialist was asked to look at."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What a panel decided, and how much that is worth."""
+    """What a panel decided, with the chance of as much by luck."""
 
     winner: str
     scores: dict[str, int]
@@ -213,7 +213,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     ballots: int
     invalid: int
     agreement: float | None
-    """Mean Kendall tau between the judges who were asked whatever the others said."""
+    """Mean Kendall tau between the judges who were asked in any case."""
 
 
 class PassDecided(Event, frozen=True, kw_only=True):
@@ -225,15 +225,15 @@ class PassDecided(Event, frozen=True, kw_only=True):
     """None where the pass is inconclusive: A stays, the streak neither grows nor resets."""
     streak: int
     words: int
-    """Of the text that now stands."""
+    """Of the incumbent after the pass."""
     verdict: Verdict | None = None
     survival_chance: float | None = None
-    """What A's chance was if judges ranked at random; None where no panel sat."""
+    """What A's chance was if judges ranked at random; None without a panel."""
     reason: str = ""
 
 
 class Incumbent(Struct, frozen=True, kw_only=True):
-    """A text that stood as incumbent."""
+    """A text that was an incumbent."""
 
     name: str
     """`draft`, or where it won: `pass 3 AB`."""
@@ -243,7 +243,7 @@ class Incumbent(Struct, frozen=True, kw_only=True):
 
 
 class PlayoffDecided(Event, frozen=True, kw_only=True):
-    """The final panel over texts that reigned chose what is delivered."""
+    """The final panel over former incumbents chose what is delivered."""
 
     texts: tuple[Incumbent, ...]
     winner: str | None
@@ -278,22 +278,22 @@ class Preference(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What the run can show for itself. None is unknown, never zero."""
+    """The evidence of a run. None is unknown, never zero."""
 
     survival: Survival | None
     agreement: float | None
-    """Mean Kendall tau, over all panels, between the judges who were asked whatever the others said."""
+    """Mean Kendall tau, over all panels, between the judges who were asked in any case."""
     preference: Preference | None
     ballots: int
     invalid: int
     first_places: tuple[int, ...]
-    """First places by the position a text stood in, first to last, over panels of three."""
+    """First places by the position of the text, first to last, over panels of three."""
     ties: int
     inconclusive: int
     unopposed: int
     dropped_quotes: int
     leaks: int
-    """Candidates that went to a panel although something gave them away."""
+    """Candidates that went to a panel with a leak."""
 
 
 class Delivered(Event, frozen=True, kw_only=True):
@@ -320,7 +320,7 @@ class PanelDecided(Event, frozen=True, kw_only=True):
 
     stage: str
     verdict: Verdict | None
-    """None where too few ballots were valid to speak of one."""
+    """None where too few ballots were valid."""
 
 
 class ProgramExamined(Event, frozen=True, kw_only=True):
@@ -333,7 +333,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 
 
 class Solved(Event, frozen=True, kw_only=True):
-    """One problem was worked on by one strategy, once, and scored; told whatever came of it."""
+    """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
     part: str
     """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
@@ -378,4 +378,4 @@ AnyEvent = (
     | Solved
 )
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
-"""Told by the driver; everything else follows from seed and replies and can be replayed."""
+"""Emitted by the driver; everything else follows from seed and replies and can be replayed."""

@@ -1,4 +1,4 @@
-"""What is said to a model and what comes back: requests, replies and their typed outcomes."""
+"""Requests to models, their replies, and typed outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_MODELS = ("person", "examiner", "budget", "policy")
 
 
 REPEATS = "repeats itself"
-"""Why a reply ended that said the same over and over: nobody listened any longer."""
+"""The finish reason of a reply that was stopped because it repeated itself."""
 
 
 def is_model(role: str) -> bool:
@@ -52,7 +52,7 @@ class Outcome(StrEnum):
 
 
 class Message(Struct, frozen=True):
-    """One thing said in a conversation."""
+    """One message of a conversation."""
 
     speaker: Literal["system", "user", "assistant"]
     text: str
@@ -219,7 +219,7 @@ Ask = Callable[[Request], Awaitable[Reply]]
 """The one thing the tournament is given. Raises an `Interruption` when the run cannot go on."""
 
 
-# Passing signs of life while a call is under way. Never journalled, never replayed.
+# Signals of a call in progress. Never journalled, never replayed.
 
 
 class CallStarted(Struct, frozen=True):
@@ -270,9 +270,9 @@ class Model(Protocol):
         ...
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request, or raise `CallFailed`; where somebody listens, text streams on the way."""
+        """Answer one request, or raise `CallFailed`; with `on_signal`, text is streamed."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections and memory."""
+        """Release connections and memory."""
         ...

@@ -1,4 +1,4 @@
-"""Where things are kept on a user's machine."""
+"""Folders on the user's machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def data_folder() -> Path:
 
 
 def certificates_folder() -> Path:
-    """Where the certificates of judges are kept."""
+    """The certificates of judges."""
     return data_folder() / "certificates"
 
 
@@ -23,12 +23,12 @@ def cache_folder() -> Path:
 
 
 def config_folder() -> Path:
-    """What the user wrote: keys and defaults."""
+    """The user's keys and defaults."""
     return _folder("XDG_CONFIG_HOME", ".config", "Library/Preferences")
 
 
 def config_file() -> Path:
-    """The user's own defaults."""
+    """The user's defaults."""
     return config_folder() / "config.toml"
 
 

@@ -1,4 +1,4 @@
-"""Models that reason before they answer: which do so unasked, and how much room that takes."""
+"""Models that reason before they answer: which do so by default, and how many tokens that takes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ROOM: dict[Effort, int] = {
     "xhigh": 32_768,
     "max": 49_152,
 }
-"""Tokens; twice these and a text still fit into the least that models of such effort may write."""
+"""Tokens; twice these plus a text still fit into the smallest output limit of models with such effort."""
 _UNASKED: Effort = "medium"
 _IN_PROCESS = frozenset({"local", "echo", "scripted"})
 _SELF_HOSTED = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
-"""Servers with windows of their user's choice, where unasked-for room may not fit."""
+"""Servers whose window the user chooses, where extra room may not fit."""
 _REASONS = re.compile(
     r"""(?<![a-z0-9])(
         o[1-9](?![a-z0-9])
@@ -38,7 +38,7 @@ _NEVER = re.compile(r"gpt-[34]|gpt-5.*-chat|claude-3(?![.-]7)|gemini-(1|2\.0)", 
 
 
 def reasons_unasked(address: str) -> bool:
-    """Whether a hosted model is known by its name to reason unless it is told not to."""
+    """Whether a hosted model, by its name, reasons unless it is asked not to."""
     provider, _, model = address.partition("/")
     return provider not in _IN_PROCESS | _SELF_HOSTED and _REASONS.search(model) is not None
 

@@ -1,4 +1,4 @@
-"""A user's regular expressions, searched in time linear in the text: RE2 with the meaning Python gives them."""
+"""Users' regular expressions, searched in linear time: RE2 with Python's semantics."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parsed(source: str) -> re.Pattern[str]:
 
 
 class Regex:
-    """A pattern as Python writes it, without what only backtracking can find."""
+    """A pattern in Python's syntax, without what only backtracking can match."""
 
     def __init__(self, source: str) -> None:
         import re2
@@ -109,7 +109,7 @@ class _Translation:
         )
 
     def _one(self, signs: str) -> str:
-        """An expression for one character, with the marks that may stand before it."""
+        """An expression for one character, with the marks that may come before it."""
         return f"(?:{self._skip}{signs})" if self._skip else signs
 
     def _escape(self, token: str) -> str:
@@ -182,7 +182,7 @@ def _member(token: str) -> str:
 
 
 def _literal(token: str) -> str:
-    """A character, however it is written, in the one way that never means anything else."""
+    """A character as an escape that has no other meaning."""
     return f"\\x{{{_code(token):x}}}"
 
 

@@ -1,4 +1,4 @@
-"""How a run is held: protocol, models, panel, stopping, budget. Recorded whole with every run."""
+"""The settings of a run: protocol, models, panel, stopping, budget. Recorded with every run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOR_THE_EMBEDDED_MODEL: dict[str, Any] = {
     "author_temperature": 0.3,
     "critic_temperature": 0.3,
 }
-"""It is very small: it fills whatever room it is given, and rambles when warm."""
+"""It is very small: it fills whatever room it has, and rambles at a high temperature."""
 INSIDE = ("local", "echo")
 """Providers that run in this process."""
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
@@ -94,7 +94,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     k: int = 3
     """Survivals of A in a row that end the run."""
     passes: int = 15
-    """The most passes held."""
+    """The most passes."""
     judges: int = 3
     """Judges a panel starts with."""
     extra_judges: int = 3
@@ -105,7 +105,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     early_stop: bool = True
     """Do not ask a judge whose vote can no longer change the outcome."""
     balanced_orders: bool = True
-    """Candidates stand in every position equally often; otherwise each judge's order is drawn at random."""
+    """Candidates appear in every position equally often; otherwise each judge's order is drawn at random."""
     style: str = "reasoned"
     """How judges are asked: `reasoned`, `holistic`, `specialists`, or one of your own as `file.py:Name`."""
     voting: str = "borda"
@@ -117,7 +117,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     quoted_critique: bool = True
     """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
     playoff: int = 5
-    """Judges of the final panel over the texts that reigned; 0 holds none."""
+    """Judges of the final panel over former incumbents; 0 is no playoff."""
     playoff_texts: int = 5
     confirmation: int = 9
     """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
@@ -126,7 +126,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     forgiven: int = 0
     """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
     failed_panels: int = 0
-    """Times a run was resumed whose last word, a panel over finished texts, had come to nothing."""
+    """Times a run was resumed after its last panel, over finished texts, had failed."""
     redrafts: int = 0
     """Times a run that ended without a first draft was resumed."""
 
@@ -136,7 +136,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     critic_temperature: float | None = 0.8
     judge_temperature: float | None = 0.3
     author_effort: Effort | None = None
-    """How much to reason, for everybody who writes; None leaves it to the model."""
+    """How much to reason, for all authors; None leaves it to the model."""
     critic_effort: Effort | None = None
     judge_effort: Effort | None = None
     budget: Budget = Budget()
@@ -163,11 +163,11 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
-        self._check_most("judges")
-        self._check_most("drafts")
+        self._check_maximum("judges")
+        self._check_maximum("drafts")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
-                f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the text that stands, wins ties)"
+                f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
             )
         for name in ("author_temperature", "critic_temperature", "judge_temperature"):
             value = getattr(self, name)
@@ -179,11 +179,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             if value is not None and value <= 0:
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
 
-    def _check_most(self, name: str) -> None:
-        fewest, most = getattr(self, name), getattr(self, f"max_{name}")
-        if most < fewest:
+    def _check_maximum(self, name: str) -> None:
+        minimum, maximum = getattr(self, name), getattr(self, f"max_{name}")
+        if maximum < minimum:
             raise InvalidInput(
-                f"`max_{name}` ({most}) is under `{name}` ({fewest}); raise it or lower `{name}`"
+                f"`max_{name}` ({maximum}) is under `{name}` ({minimum}); raise it or lower `{name}`"
             )
 
     def server_of(self, address: str) -> str | None:
@@ -193,12 +193,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         return (self.base_url or {}).get(provider_of(address))
 
     def _pair_servers(self) -> None:
-        """Record whose server a URL is, so that a change of models cannot hand it to another provider."""
+        """Record which provider a URL belongs to, so that a change of models cannot give it to another one."""
         given = self.base_url
         for url in given.values() if isinstance(given, dict) else filter(None, [given]):
             if "@" in url.partition("://")[2].partition("/")[0]:
                 raise InvalidInput(
-                    "the base URL holds a user name or a key, which would be recorded; "
+                    "the base URL contains a user name or a key, which would be recorded; "
                     "put the key into the provider's variable or the key file"
                 )
         used = providers_of(self.models.all())
@@ -228,7 +228,7 @@ def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
 def servers(
     base_url: str | Mapping[str, str] | None, addresses: Iterable[str]
 ) -> Mapping[str, str]:
-    """Base URLs by provider; one that does not say whose it is must leave no doubt."""
+    """Base URLs by provider; one without a provider is refused where several are in use."""
     if not base_url:
         return {}
     used = providers_of(addresses)
@@ -268,7 +268,7 @@ _RANGES = (
 )
 
 ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True}
-"""What new runs do beside the defaults, which are what older records were made with."""
+"""What new runs set in addition to the defaults, which are those of older records."""
 PAPER: dict[str, Any] = {
     "k": 2,
     "extra_judges": 0,
@@ -279,7 +279,7 @@ PAPER: dict[str, Any] = {
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
 }
-"""Where the published procedure differs from our defaults. The safety rules hold under both."""
+"""Where the published procedure differs from our defaults. The safety rules apply to both."""
 
 DEPARTURES: dict[Protocol, tuple[str, ...]] = {
     "robust": (),
@@ -296,7 +296,7 @@ DEPARTURES: dict[Protocol, tuple[str, ...]] = {
         "the prompts are our own",
     ),
 }
-"""Where a protocol goes another way than the publication, for the record."""
+"""Where a protocol differs from the publication, for the record."""
 
 
 def make_settings(

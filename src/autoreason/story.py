@@ -42,7 +42,7 @@ CONFIRMATION = "confirmation"
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
-WithinAPass = (
+PassEvent = (
     PassStarted
     | GuidanceGiven
     | CritiqueWritten
@@ -54,8 +54,8 @@ WithinAPass = (
 
 
 @dataclass
-class Pass:
-    """One pass, as far as it has come."""
+class RecordedPass:
+    """One pass so far."""
 
     number: int
     incumbent: str
@@ -67,21 +67,21 @@ class Pass:
     decided: PassDecided | None = None
 
     def text(self, slot: Slot) -> str:
-        """The text that stood in a slot."""
+        """The text of a slot."""
         return self.incumbent if slot == "A" else self.candidates[slot].text
 
 
 @dataclass
 class RecordedPanel:
-    """A panel over finished texts, as far as it has come."""
+    """A panel over finished texts so far."""
 
     stage: str
     ballots: list[BallotCast] = field(default_factory=list)
-    held: PanelDecided | None = None
+    decided: PanelDecided | None = None
 
 
 class Confirmation(NamedTuple):
-    """What judges who chose nothing say of the delivered text."""
+    """How judges who chose nothing compare the delivered text with the first draft."""
 
     judges: int
     """Valid ballots."""
@@ -106,7 +106,7 @@ class Story:
     """Every draft, where there were several."""
     draft: DraftReady | None = None
     shortened: PromptsShortened | None = None
-    passes: list[Pass] = field(default_factory=list)
+    passes: list[RecordedPass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
     delivered: Delivered | None = None
@@ -117,34 +117,34 @@ class Story:
     examined: list[ProgramExamined] = field(default_factory=list)
     """Programs under the public tests, in order."""
     solved: list[Solved] = field(default_factory=list)
-    """Problems worked on, where many are; their parts are folded into this, so that a long set stays small."""
+    """Solved problems of a set; their parts are dropped, so that a long set stays small."""
     incumbents: list[Incumbent] = field(default_factory=list)
-    """Every text that stood as incumbent, first draft first."""
+    """Every incumbent, the first draft first."""
 
     @property
     def incumbent(self) -> Incumbent | None:
-        """The text that stands now."""
+        """The current text."""
         return self.incumbents[-1] if self.incumbents else None
 
     @property
     def chosen(self) -> Incumbent | None:
-        """The text that the playoff chose; before that the one that stands now."""
+        """The text that the playoff chose; before that the incumbent."""
         if self.playoff and self.playoff.winner:
             return next(each for each in self.playoff.texts if each.name == self.playoff.winner)
         return self.incumbent
 
     @property
     def text(self) -> str | None:
-        """The text delivered, or the one that stands now."""
+        """The text delivered, or the incumbent."""
         if self.delivered:
             return self.delivered.text
         return self.chosen.text if self.chosen else None
 
     @property
     def confirmation(self) -> Confirmation | None:
-        """How the delivered text fared against the first draft; None where nobody compared them."""
+        """The delivered text against the first draft; None where no panel compared them."""
         panel = self.panels.get(CONFIRMATION)
-        if not panel or not panel.held or not panel.held.verdict:
+        if not panel or not panel.decided or not panel.decided.verdict:
             return None
         firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
         return Confirmation(len(firsts), sum(name != self.incumbents[0].name for name in firsts))
@@ -160,13 +160,13 @@ class Story:
         """Winners pass by pass; `?` where a pass was inconclusive."""
         return tuple(p.decided.winner or "?" for p in self.passes if p.decided)
 
-    def emit(self, event: AnyEvent) -> None:
-        """Take one more event in."""
+    def apply(self, event: AnyEvent) -> None:
+        """Apply one event."""
         match event:
             case RunStarted() | RunResumed() | RunPaused():
-                self._tell_run(event)
+                self._apply_run(event)
             case DraftWritten() | DraftReady() | DraftFailed():
-                self._tell_draft(event)
+                self._apply_draft(event)
             case PromptsShortened():
                 self.shortened = event
             case PlayoffDecided():
@@ -174,17 +174,17 @@ class Story:
             case Delivered():
                 self.delivered, self.status, self.reason = event, event.status, event.reason
             case PartEvent():
-                self.parts.setdefault(event.part, Story()).emit(event.event)
+                self.parts.setdefault(event.part, Story()).apply(event.event)
             case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):
-                self._tell_panel(event)
+                self._apply_panel(event)
             case ProgramExamined() | Solved():
-                self._tell_program(event)
+                self._apply_program(event)
             case PanelDecided():
-                raise _hole(f"{event.stage} is no panel of finished texts")
+                raise _incomplete(f"{event.stage} is no panel of finished texts")
             case _:
-                self._tell_pass(event)
+                self._apply_pass(event)
 
-    def _tell_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
+    def _apply_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
         match event:
             case RunStarted():
                 self.task, self.settings = event.task, event.settings
@@ -195,7 +195,7 @@ class Story:
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
 
-    def _tell_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
+    def _apply_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
         match event:
             case DraftWritten():
                 self.drafts.append(event)
@@ -208,17 +208,17 @@ class Story:
                     Incumbent(name="draft", since=0, text=event.text, keeps_contract=keeps)
                 )
 
-    def _tell_program(self, event: ProgramExamined | Solved) -> None:
+    def _apply_program(self, event: ProgramExamined | Solved) -> None:
         if isinstance(event, ProgramExamined):
             self.examined.append(event)
         else:
-            # Parts end in any order; whoever reads them finds them in one.
-            insort(self.solved, event, key=_place)
+            # Parts end in any order; readers find them sorted.
+            insort(self.solved, event, key=_sort_key)
             self.parts.pop(event.part, None)
 
-    def _tell_panel(self, event: BallotCast | PanelDecided) -> None:
+    def _apply_panel(self, event: BallotCast | PanelDecided) -> None:
         if isinstance(event, PanelDecided):
-            self._panel(event.stage).held = event
+            self._panel(event.stage).decided = event
         elif event.stage.startswith("playoff"):
             self.playoff_ballots.append(event)
         else:
@@ -227,11 +227,11 @@ class Story:
     def _panel(self, stage: str) -> RecordedPanel:
         return self.panels.setdefault(stage, RecordedPanel(stage))
 
-    def _tell_pass(self, event: WithinAPass) -> None:
+    def _apply_pass(self, event: PassEvent) -> None:
         if isinstance(event, PassStarted):
             if self.incumbent is None:
-                raise _hole(f"pass {event.number} begins without a text")
-            self.passes.append(Pass(event.number, self.incumbent.text))
+                raise _incomplete(f"pass {event.number} begins without a text")
+            self.passes.append(RecordedPass(event.number, self.incumbent.text))
             return
         now = self._pass_of(event)
         match event:
@@ -248,41 +248,41 @@ class Story:
             case PassDecided():
                 now.decided = event
                 if event.winner in ("B", "AB"):
-                    self._crown(now, event.winner)
+                    self._promote(now, event.winner)
 
-    def _pass_of(self, event: WithinAPass) -> Pass:
+    def _pass_of(self, event: PassEvent) -> RecordedPass:
         stage = event.stage if isinstance(event, BallotCast) else f"pass/{event.number}"
         if not self.passes or stage != f"pass/{self.passes[-1].number}":
-            raise _hole(f"the beginning of {stage.replace('/', ' ')} is missing")
+            raise _incomplete(f"the beginning of {stage.replace('/', ' ')} is missing")
         return self.passes[-1]
 
-    def _crown(self, held: Pass, winner: Slot) -> None:
-        if winner not in held.candidates:
-            raise _hole(f"pass {held.number} was won by {winner}, whose text is missing")
-        taken = held.decided is not None and held.decided.outcome == "unjudged"
+    def _promote(self, finished: RecordedPass, winner: Slot) -> None:
+        if winner not in finished.candidates:
+            raise _incomplete(f"pass {finished.number} was won by {winner}, whose text is missing")
+        unjudged = finished.decided is not None and finished.decided.outcome == "unjudged"
         won = Incumbent(
-            name=f"pass {held.number}" if taken else f"pass {held.number} {winner}",
-            since=held.number,
-            text=held.text(winner),
-            keeps_contract=not held.candidates[winner].violations,
+            name=f"pass {finished.number}" if unjudged else f"pass {finished.number} {winner}",
+            since=finished.number,
+            text=finished.text(winner),
+            keeps_contract=not finished.candidates[winner].violations,
         )
         self.incumbents.append(won)
 
 
-def _place(solved: Solved) -> tuple[int, int, str]:
+def _sort_key(solved: Solved) -> tuple[int, int, str]:
     number = solved.part.partition("/")[0]
     return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
 
 
-def _hole(missing: str) -> JournalError:
+def _incomplete(missing: str) -> JournalError:
     return JournalError(
-        f"the record of this run has a hole: {missing}; restore the journal from a copy"
+        f"the record of this run is incomplete: {missing}; restore the journal from a copy"
     )
 
 
-def tell_all(events: list[AnyEvent]) -> Story:
+def build_story(events: list[AnyEvent]) -> Story:
     """The story of a whole record."""
     story = Story()
     for event in events:
-        story.emit(event)
+        story.apply(event)
     return story

@@ -21,8 +21,8 @@ _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
-_LONGEST_NAME = 255
-_LARGEST_FILE = 20_000_000
+_MAX_NAME = 255
+_MAX_FILE_SIZE = 20_000_000
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     name: str
     text: str
     stage: str = ""
-    """The panel it stands in, where there are several."""
+    """The panel it belongs to, where there are several."""
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ def read_task(
 
 
 def check_task(task: Task) -> Task:
-    """The same task, unless it is empty or cannot be written down."""
+    """Return the task, or refuse it where it is empty or cannot be recorded."""
     for name in ("brief", "draft", "facts"):
         text = getattr(task, name)
         if text is None and name != "brief":
@@ -108,10 +108,10 @@ def check_task(task: Task) -> Task:
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a file a person named; one clear sentence when it cannot be used."""
+    """The text of a file; one clear sentence when it cannot be used."""
     try:
         with path.expanduser().open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+            data = file.read(_MAX_FILE_SIZE + 1)
     except (FileNotFoundError, RuntimeError):
         # The latter where a leading ~ names a user that does not exist.
         raise InvalidInput(f"no {what} at {path}; check the name") from None
@@ -119,9 +119,9 @@ def read_text(path: Path, what: str) -> str:
         raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
     except OSError as error:
         raise InvalidInput(f"cannot read {what} {path}: {error.strerror}") from None
-    if len(data) > _LARGEST_FILE:
+    if len(data) > _MAX_FILE_SIZE:
         raise InvalidInput(
-            f"{what} {path} is over {_LARGEST_FILE // 1_000_000} MB; no model reads that, shorten it"
+            f"{what} {path} is over {_MAX_FILE_SIZE // 1_000_000} MB; no model reads that, shorten it"
         )
     text = _decode(data, f"{what} {path}")
     if not text.strip():
@@ -130,7 +130,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def read_input() -> str:
-    """The text that comes in on standard input."""
+    """The text from standard input."""
     return _decode(sys.stdin.buffer.read(), "standard input")
 
 
@@ -141,7 +141,7 @@ def _read_source(source: str) -> tuple[str, str]:
         raise InvalidInput(
             "the brief is empty; name a file, give the text itself, or - for standard input"
         )
-    short = "\n" not in source and len(source) <= _LONGEST_NAME
+    short = "\n" not in source and len(source) <= _MAX_NAME
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
         return source, read_text(Path(source), "brief")
     if short and not re.search(r"\s", source):
@@ -158,12 +158,12 @@ def _exists(path: Path) -> bool:
     try:
         return path.expanduser().exists()
     except (OSError, RuntimeError):
-        # Words that cannot be the name of a file are not one.
+        # Text that cannot be a file name is not one.
         return False
 
 
 def _check_text(text: str, name: str) -> None:
-    """Refuse what no record can hold: NUL, and what a shell passes on that is no text."""
+    """Refuse what cannot be recorded: NUL, and bytes from a shell that are no text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -187,8 +187,8 @@ def _decode(data: bytes, name: str) -> str:
 def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     found = _FRONT_MATTER.match(text)
     if not found:
-        begun = _UNCLOSED.match(text)
-        if begun and begun.group(1) in FRONT_MATTER:
+        unclosed = _UNCLOSED.match(text)
+        if unclosed and unclosed.group(1) in FRONT_MATTER:
             raise InvalidInput(f"{name}: the front matter has no --- at its end; add that line")
         return {}, text
     # YAML is only needed for a brief that has front matter.
@@ -197,7 +197,7 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     try:
         keys = yaml.safe_load(found.group(1)) or {}
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
-        # Values that look like a date or a number fail in the ways of those.
+        # Invalid dates and numbers raise the errors of their types.
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 2}" if where else ""
         raise InvalidInput(
@@ -211,12 +211,12 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
 def make_contract(
     keys: dict[str, Any], name: str, known: tuple[str, ...] = Contract.__struct_fields__
 ) -> Contract:
-    """A contract from keys as they are written in front matter; `name` is where they stand."""
+    """A contract from keys as they are written in front matter; `name` is their source, for messages."""
     for key in keys:
         if key not in Contract.__struct_fields__:
-            *most, last = known
+            *others, last = known
             raise InvalidInput(
-                f"{name}: unknown key `{key}`; known are {', '.join(most)} and {last}"
+                f"{name}: unknown key `{key}`; known are {', '.join(others)} and {last}"
             )
     for key in _LISTS:
         if isinstance(keys.get(key), str):

@@ -10,7 +10,7 @@ from benchmarks.real.__main__ import parser
 from benchmarks.real.page import as_page
 from benchmarks.real.plan import SETS, Job, jobs, missing, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
-from tests.run.runs import hold, open_journal, scripted
+from tests.run.runs import open_journal, scripted, start_run
 from tests.studies.compare.rivals import compared, comparing, priced
 from tests.tournament.stage import critique, document
 
@@ -93,7 +93,7 @@ async def test_texts_are_those_of_a_comparison_with_the_passes_that_judges_decid
     script = {"reviser": written, "synthesizer": written, "critic": critic}
     with open_journal(tmp_path) as journal:
         task = Task(brief="Write.", contract=Contract(must_not_include=("Made",)))
-        await hold(journal, scripted(), task=task)
+        await start_run(journal, scripted(), task=task)
         await compared(journal, comparing("autoreason", "best_of_n"), script, task)
     journal.path.rename(job.journal(tmp_path))
     units, passes, judged = read_texts([job], tmp_path)
@@ -113,7 +113,7 @@ def test_problems_that_are_not_there_are_named(tmp_path: Path) -> None:
 async def test_a_command_killed_when_its_run_was_over_is_run_anew(tmp_path: Path) -> None:
     job = Job("text-a-b", "no-such-command", ())
     with open_journal(tmp_path) as journal:
-        await hold(journal, scripted())
+        await start_run(journal, scripted())
     journal.path.rename(job.journal(tmp_path))
     assert run([job], tmp_path, 1, "http://127.0.0.1:9/v1") == [job]
     assert not job.journal(tmp_path).exists(), "it was not resumed"

@@ -13,7 +13,7 @@ from autoreason.exchange import Message, Outcome, Reply, Request, Role, Schema, 
 from autoreason.models.open import list_models, open_model
 from autoreason.parsing.critiques import SCHEMA, read_critique
 from autoreason.parsing.documents import read_document
-from autoreason.tournament.judging import ballot_schema
+from autoreason.tournament.judges import ballot_schema
 
 _LATENCY = 30.0
 

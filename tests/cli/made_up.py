@@ -10,6 +10,7 @@ from autoreason.events import (
     BallotCast,
     CandidateDropped,
     CandidateReady,
+    CritiqueProblem,
     CritiqueWritten,
     Delivered,
     DraftReady,
@@ -19,7 +20,6 @@ from autoreason.events import (
     PassStarted,
     PlayoffDecided,
     Preference,
-    Problem,
     RunStarted,
     Slot,
     Survival,
@@ -74,8 +74,12 @@ def critique(number: int) -> CritiqueWritten:
         number=number,
         critic=0,
         problems=(
-            Problem(severity="critical", kind="quote", problem="No cost.", quote="build a library"),
-            Problem(severity="minor", kind="missing", problem="Nobody is asked to do anything."),
+            CritiqueProblem(
+                severity="critical", kind="quote", problem="No cost.", quote="build a library"
+            ),
+            CritiqueProblem(
+                severity="minor", kind="missing", problem="Nobody is asked to do anything."
+            ),
         ),
         dropped=1,
     )

@@ -16,7 +16,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.models.testing import EchoModel, ScriptedModel
 
 WRITERS = ("author", "reviser", "synthesizer")
-Written = Callable[[Request], str]
+WrittenText = Callable[[Request], str]
 
 
 class MadeUpClient(MadeUpExaminer):
@@ -69,11 +69,11 @@ def examiner(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpClient]:
 
 
 @pytest.fixture
-def writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[Written], None]:
+def writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[WrittenText], None]:
     """Make echo/echo write these programs."""
     echo = EchoModel.ask
 
-    def script(written: Written) -> None:
+    def script(written: WrittenText) -> None:
         async def ask(
             self: EchoModel, request: Request, on_signal: OnSignal | None = None
         ) -> Reply:

@@ -13,7 +13,7 @@ from tests.cli.test_live import Clock
 from tests.cli.test_screen import seen, terminal
 from tests.programs.solved import WRONG, solved
 from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
-from tests.run.runs import hold, open_journal, settings
+from tests.run.runs import open_journal, settings, start_run
 
 from autoreason.cli.live import Live
 from autoreason.cli.plain import Plain
@@ -194,7 +194,7 @@ async def test_every_moment_of_a_set_can_be_drawn(
     start = begun(1, strategies)
     chosen = replace(start.settings, models=settings("echo/echo").models)
     watcher = Watcher()
-    result = await hold(
+    result = await start_run(
         journal,
         Writing(),
         task=start.task,
@@ -217,7 +217,7 @@ async def test_a_problem_that_is_done_is_a_line_of_its_own(journal: Journal) -> 
     start = begun(2, ("single",))
     told: list[AnyEvent] = []
     chosen = replace(start.settings, models=settings("echo/echo").models)
-    await hold(
+    await start_run(
         journal,
         Writing(),
         task=start.task,

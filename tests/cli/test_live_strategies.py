@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.test_screen import seen, terminal
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK, go_on, hold, open_journal, settings
+from tests.run.runs import TASK, go_on, open_journal, settings, start_run
 from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
@@ -21,14 +21,14 @@ from autoreason.exchange import Signal, TextArrived
 from autoreason.journal import Journal
 from autoreason.run.kinds import STUDIES
 from autoreason.settings import Settings
-from autoreason.strategies.registry import RIVALS
+from autoreason.strategies.registry import BUILT_IN
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-TEXTS = [*RIVALS, *(name for name in STUDIES if name != "solve")]
+TEXTS = [*BUILT_IN, *(name for name in STUDIES if name != "solve")]
 """What writes or judges texts."""
 
 
@@ -68,7 +68,7 @@ class Watcher:
 
 def case(name: str) -> tuple[Task, Settings]:
     """A task and settings for every strategy and every study."""
-    if name in RIVALS:
+    if name in BUILT_IN:
         return TASK, settings(**options(name))
     if name == "compare":
         own: dict[str, Any] = {
@@ -91,7 +91,7 @@ def case(name: str) -> tuple[Task, Settings]:
 async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     watcher = Watcher()
-    result = await hold(
+    result = await start_run(
         journal,
         Breaking(SCRIPT, luck=1),
         task=task,
@@ -109,7 +109,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
 @pytest.mark.parametrize("name", TEXTS)
 async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name: str) -> None:
     task, chosen = case(name)
-    paused = await hold(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
+    paused = await start_run(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
     watcher = Watcher()
     result = await go_on(
         journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
@@ -120,7 +120,7 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
 async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
     task, chosen = case("best_of_n")
     dead = Breaking({**SCRIPT, "judge": "I would rather not say."})
-    paused = await hold(journal, dead, task=task, settings=chosen)
+    paused = await start_run(journal, dead, task=task, settings=chosen)
     assert paused.status == "panel_failed"
     watcher = Watcher()
     await go_on(

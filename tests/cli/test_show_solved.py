@@ -12,7 +12,7 @@ from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
 from tests.cli.test_solve import MODEL, Script, some
 from tests.programs.stage import MadeUpExaminer, program
-from tests.run.runs import hold, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, problems, terms
 
 from autoreason.cli.worked_on import parts_of
@@ -193,7 +193,7 @@ async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None
     one, two = problems(2)
     set_of_two = solving_task((replace(one, remark="several answers are right"), two))
     with open_journal(tmp_path) as journal:
-        result = await hold(
+        result = await start_run(
             journal,
             ScriptedModel(SCRIPT),
             task=set_of_two,

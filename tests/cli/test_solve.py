@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.cli.solving import MadeUpClient, Written, examiner, writes
+from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.programs.stage import PROBLEM, program
 
@@ -28,7 +28,7 @@ from autoreason.programs.examiner.client import ExaminerClient
 __all__ = ["examiner", "writes"]
 
 MODEL = ("-m", "echo/echo", "--seed", "7")
-Script = Callable[[Written], None]
+Script = Callable[[WrittenText], None]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 

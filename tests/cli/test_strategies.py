@@ -11,7 +11,7 @@ from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
 
-from autoreason.strategies.registry import RIVALS
+from autoreason.strategies.registry import BUILT_IN
 
 BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
@@ -29,7 +29,7 @@ class Mine(Strategy):
 """
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy: str) -> None:
     # With nothing to set aside for its end, a run can be paused at any call.
     asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
@@ -57,14 +57,14 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--strategy", "nobody"), "no strategy 'nobody'"),
         (("--strategy", "judge"), "no strategy 'judge'"),
         (("--strategy", "compare"), "no strategy 'compare'"),
         (("--strategy", "none.py:Mine"), "no file none.py"),
         (("--strategy", "mine.py:Theirs"), "no Theirs"),
-        (("--strategy", "mine.py:Strategy"), "a `run` of its own"),
+        (("--strategy", "mine.py:Strategy"), "does not define `run`"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
         (("--strategy", "best_of_n", "--option", "n=1"), "n is 1"),
@@ -77,7 +77,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
     ],
 )
 def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
-    inside: Inside, arguments: tuple[str, ...], said: str
+    inside: Inside, arguments: tuple[str, ...], message: str
 ) -> None:
     inside.write("mine.py", GOOD.format(middle=""))
     inside.write("broken.py", "class Mine(:\n")
@@ -89,7 +89,7 @@ def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
     )
     refused = inside("run", BRIEF, *FAST, *arguments)
     assert refused.status == 2
-    assert said in refused.sentence
+    assert message in refused.sentence
     assert not inside.journal_exists
 
 
@@ -129,10 +129,10 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
 
 def test_a_dry_run_of_a_strategy_calls_nothing(inside: Inside) -> None:
     inside.write("mine.py", GOOD.format(middle=""))
-    for strategy in (*RIVALS, "mine.py:Mine"):
-        said = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
-        assert said.status == 0
-        assert BRIEF in said.out
+    for strategy in (*BUILT_IN, "mine.py:Mine"):
+        shown = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
+        assert shown.status == 0
+        assert BRIEF in shown.out
     assert not inside.journal_exists
 
 

@@ -23,7 +23,7 @@ from tests.cli.server import Server
 from tests.patience import PATIENCE
 
 from autoreason.journal import Journal
-from autoreason.story import tell_all
+from autoreason.story import build_story
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -232,7 +232,7 @@ def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) 
         assert "\x1b]0;" not in screen.raw
         assert "A ]0;titledraft <U+202E>as told<U+2069>." in screen.text
     with Journal.open(str(shell.journal), create=False) as journal:
-        piped = tell_all([each.event for each in journal.events(journal.find("last").id)]).text
+        piped = build_story([each.event for each in journal.events(journal.find("last").id)]).text
     assert shell("show", "--text").stdout.rstrip("\n") == (piped or "").rstrip("\n")
 
 

@@ -111,7 +111,7 @@ def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
         connection.execute("UPDATE runs SET updated = '2020-01-01T00:00:00.000+00:00'")
     with Journal.open(str(several.folder / "journal.db"), create=False) as journal:
         live = journal.find("last").id
-        with journal.hold(live):
+        with journal.lock(live):
             named = several("runs", "delete", live, "--yes")
             assert named.status == 2
             assert f"{live} is live; end it first" in named.err

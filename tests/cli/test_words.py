@@ -24,7 +24,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import Spent
 from autoreason.report.layout import lay_out
-from autoreason.story import Story, tell_all
+from autoreason.story import Story, build_story
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_the_contract_is_kept_broken_or_absent() -> None:
 
 
 def test_evidence_prints_what_it_left_out() -> None:
-    rows = dict(words.evidence(made_up.EVIDENCE, tell_all(made_up.whole_run()), ()))
+    rows = dict(words.evidence(made_up.EVIDENCE, build_story(made_up.whole_run()), ()))
     names = ["Survival", "Agreement", "Playoff", "Confirmation", "Contract", "Leaks", "Left out"]
     assert list(rows) == names
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.jobs.allowance import Allowance, Unit
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.5") -> Reply:
@@ -89,7 +89,7 @@ def test_what_is_left_is_what_was_given_less_what_was_taken() -> None:
 
 @given(st.integers(2, 9), st.integers(2, 60))
 def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
-    size = Size(start=min(judges, calls), calls=calls)
+    size = PanelSize(start=min(judges, calls), calls=calls)
     shares = [size.requests(seat) for seat in range(size.limit)]
     assert sum(shares) <= calls
     assert min(shares) >= 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from autoreason.errors import ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed, PartEvent
 from autoreason.jobs.context import Emit
-from autoreason.jobs.parts import in_windows, side_by_side
+from autoreason.jobs.parts import run_in_windows, side_by_side
 from autoreason.jobs.tasks import use_in_order
 
 
@@ -167,7 +167,7 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
         ended.add(part)
 
     works = (partial(watched, part, count) for part, count in enumerate(steps))
-    await in_windows(works, width, width + further)
+    await run_in_windows(works, width, width + further)
     assert begun == list(range(len(steps)))
     for part, count in enumerate(steps):
         own = [each for each in told if isinstance(each, PartEvent) and each.part == str(part)]
@@ -187,7 +187,7 @@ async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_b
 
     works = (partial(failing, part) for part in range(100))
     with pytest.raises(ProviderFailed, match="out of reach"):
-        await in_windows(works, 2, 5)
+        await run_in_windows(works, 2, 5)
     assert begun == list(range(2 + 5))
     assert told == [event(part, 0) for part in begun if part != 2]
 
@@ -206,5 +206,5 @@ async def test_a_slow_part_does_not_keep_the_others_from_being_told() -> None:
             others_told.set()
 
     async with asyncio.timeout(5):
-        await in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
+        await run_in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
     assert told == [event(part, 0) for part in (1, 2, 3, 0)]

@@ -47,7 +47,7 @@ def create_run(
 ) -> None:
     """Enter a run under a given name, of which nothing else is recorded yet."""
     row = (run, title, now(), now(), version, forked_from)
-    journal._write().commit_now(run, lambda shelf: shelf.execute(sql.INSERT_RUN, row))
+    journal._get_writer().commit_now(run, lambda shelf: shelf.execute(sql.INSERT_RUN, row))
 
 
 def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:

@@ -55,13 +55,13 @@ def test_a_command_is_for_one_run(journal: Journal) -> None:
 
 
 def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> None:
-    assert journal.commanded() == frozenset()
+    assert journal.runs_with_commands() == frozenset()
     with Journal.open(str(journal.path), create=False) as elsewhere:
         elsewhere.command(RUN, "stop")
     deadline = time.monotonic() + PATIENCE
-    while journal.commanded() != {RUN} and time.monotonic() < deadline:
+    while journal.runs_with_commands() != {RUN} and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert journal.commanded() == {RUN}
+    assert journal.runs_with_commands() == {RUN}
 
 
 def test_runs_that_look_together_share_one_look_at_the_file(journal: Journal) -> None:
@@ -69,7 +69,7 @@ def test_runs_that_look_together_share_one_look_at_the_file(journal: Journal) ->
     journal._reader.connection.set_trace_callback(statements.append)
     started = time.monotonic()
     for _ in range(200):
-        journal.commanded()
+        journal.runs_with_commands()
     assert len(statements) <= 1 + (time.monotonic() - started) / 0.1
 
 
@@ -115,14 +115,14 @@ def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
     """
     process = a_process(code, journal.path, RUN)
     assert process.stdout is not None
-    said = [process.stdout.readline() for _ in range(20)]
+    lines = [process.stdout.readline() for _ in range(20)]
     process.kill()
-    said += process.stdout.readlines()
+    lines += process.stdout.readlines()
     process.stdout.close()
     process.wait()
     heard = "".join(reply.reply.text for reply in journal.replies(RUN).values())
     waiting = "".join(command.text for command in journal.pending_commands(RUN))
-    for line in said:
+    for line in lines:
         assert (heard + waiting).count(f"<{line.strip()}>") == 1
 
 

@@ -1,4 +1,4 @@
-"""What is not our journal, or no longer a whole one, is told in one sentence and left as it is."""
+"""What is not our journal, or no longer a whole one, is reported in one sentence and left as it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autoreason.events import GuidanceGiven
 from autoreason.journal import Journal, sql
 
 RUN = "20261115-amber-fox"
-NOBODY = 65534
+PLAIN_USER = 65534
 
 
 def a_journal(path: Path) -> None:
@@ -82,14 +82,14 @@ def a_broken_schema(path: Path) -> None:
 
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "sentence"),
     [
         (a_text, "is not a journal but something else; name another with --journal"),
         (a_short_text, "is not a journal but something else"),
         (a_piece, "is not a journal but something else"),
         (another_database, "is not a journal but something else"),
-        (other_tables, "does not hold a journal's tables; name another"),
-        (a_missing_table, "does not hold a journal's tables; name another"),
+        (other_tables, "has no journal tables; name another"),
+        (a_missing_table, "has no journal tables; name another"),
         (
             a_newer_schema,
             "was written by a newer autoreason (schema 99, this one knows 2); upgrade",
@@ -98,12 +98,12 @@ def a_broken_schema(path: Path) -> None:
     ],
 )
 def test_what_is_no_journal_is_named_and_left_alone(
-    tmp_path: Path, make: Callable[[Path], None], said: str, create: bool
+    tmp_path: Path, make: Callable[[Path], None], sentence: str, create: bool
 ) -> None:
     path = tmp_path / "journal.db"
     make(path)
     before = path.read_bytes()
-    with pytest.raises(JournalError, match=re.escape(f"{path} {said}")) as caught:
+    with pytest.raises(JournalError, match=re.escape(f"{path} {sentence}")) as caught:
         Journal.open(str(path), create=create)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
@@ -133,7 +133,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(InvalidInput, match=f"{tmp_path}/file is not a folder"):
         Journal.open(str(tmp_path / "file" / "journal.db"), create=True)
-    with pytest.raises(JournalError, match=r"cannot make .*journal.db: Not a directory"):
+    with pytest.raises(JournalError, match=r"cannot create .*journal.db: Not a directory"):
         Journal.open(str(tmp_path / "file" / "folder" / "journal.db"), create=True)
     with Journal.open(str(tmp_path / "file" / "journal.db"), create=False) as journal:
         assert journal.runs() == []
@@ -152,7 +152,7 @@ def test_a_lost_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> N
     path.unlink()
     beside = path.with_name("journal.db-wal")
     before = beside.read_bytes()
-    with pytest.raises(JournalError, match=r"journal.db is gone, but journal.db-wal beside it"):
+    with pytest.raises(JournalError, match=r"journal.db is gone, but journal.db-wal next to it"):
         Journal.open(str(path), create=True)
     assert beside.read_bytes() == before
     assert not path.exists()
@@ -215,8 +215,8 @@ def as_a_plain_user() -> Iterator[Path]:
         folder = Path(name)
         user = os.geteuid()
         if user == 0:
-            os.chown(folder, NOBODY, -1)
-            os.seteuid(NOBODY)
+            os.chown(folder, PLAIN_USER, -1)
+            os.seteuid(PLAIN_USER)
         try:
             yield folder
         finally:
@@ -234,7 +234,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(as_a_plain_user: Path) -
     folder.chmod(0o500)
     with pytest.raises(JournalError, match=f"{path} is read-only .*; allow writing to it and its"):
         Journal.open(str(path), create=True)
-    with pytest.raises(JournalError, match=r"cannot make .*; allow writing there"):
+    with pytest.raises(JournalError, match=r"cannot create .*; allow writing there"):
         Journal.open(str(folder / "new" / "journal.db"), create=True)
     path.chmod(0o000)
     with pytest.raises(JournalError, match=f"cannot read {path}; allow it"):
@@ -243,7 +243,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(as_a_plain_user: Path) -
     assert path.read_bytes() == before
 
 
-def test_a_run_in_a_place_that_cannot_be_written_is_not_held(as_a_plain_user: Path) -> None:
+def test_a_run_in_a_place_that_cannot_be_written_is_not_locked(as_a_plain_user: Path) -> None:
     path = as_a_plain_user / "journal.db"
     a_journal(path)
     locks = as_a_plain_user / "journal.db.locks"
@@ -252,4 +252,4 @@ def test_a_run_in_a_place_that_cannot_be_written_is_not_held(as_a_plain_user: Pa
         Journal.open(str(path), create=False) as journal,
         pytest.raises(AutoreasonError, match=f"cannot lock {locks}/{RUN}.lock: Permission denied"),
     ):
-        journal.hold(RUN).__enter__()
+        journal.lock(RUN).__enter__()

@@ -1,4 +1,4 @@
-"""Events come back as they were told, in order, whatever version wrote them."""
+"""Events are read as they were emitted, in order, whatever version wrote them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.StructType(cls=cls) if cls is Contract:
             return contracts
         case inspect.StructType(cls=cls) if cls is PartEvent:
-            # Any event can be told of a part; one kind stands for all, or there would be no end to it.
+            # Any event can come from a part; one kind stands for all, or there would be no end to it.
             within = values(inspect.type_info(PassStarted))
             return st.builds(PartEvent, part=st.text(), event=within)
         case inspect.StructType():

@@ -14,7 +14,7 @@ from autoreason.cli import words
 from autoreason.journal import Journal
 from autoreason.run import replay
 from autoreason.settings import Budget
-from autoreason.story import tell_all
+from autoreason.story import build_story
 
 KEPT = Path(__file__).parent / "recorded" / "schema-1.db.xz"
 PAUSED = "last"
@@ -38,7 +38,7 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
     before = older.read_bytes()
     with Journal.open(str(older), create=False) as journal:
         stories = [
-            tell_all([each.event for each in journal.events(run.id)]) for run in journal.runs()
+            build_story([each.event for each in journal.events(run.id)]) for run in journal.runs()
         ]
         assert [story.status for story in stories] == ["budget", "capped"]
         for run in journal.runs():
@@ -50,7 +50,7 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
     assert older.read_bytes() == before
 
 
-async def test_it_is_resumed_and_what_it_holds_stays_as_it_is(older: Path) -> None:
+async def test_it_is_resumed_and_its_records_stay_as_they_are(older: Path) -> None:
     with Journal.open(str(older), create=False) as journal:
         run = journal.find(PAUSED).id
         before = journal.replies(run)

@@ -16,7 +16,7 @@ from autoreason.errors import JournalError
 from autoreason.journal import Journal
 
 RUN = "20261115-amber-fox"
-NOBODY = 65534
+PLAIN_USER = 65534
 Frozen = Callable[[], None]
 
 
@@ -54,7 +54,7 @@ def freeze(request: pytest.FixtureRequest, folder: Path) -> Iterator[Frozen]:
         for place in (folder, *folder.rglob("*")):
             place.chmod(0o555 if place.is_dir() else 0o444)
         if os.geteuid() == 0:
-            os.seteuid(NOBODY)
+            os.seteuid(PLAIN_USER)
             undo.append(lambda: os.seteuid(0))
 
     def by_a_mount() -> None:
@@ -95,16 +95,16 @@ def test_writing_says_that_it_is_read_only(folder: Path, freeze: Frozen) -> None
     path = folder / "journal.db"
     a_journal(path, killed=False)
     freeze()
-    said = f"{path} is read-only .*; allow writing to it and its folder, or name another"
-    with pytest.raises(JournalError, match=said):
+    sentence = f"{path} is read-only .*; allow writing to it and its folder, or name another"
+    with pytest.raises(JournalError, match=sentence):
         Journal.open(str(path), create=True)
     with Journal.open(str(path), create=False) as journal:
-        with pytest.raises(JournalError, match=said):
+        with pytest.raises(JournalError, match=sentence):
             asyncio.run(journal.record_reply(RUN, a_request("other"), a_reply()))
-        with pytest.raises(JournalError, match=said):
+        with pytest.raises(JournalError, match=sentence):
             journal.command(RUN, "stop")
-        with pytest.raises(JournalError, match=said):
-            journal.hold(RUN)
+        with pytest.raises(JournalError, match=sentence):
+            journal.lock(RUN)
 
 
 def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> N
     a_journal(path, killed=False)
     path.chmod(0o444)
     if os.geteuid() == 0:
-        os.seteuid(NOBODY)
+        os.seteuid(PLAIN_USER)
     try:
         journal = Journal.open(str(path), create=False)
         assert len(journal.runs()) == 1

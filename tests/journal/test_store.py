@@ -16,8 +16,8 @@ from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
 from autoreason.exchange import Outcome, Reply, Spent
 from autoreason.journal import Journal, sql
-from autoreason.journal.names import new_name
-from autoreason.journal.place import locate
+from autoreason.journal.location import locate
+from autoreason.journal.run_names import new_name
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
@@ -54,7 +54,7 @@ def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(tmp_path: P
         assert journal.runs() == []
         assert journal.spent(RUN) == Spent()
         assert journal.events(RUN) == []
-        assert journal.holder(RUN) is None
+        assert journal.lock_owner(RUN) is None
         with pytest.raises(
             UnknownRun, match=r"no run 'last', there is none; see `autoreason runs`"
         ):
@@ -120,7 +120,7 @@ async def test_a_run_name_is_used_once(journal: Journal, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", ["", "../out", "a/b", "-x", "x" * 81, "a b", "ä"])
 def test_what_cannot_name_a_file_cannot_name_a_run(journal: Journal, name: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot name a run"), journal.hold(name):
+    with pytest.raises(InvalidInput, match="cannot name a run"), journal.lock(name):
         pass
 
 
@@ -150,7 +150,7 @@ def test_a_run_is_found_by_a_part_of_its_name(three: Journal, given: str, found:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "sentence"),
     [
         ("kean-owl", "no run 'kean-owl', the nearest is 20261116-keen-owl; see `autoreason runs`"),
         ("20261115-ambr-fox", f"no run '20261115-ambr-fox', the nearest is {RUN}; see"),
@@ -160,8 +160,8 @@ def test_a_run_is_found_by_a_part_of_its_name(three: Journal, given: str, found:
         ("%", "no run '%'; see"),
     ],
 )
-def test_an_unknown_run_names_the_nearest(three: Journal, given: str, said: str) -> None:
-    with pytest.raises(UnknownRun, match=re.escape(said)):
+def test_an_unknown_run_names_the_nearest(three: Journal, given: str, sentence: str) -> None:
+    with pytest.raises(UnknownRun, match=re.escape(sentence)):
         three.find(given)
 
 
@@ -209,14 +209,17 @@ async def test_a_reply_comes_back_as_it_was(journal: Journal) -> None:
     assert journal.calls(RUN, after=call.rowid) == []
 
 
-async def test_answers_are_read_without_their_requests_and_with_the_words_of_one_role(
+async def test_reply_texts_are_read_without_their_requests_and_for_one_role(
     journal: Journal,
 ) -> None:
     long = "A judge's long word.\n" * 200
     await journal.record_reply(RUN, a_request("a", "judge", text=long), a_reply(long))
     await journal.record_reply(RUN, a_request("b", "critic"), a_reply("Weak."))
     ok = Outcome.OK
-    assert journal.answers(RUN, "judge") == [("a", "judge", ok, long), ("b", "critic", ok, None)]
+    assert journal.reply_texts(RUN, "judge") == [
+        ("a", "judge", ok, long),
+        ("b", "critic", ok, None),
+    ]
 
 
 async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
@@ -242,7 +245,7 @@ async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Jo
 
 async def test_what_was_asked_and_not_answered_is_in_flight(journal: Journal) -> None:
     for key in ("a", "b", "c", "b"):
-        journal.asked(RUN, a_request(key))
+        journal.record_request(RUN, a_request(key))
     await journal.record_reply(RUN, a_request("a"), a_reply())
     assert [(asked.key, asked.model) for asked in journal.in_flight(RUN)] == [
         ("c", "fake/model"),
@@ -266,8 +269,8 @@ async def test_prices_add_up_to_the_last_digit(journal: Journal) -> None:
 
 
 async def test_a_person_is_not_a_call(journal: Journal) -> None:
-    said = Reply(outcome=Outcome.OK, text="Shorter.", model="person")
-    await journal.record_reply(RUN, a_request("pass/1/guidance", role="person"), said)
+    guidance = Reply(outcome=Outcome.OK, text="Shorter.", model="person")
+    await journal.record_reply(RUN, a_request("pass/1/guidance", role="person"), guidance)
     assert journal.spent(RUN) == Spent()
     assert journal.runs()[0].spent == Spent()
 

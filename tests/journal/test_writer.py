@@ -58,10 +58,12 @@ async def test_many_writers_share_a_commit(journal: Journal) -> None:
     assert statements.count("COMMIT") <= 40
 
 
-async def test_what_nobody_awaits_is_there_no_later_than_the_next_reply(journal: Journal) -> None:
+async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(
+    journal: Journal,
+) -> None:
     for number in range(20):
         seq = journal.append(RUN, PassStarted(number=number, words=1))
-        journal.asked(RUN, a_request(str(number)))
+        journal.record_request(RUN, a_request(str(number)))
         await journal.record_reply(RUN, a_request(str(number)), a_reply())
         assert committed(journal.path, "events") == seq == number + 1
         assert committed(journal.path, "asked") == number + 1
@@ -79,8 +81,8 @@ def test_closing_writes_what_is_queued(path: Path) -> None:
         assert journal.find(RUN).status == "stopped"
 
 
-def test_what_nobody_awaits_is_soon_seen_by_others(journal: Journal) -> None:
-    journal.asked(RUN, a_request())
+def test_what_no_caller_awaits_is_soon_seen_by_others(journal: Journal) -> None:
+    journal.record_request(RUN, a_request())
     deadline = time.monotonic() + PATIENCE
     while not journal.in_flight(RUN):
         assert time.monotonic() < deadline
@@ -179,8 +181,8 @@ async def test_a_full_disk_reaches_everybody_who_waits(journal: Journal) -> None
     results = await asyncio.gather(
         *(writer.commit(RUN, much) for _ in range(5)), return_exceptions=True
     )
-    said = f"no space is left for {journal.path}; free some, then resume"
-    assert [(type(result), str(result)) for result in results] == [(WritingFailed, said)] * 5
+    sentence = f"no space is left for {journal.path}; free some, then resume"
+    assert [(type(result), str(result)) for result in results] == [(WritingFailed, sentence)] * 5
     # Space was freed: it goes on.
     await writer.commit(RUN, lambda connection: connection.execute("PRAGMA max_page_count = 0"))
     writer.close()
@@ -208,8 +210,8 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
         """,
         path,
     )
-    said, _ = process.communicate(timeout=PATIENCE)
-    number, _, sentence = said.strip().partition(" ")
+    output, _ = process.communicate(timeout=PATIENCE)
+    number, _, sentence = output.strip().partition(" ")
     assert process.returncode == 0
     assert f"the disk under {path} failed" in sentence or "no space is left" in sentence
     with Journal.open(str(path), create=False) as journal:
@@ -255,7 +257,7 @@ with Journal.open(sys.argv[1], create=True) as journal:
     async def one(worker):
         for number in range(int(sys.argv[3])):
             key = f"{worker}/{number}"
-            journal.asked(run, a_request(key))
+            journal.record_request(run, a_request(key))
             await journal.record_reply(run, a_request(key), a_reply(key * 500))
             print(key, flush=True)
     async def main():
@@ -276,7 +278,7 @@ def test_two_processes_write_to_one_file(path: Path) -> None:
 
 async def test_opening_a_journal_again_takes_no_lock_from_the_first(journal: Journal) -> None:
     Journal.open(str(journal.path), create=True).close()
-    # Whoever believes to be the last to leave takes the write-ahead log away.
+    # A process that believes to be the last one takes the write-ahead log away.
     process = a_process(WRITING, journal.path, "elsewhere", 1)
     process.communicate(timeout=PATIENCE)
     await journal.record_reply(RUN, a_request(), a_reply())

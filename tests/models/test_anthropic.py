@@ -10,7 +10,7 @@ import pytest
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import anthropic
 from autoreason.models.dialects.base import Unreadable
-from autoreason.models.failures import ErrorTold
+from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -194,9 +194,9 @@ def test_the_end_of_a_reply_decides_its_outcome(
 
 def test_an_error_where_a_reply_should_be_is_an_error() -> None:
     payload = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
-    with pytest.raises(ErrorTold) as caught:
+    with pytest.raises(ErrorReply) as caught:
         anthropic.read(payload, "anthropic/x")
-    assert "overloaded_error" in caught.value.told.words
+    assert "overloaded_error" in caught.value.provider_error.words
 
 
 def test_a_reply_without_content_is_unreadable() -> None:
@@ -263,7 +263,7 @@ def test_tokens_of_thinking_are_counted_once_as_output() -> None:
 
 def test_an_error_inside_a_stream_is_an_error() -> None:
     error = {"type": "overloaded_error", "message": "Overloaded"}
-    with pytest.raises(ErrorTold):
+    with pytest.raises(ErrorReply):
         stream(START, {"type": "error", "error": error})
 
 

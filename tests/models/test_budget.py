@@ -263,7 +263,7 @@ class Till:
 
     @property
     def left(self) -> CostBound:
-        budget, spent = self.budget, self.budget_tracker.taken
+        budget, spent = self.budget, self.budget_tracker.used
         return CostBound(
             0 if budget.calls is None else budget.calls - spent.calls,
             0 if budget.tokens is None else budget.tokens - spent.tokens,
@@ -355,5 +355,5 @@ def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
             Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None)
         )
     now[0] = 4000.0
-    assert tracker.short_of(5) == ""
-    assert tracker.short_of(10) == "53.3 min of 2 h were left"
+    assert tracker.shortage(5) == ""
+    assert tracker.shortage(10) == "53.3 min of 2 h were left"

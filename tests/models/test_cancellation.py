@@ -8,7 +8,7 @@ import pytest
 
 from autoreason.errors import Stopped
 from autoreason.exchange import Outcome, Reply
-from autoreason.models.cancellation import InterruptibleModel, idle_section
+from autoreason.models.cancellation import InterruptibleCall, idle_section
 
 REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
 
@@ -23,14 +23,14 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
         return REPLY
 
     for ended in (True, False):
-        call = InterruptibleModel()
+        call = InterruptibleCall()
         asking = asyncio.create_task(call.reply(ask()))
         await asyncio.sleep(0)
         if not ended:
             rested.set()
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-        call.end_rest()
+        call.end_if_idle()
         answered.set()
         if ended:
             with pytest.raises(Stopped, match="a person stopped the run"):
@@ -50,11 +50,11 @@ async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
     async def ask() -> Reply:
         return await asyncio.create_task(rest())
 
-    call = InterruptibleModel()
+    call = InterruptibleCall()
     asking = asyncio.create_task(call.reply(ask()))
     for _ in range(3):
         await asyncio.sleep(0)
-    call.end_rest()
+    call.end_if_idle()
     with pytest.raises(Stopped):
         await asking
 
@@ -73,13 +73,13 @@ async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
         with pytest.raises(Stopped):
             await first.reply(rest())
         async with asyncio.timeout(60):
-            return await InterruptibleModel().reply(answer())
+            return await InterruptibleCall().reply(answer())
 
-    first = InterruptibleModel()
+    first = InterruptibleCall()
     asking = asyncio.create_task(ask_twice())
     await asyncio.sleep(0)
-    first.end_rest()
-    first.end_rest()
+    first.end_if_idle()
+    first.end_if_idle()
     assert await asking == REPLY
 
 
@@ -94,7 +94,7 @@ async def test_whoever_leaves_takes_the_call_along() -> None:
             left = True
         return REPLY
 
-    asking = asyncio.create_task(InterruptibleModel().reply(ask()))
+    asking = asyncio.create_task(InterruptibleCall().reply(ask()))
     await asyncio.sleep(0)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -108,10 +108,10 @@ async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
             await asyncio.sleep(60)
         return REPLY
 
-    call = InterruptibleModel()
+    call = InterruptibleCall()
     asking = asyncio.create_task(call.reply(ask()))
     await asyncio.sleep(0)
-    call.end_rest()
+    call.end_if_idle()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

@@ -60,12 +60,12 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def pass_through(gate: ConcurrencyLimiter, seconds: float) -> None:
-    await gate.enter()
+async def pass_through(limiter: ConcurrencyLimiter, seconds: float) -> None:
+    await limiter.enter()
     try:
         await asyncio.sleep(seconds)
     finally:
-        gate.leave()
+        limiter.leave()
 
 
 calls = st.lists(
@@ -83,22 +83,22 @@ calls = st.lists(
 def test_never_too_many_inside_and_everybody_finishes(
     start: int, plan: list[tuple[float, float, float | None, str]]
 ) -> None:
-    gate = ConcurrencyLimiter(start, most=8)
+    limiter = ConcurrencyLimiter(start, max_limit=8)
     entered: list[int] = []
 
     async def call(comes: float, takes: float, ends: str) -> None:
         await asyncio.sleep(comes)
-        await gate.enter()
-        entered.append(gate.inside)
+        await limiter.enter()
+        entered.append(limiter.inside)
         try:
-            assert gate.inside <= max(8, start)
+            assert limiter.inside <= max(8, start)
             await asyncio.sleep(takes)
             if ends == "well":
-                gate.widen()
+                limiter.widen()
             elif ends != "broken":
-                gate.narrow(1.5 if ends == "pause" else None)
+                limiter.narrow(1.5 if ends == "pause" else None)
         finally:
-            gate.leave()
+            limiter.leave()
 
     async def all_calls() -> None:
         tasks = []
@@ -110,9 +110,9 @@ def test_never_too_many_inside_and_everybody_finishes(
         for end in await asyncio.gather(*tasks, return_exceptions=True):
             assert end is None or isinstance(end, asyncio.CancelledError)
         # Whatever happened, nothing is left inside and a newcomer gets in.
-        assert gate.inside == 0
-        assert 1 <= gate.limit <= 8
-        await gate.enter()
+        assert limiter.inside == 0
+        assert 1 <= limiter.limit <= 8
+        await limiter.enter()
 
     run(all_calls())
     assert len(entered) >= sum(cancelled is None for _, _, cancelled, _ in plan)
@@ -120,34 +120,34 @@ def test_never_too_many_inside_and_everybody_finishes(
 
 @given(st.integers(1, 5), st.integers(1, 30))
 def test_a_steady_gate_never_lets_in_more_than_its_limit(limit: int, count: int) -> None:
-    gate = ConcurrencyLimiter(limit)
-    most = 0
+    limiter = ConcurrencyLimiter(limit)
+    max_limit = 0
 
     async def call() -> None:
-        nonlocal most
-        await gate.enter()
-        most = max(most, gate.inside)
+        nonlocal max_limit
+        await limiter.enter()
+        max_limit = max(max_limit, limiter.inside)
         await asyncio.sleep(1)
-        gate.leave()
+        limiter.leave()
 
     async def all_calls() -> float:
         await asyncio.gather(*(call() for _ in range(count)))
         return now()
 
     took = run(all_calls())
-    assert most == min(limit, count)
+    assert max_limit == min(limit, count)
     assert took == pytest.approx(-(-count // limit))
 
 
 def test_first_come_first_served() -> None:
-    gate = ConcurrencyLimiter(1)
+    limiter = ConcurrencyLimiter(1)
     order = []
 
     async def call(number: int) -> None:
-        await gate.enter()
+        await limiter.enter()
         order.append(number)
         await asyncio.sleep(1)
-        gate.leave()
+        limiter.leave()
 
     async def all_calls() -> None:
         await asyncio.gather(*(call(number) for number in range(10)))
@@ -159,14 +159,14 @@ def test_first_come_first_served() -> None:
 @pytest.mark.parametrize("balked", [False, True])
 def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
     async def work() -> list[int]:
-        gate = ConcurrencyLimiter(8 if balked else 4)
+        limiter = ConcurrencyLimiter(8 if balked else 4)
         if balked:
-            gate.narrow()
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
+            limiter.narrow()
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
         seen = []
         for _ in range(3):
-            await asyncio.gather(*(limited.ask(REQUEST) for _ in range(gate.limit + 10)))
-            seen.append(gate.limit)
+            await asyncio.gather(*(limited.ask(REQUEST) for _ in range(limiter.limit + 10)))
+            seen.append(limiter.limit)
         return seen
 
     first, second, third = run(work())
@@ -177,21 +177,21 @@ def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
 
 def test_it_stays_as_it_is_while_there_is_room() -> None:
     async def work() -> int:
-        gate = ConcurrencyLimiter(4)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine"), gate)
+        limiter = ConcurrencyLimiter(4)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine"), limiter)
         for _ in range(100):
             await limited.ask(REQUEST)
-        return gate.limit
+        return limiter.limit
 
     assert run(work()) == 4
 
 
 def test_it_never_grows_beyond_its_most() -> None:
     async def work() -> int:
-        gate = ConcurrencyLimiter(4, most=6)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
+        limiter = ConcurrencyLimiter(4, max_limit=6)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(500)))
-        return gate.limit
+        return limiter.limit
 
     assert run(work()) == 6
 
@@ -199,12 +199,12 @@ def test_it_never_grows_beyond_its_most() -> None:
 @pytest.mark.parametrize("failure", [Failure.RATE_LIMIT, Failure.OVERLOADED])
 def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
     async def work() -> list[int]:
-        gate = ConcurrencyLimiter(32)
-        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "slow down")), gate)
+        limiter = ConcurrencyLimiter(32)
+        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "slow down")), limiter)
         seen = []
         for _ in range(7):
             await asyncio.gather(*(limited.ask(REQUEST) for _ in range(32)), return_exceptions=True)
-            seen.append(gate.limit)
+            seen.append(limiter.limit)
             await asyncio.sleep(1)
         return seen
 
@@ -214,25 +214,25 @@ def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
 @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BAD_REQUEST, Failure.CONNECTION])
 def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
     async def work() -> tuple[int, int]:
-        gate = ConcurrencyLimiter(32)
-        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "no")), gate)
+        limiter = ConcurrencyLimiter(32)
+        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "no")), limiter)
         with pytest.raises(CallFailed):
             await limited.ask(REQUEST)
-        return gate.limit, gate.inside
+        return limiter.limit, limiter.inside
 
     assert run(work()) == (32, 0)
 
 
 def test_it_recovers_by_itself() -> None:
     async def work() -> int:
-        gate = ConcurrencyLimiter(32)
+        limiter = ConcurrencyLimiter(32)
         for _ in range(10):
-            gate.narrow()
+            limiter.narrow()
             await asyncio.sleep(1)
-        assert gate.limit == 1
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), gate)
+        assert limiter.limit == 1
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
-        return gate.limit
+        return limiter.limit
 
     assert run(work()) >= 32
 
@@ -240,12 +240,12 @@ def test_it_recovers_by_itself() -> None:
 @pytest.mark.parametrize("told", [(20,), (20, 10), (10, 20)])
 def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(4)
+        limiter = ConcurrencyLimiter(4)
         for seconds in told:
-            gate.narrow(retry_after=seconds)
-        tasks = [asyncio.ensure_future(pass_through(gate, 0)) for _ in range(10)]
+            limiter.narrow(retry_after=seconds)
+        tasks = [asyncio.ensure_future(pass_through(limiter, 0)) for _ in range(10)]
         await asyncio.sleep(19.9)
-        assert gate.inside == 0
+        assert limiter.inside == 0
         assert not any(task.done() for task in tasks)
         await asyncio.gather(*tasks)
         assert now() == pytest.approx(20)
@@ -255,9 +255,9 @@ def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
 
 def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(4)
-        gate.narrow(retry_after=3600)
-        await pass_through(gate, 0)
+        limiter = ConcurrencyLimiter(4)
+        limiter.narrow(retry_after=3600)
+        await pass_through(limiter, 0)
         assert now() == 0
 
     run(work())
@@ -265,28 +265,28 @@ def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
 
 def test_a_newcomer_gets_in_when_all_before_it_gave_up() -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(1)
-        await gate.enter()
-        waiting = [asyncio.ensure_future(gate.enter()) for _ in range(3)]
+        limiter = ConcurrencyLimiter(1)
+        await limiter.enter()
+        waiting = [asyncio.ensure_future(limiter.enter()) for _ in range(3)]
         await asyncio.sleep(0)
         for task in waiting:
             task.cancel()
         await asyncio.wait(waiting)
-        gate.leave()
-        await gate.enter()
-        assert gate.inside == 1
+        limiter.leave()
+        await limiter.enter()
+        assert limiter.inside == 1
 
     run(work())
 
 
 def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(1)
-        await gate.enter()
-        waiting = asyncio.ensure_future(gate.enter())
+        limiter = ConcurrencyLimiter(1)
+        await limiter.enter()
+        waiting = asyncio.ensure_future(limiter.enter())
         await asyncio.sleep(0)
-        gate.widen()
-        late = asyncio.ensure_future(gate.enter())
+        limiter.widen()
+        late = asyncio.ensure_future(limiter.enter())
         await waiting
         assert not late.done()
         late.cancel()
@@ -297,30 +297,30 @@ def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
 
 def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_next() -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(1)
-        await gate.enter()
-        first = asyncio.ensure_future(gate.enter())
-        second = asyncio.ensure_future(gate.enter())
+        limiter = ConcurrencyLimiter(1)
+        await limiter.enter()
+        first = asyncio.ensure_future(limiter.enter())
+        second = asyncio.ensure_future(limiter.enter())
         await asyncio.sleep(0)
-        gate.leave()
+        limiter.leave()
         first.cancel()
         await second
         assert first.cancelled()
-        assert gate.inside == 1
+        assert limiter.inside == 1
 
     run(work())
 
 
 def test_a_call_keeps_no_place_after_its_end() -> None:
     async def work() -> None:
-        gate = ConcurrencyLimiter(2)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=10), gate)
+        limiter = ConcurrencyLimiter(2)
+        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=10), limiter)
         tasks = [asyncio.ensure_future(limited.ask(REQUEST)) for _ in range(5)]
         await asyncio.sleep(1)
-        assert gate.inside == 2
+        assert limiter.inside == 2
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        assert gate.inside == 0
+        assert limiter.inside == 0
 
     run(work())

@@ -15,9 +15,9 @@ from aiohttp import ClientConnectorCertificateError, ClientConnectorError
 from aiohttp.client_reqrep import ConnectionKey
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.connection import Route, no_answer, redirected, said_of
+from autoreason.models.connection import Route, connection_message, no_answer, redirected
 from autoreason.models.open import check
-from autoreason.models.transport import Call, Limits, Transport
+from autoreason.models.transport import HttpCall, Timeouts, Transport
 
 HOST = cast("ConnectionKey", SimpleNamespace(host="far.example", port=443, ssl=True, is_ssl=True))
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -53,10 +53,10 @@ async def server(answer: bytes) -> AsyncIterator[str]:
 
 async def failed(url: str) -> CallFailed:
     """How a call to it fails."""
-    transport = Transport(Limits(connect=20, total=20))
+    transport = Transport(Timeouts(connect=20, total=20))
     try:
         with pytest.raises(CallFailed) as caught:
-            await transport.fetch(Call(who="acme", url=url))
+            await transport.fetch(HttpCall(who="acme", url=url))
     finally:
         await transport.close()
     assert "\n" not in str(caught.value)
@@ -64,7 +64,7 @@ async def failed(url: str) -> CallFailed:
 
 
 @pytest.mark.parametrize(
-    ("answer", "failure", "said"),
+    ("answer", "failure", "message"),
     [
         ("ssh", Failure.NO_ACCESS, "acme at {at} answered, but not in HTTP; check its address"),
         ("json", Failure.NO_ACCESS, "acme at {at} answered, but not in HTTP; check its address"),
@@ -92,11 +92,11 @@ async def failed(url: str) -> CallFailed:
     ],
 )
 async def test_an_answer_nobody_can_use_is_not_called_out_of_reach(
-    answer: str, failure: Failure, said: str
+    answer: str, failure: Failure, message: str
 ) -> None:
     async with server(ANSWERS[answer]) as at:
         found = await failed(f"http://{at}/v1")
-    assert str(found) == said.format(at=at)
+    assert str(found) == message.format(at=at)
     assert (found.failure, found.status) == (failure, None)
 
 
@@ -104,24 +104,24 @@ async def test_headers_larger_than_usual_are_read() -> None:
     answer = OK + b"x: " + b"a" * 60_000 + b"\r\ncontent-length: 2\r\n\r\n{}"
     async with server(answer) as at:
         transport = Transport()
-        assert await transport.fetch(Call(who="acme", url=f"http://{at}/v1")) == b"{}"
+        assert await transport.fetch(HttpCall(who="acme", url=f"http://{at}/v1")) == b"{}"
         await transport.close()
 
 
 @pytest.mark.parametrize(
-    ("answer", "failure", "said"),
+    ("answer", "failure", "message"),
     [
         ("json", Failure.NO_ACCESS, "wrong version number"),
         ("nothing", Failure.CONNECTION, "it closed the connection"),
     ],
 )
 async def test_https_to_a_server_without_it_says_so(
-    answer: str, failure: Failure, said: str
+    answer: str, failure: Failure, message: str
 ) -> None:
     async with server(ANSWERS[answer]) as at:
         found = await failed(f"https://{at}/v1")
     hint = "if it speaks plain http, write http:// in its base URL"
-    assert str(found) == f"no secure connection to acme at {at}: {said}; {hint}"
+    assert str(found) == f"no secure connection to acme at {at}: {message}; {hint}"
     assert found.failure is failure
 
 
@@ -203,7 +203,7 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "said"),
+    ("cause", "message"),
     [
         (ConnectionRefusedError(111, "Connect call failed ('::1', 9)"), "Connection refused"),
         (TimeoutError(110, "Connect call failed ('10.0.0.1', 80)"), "Connection timed out"),
@@ -211,8 +211,8 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
         (OSError("Multiple exceptions:\none, two"), "Multiple exceptions: one, two"),
     ],
 )
-def test_a_failed_connection_is_told_without_its_tail(cause: OSError, said: str) -> None:
-    assert said_of(ClientConnectorError(HOST, cause)) == said
+def test_a_failed_connection_is_told_without_its_tail(cause: OSError, message: str) -> None:
+    assert connection_message(ClientConnectorError(HOST, cause)) == message
 
 
 def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
@@ -228,5 +228,5 @@ def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
 
 
 def test_other_errors_speak_for_themselves() -> None:
-    assert said_of(ValueError("no\nno")) == "no no"
-    assert said_of(ValueError()) == "ValueError"
+    assert connection_message(ValueError("no\nno")) == "no no"
+    assert connection_message(ValueError()) == "ValueError"

@@ -10,7 +10,7 @@ import pytest
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import gemini
 from autoreason.models.dialects.base import Unreadable
-from autoreason.models.failures import ErrorTold
+from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -165,9 +165,9 @@ def test_a_reply_without_an_end_is_unreadable(payload: bytes) -> None:
 
 
 def test_an_error_where_a_reply_should_be_is_an_error() -> None:
-    with pytest.raises(ErrorTold) as caught:
+    with pytest.raises(ErrorReply) as caught:
         read(b'{"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}')
-    assert caught.value.told.status == 503
+    assert caught.value.provider_error.status == 503
 
 
 def test_a_stream_is_shown_in_pieces_and_adds_up_to_a_reply() -> None:

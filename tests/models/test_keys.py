@@ -75,7 +75,7 @@ def test_a_damaged_key_file_is_not_quoted() -> None:
 
 def test_a_key_that_no_header_can_carry_is_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_API_KEY", "sk-a\nb")
-    with pytest.raises(InvalidInput, match="ACME_API_KEY holds characters") as caught:
+    with pytest.raises(InvalidInput, match="ACME_API_KEY contains characters") as caught:
         found()
     assert "sk-a" not in str(caught.value)
 

@@ -121,7 +121,7 @@ def test_what_has_no_end_in_a_schema_is_given_one() -> None:
         },
         "required": ["list"],
     }
-    assert bounded(shape, longest_string=9, longest_list=2)["properties"] == {
+    assert bounded(shape, max_string=9, max_list=2)["properties"] == {
         "list": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 9}},
         "short": {"type": "string", "maxLength": 3},
         "word": words,

@@ -14,8 +14,8 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Reply, Request
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.log import bare_url
 from autoreason.models.pool import ModelPool
 from autoreason.models.retry import RetryPolicy
@@ -96,14 +96,14 @@ async def test_what_is_given_up_and_why_is_said(caplog: pytest.LogCaptureFixture
     down = CallFailed(Failure.OVERLOADED, QUOTED, status=503)
     model = ScriptedModel([down] * 3 + ["at last"], address="acme/large")
     times = iter(range(0, 1000, 30))
-    guard = CircuitBreaker("acme", most=2, span=1, clock=lambda: float(next(times)))
+    breaker = CircuitBreaker("acme", max_failures=2, span=1, clock=lambda: float(next(times)))
 
     async def ask() -> Reply:
         layered = stack(
             model,
-            gate=ConcurrencyLimiter(2),
-            guard=guard,
-            patience=RetryPolicy(tries=1, busy_tries=1),
+            limiter=ConcurrencyLimiter(2),
+            breaker=breaker,
+            policy=RetryPolicy(tries=1, busy_tries=1),
         )
         return await layered.ask(REQUEST)
 

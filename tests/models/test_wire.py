@@ -31,7 +31,7 @@ from autoreason.exchange import (
 from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
 from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
-from autoreason.models.transport import Limits, Transport
+from autoreason.models.transport import Timeouts, Transport
 from autoreason.models.wire import WireModel
 
 __all__ = ["provider"]
@@ -51,7 +51,7 @@ WITH_END_MARKS = ADDRESSES[:-1]
 @pytest.fixture
 async def opened(provider: FakeProvider) -> AsyncIterator[Opened]:
     """Opens models of the fake provider that share one transport with no more patience than a busy machine takes."""
-    transport = Transport(Limits(total=20, first_byte=20, stall=2))
+    transport = Transport(Timeouts(total=20, first_byte=20, stall=2))
     yield partial(open_at, provider, transport)
     await transport.close()
 
@@ -165,7 +165,7 @@ async def test_a_reply_that_came_to_its_end_mark_is_taken_whatever_becomes_of_th
 ) -> None:
     provider.will(Answer(text="A text.", ending=ending))
     # It would wait for an hour.
-    transport = Transport(Limits(stall=3600))
+    transport = Transport(Timeouts(stall=3600))
     async with asyncio.timeout(60):
         reply = await open_at(provider, transport, address).ask(request(address), lambda _: None)
     assert (reply.outcome, reply.text) == (Outcome.OK, "A text.")

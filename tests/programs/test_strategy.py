@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import go_on, hold, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.errors import InvalidInput, StrategyError
@@ -46,7 +46,7 @@ def plug_in(folder: Path, lines: str) -> str:
 
 
 async def hold_own(journal: Journal, model: ScriptedModel, name: str) -> None:
-    await hold(journal, model, task=task(1), settings=terms(name), examiner=MadeUpExaminer())
+    await start_run(journal, model, task=task(1), settings=terms(name), examiner=MadeUpExaminer())
 
 
 @pytest.mark.parametrize(

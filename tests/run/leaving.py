@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from tests.run.runs import go_on, hold
+from tests.run.runs import go_on, start_run
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.events import LIFECYCLE, AnyEvent, PartEvent, Solved
@@ -60,11 +60,11 @@ async def left_after_every_call(
 ) -> Result:
     """Assert that it makes no difference where a run is left; how the unbroken one ended."""
     whole = Breaking(script)
-    ended = await hold(journal, whole, task=task, settings=settings, **options)
+    ended = await start_run(journal, whole, task=task, settings=settings, **options)
     story = told(journal, ended.run)
     for calls in range(len(whole.answered)):
         broken = Breaking(script, calls)
-        paused = await hold(journal, broken, task=task, settings=settings, **options)
+        paused = await start_run(journal, broken, task=task, settings=settings, **options)
         assert paused.status == "provider_failed"
         recorded = set(broken.answered)
         assert len(recorded) == calls

@@ -55,7 +55,7 @@ def lend(model: Model) -> ModelPool:
     return pool
 
 
-async def hold(journal: Journal, model: Model | None = None, **options: Any) -> Result:
+async def start_run(journal: Journal, model: Model | None = None, **options: Any) -> Result:
     """A run from the start, on the echo model unless another is given."""
     model = model or EchoModel()
     chosen = options.pop("settings", None) or settings(model.address, **options.pop("changes", {}))

@@ -10,7 +10,7 @@ import pytest
 from tests.closing import closed_after
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
-from tests.run.runs import go_on, hold, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.events import AnyEvent
@@ -20,7 +20,7 @@ from autoreason.models.testing import ScriptedModel
 
 async def solved(journal: Journal) -> None:
     """A set of one problem, written and examined."""
-    await hold(
+    await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(1),

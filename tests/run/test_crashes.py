@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_live_strategies import SCRIPT, case
 from tests.run.leaving import Breaking, told
-from tests.run.runs import go_on, hold, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
@@ -36,7 +36,7 @@ def crashed(journal: Journal, name: str, events: int) -> str:
     started: list[str] = []
     with pytest.raises(Crashed):
         asyncio.run(
-            hold(
+            start_run(
                 journal,
                 Breaking(SCRIPT, luck=events),
                 task=task,
@@ -54,7 +54,7 @@ def crashed(journal: Journal, name: str, events: int) -> str:
 def test_ended_after_any_event_a_run_goes_on_to_the_same_story(tmp_path: Path, name: str) -> None:
     task, chosen = case(name)
     with open_journal(tmp_path) as journal:
-        whole = asyncio.run(hold(journal, Breaking(SCRIPT), task=task, settings=chosen))
+        whole = asyncio.run(start_run(journal, Breaking(SCRIPT), task=task, settings=chosen))
         story = told(journal, whole.run)
         for events in range(1, len(story) + 1):
             run = crashed(journal, name, events)

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.patience import PATIENCE
 from tests.run.leaving import Breaking
-from tests.run.runs import Looping, go_on, hold, limited, scripted
+from tests.run.runs import Looping, go_on, limited, scripted, start_run
 from tests.tournament.stage import USUAL, cut_off, vote
 
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
@@ -35,12 +35,12 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.stack import stack
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import PromptSet
-from autoreason.run import Switch
+from autoreason.run import StopSwitch
 from autoreason.settings import Budget
 
 
@@ -51,7 +51,7 @@ def told(journal: Journal, run: str) -> list[AnyEvent]:
 
 async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -> None:
     model = EchoModel()
-    result = await hold(journal, model)
+    result = await start_run(journal, model)
     assert result.status in ("converged", "capped")
     assert result.text
     assert result.evidence is not None
@@ -61,7 +61,7 @@ async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -
 
 
 async def test_tokens_of_a_run_whose_replies_all_loop_are_unknown(journal: Journal) -> None:
-    result = await hold(journal, Looping(), changes={"budget": Budget(tokens=20_000)})
+    result = await start_run(journal, Looping(), changes={"budget": Budget(tokens=20_000)})
     assert result.calls > 0
     assert result.tokens is None
     assert journal.find(result.run).spent.tokens is None
@@ -72,7 +72,7 @@ async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_
 ) -> None:
     down = CallFailed(Failure.CONNECTION, "nobody answers")
     broken = scripted({"pass/2/reviser/try/0": down})
-    paused = await hold(journal, broken)
+    paused = await start_run(journal, broken)
     assert paused.status == "provider_failed"
     assert "nobody answers" in paused.reason
     assert paused.text == "First text."
@@ -84,14 +84,14 @@ async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_
     assert not before & {request.key for request in mended.requests}
     assert mended.requests[0].key == "pass/2/reviser/try/0"
 
-    whole = await hold(journal, scripted())
+    whole = await start_run(journal, scripted())
     assert told(journal, result.run) == told(journal, whole.run)
 
 
 async def test_judges_beside_the_one_that_fails_are_still_recorded(journal: Journal) -> None:
     gone = CallFailed(Failure.CONNECTION, "gone")
     broken = scripted({"pass/1/judge/0/try/0": gone}, latency=0.01)
-    paused = await hold(journal, broken)
+    paused = await start_run(journal, broken)
     kept = set(journal.replies(paused.run))
     assert {"pass/1/judge/1/try/0", "pass/1/judge/2/try/0"} <= kept
 
@@ -100,7 +100,7 @@ async def test_a_budget_in_calls_is_never_overshot_and_is_carried_across_resume(
     journal: Journal,
 ) -> None:
     model = scripted()
-    paused = await hold(journal, model, changes=limited(6))
+    paused = await start_run(journal, model, changes=limited(6))
     assert (paused.status, paused.calls, len(model.requests)) == ("budget", 6, 6)
     again = scripted()
     still = await go_on(journal, paused.run, again)
@@ -121,7 +121,7 @@ async def test_a_budget_in_money_counts_what_was_really_charged(journal: Journal
         )
 
     model = ScriptedModel(dear, address="openai/gpt-4.1")
-    paused = await hold(journal, model, changes={"budget": Budget(cost=Decimal("0.10"))})
+    paused = await start_run(journal, model, changes={"budget": Budget(cost=Decimal("0.10"))})
     assert paused.status == "budget"
     assert paused.cost is not None
     assert paused.cost <= Decimal("0.10")
@@ -138,18 +138,18 @@ async def test_an_unknown_price_is_none_not_zero(journal: Journal) -> None:
 
     critic = '{"problems": []}'
     model = ScriptedModel({"author": unpriced, "critic": critic}, address="acme/one")
-    result = await hold(journal, model)
+    result = await start_run(journal, model)
     assert result.cost is None
 
 
 async def test_a_person_in_another_terminal_can_stop_a_run(journal: Journal) -> None:
-    switch = Switch()
+    switch = StopSwitch()
 
     def stop(request: Request) -> str:
         switch.stop()
         return vote("First", "Second", "Third")(request)
 
-    paused = await hold(
+    paused = await start_run(
         journal, scripted({"pass/1/judge/2/try/0": stop}, latency=0.01), switch=switch
     )
     assert paused.status == "stopped"
@@ -174,7 +174,7 @@ async def test_commands_left_in_the_journal_reach_a_live_run(
         return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
 
     slow = scripted({"pass/1/critic/0/try/0": command}, latency=0.35)
-    result = await hold(journal, slow, on_started=remember)
+    result = await start_run(journal, slow, on_started=remember)
     assert result.status == status
     assert result.text == "First text."
     if status == "accepted":
@@ -184,7 +184,7 @@ async def test_commands_left_in_the_journal_reach_a_live_run(
 
 
 async def test_a_stop_that_came_too_late_does_not_stop_the_resumed_run(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=4)})
+    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=4)})
     journal.command(paused.run, "stop")
     slow = scripted(latency=0.2)
     result = await go_on(journal, paused.run, slow, changes={"budget": Budget()})
@@ -192,7 +192,7 @@ async def test_a_stop_that_came_too_late_does_not_stop_the_resumed_run(journal: 
 
 
 async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Journal) -> None:
-    paused = await hold(
+    paused = await start_run(
         journal, scripted({"pass/1/reviser/try/0": CallFailed(Failure.CONNECTION, "gone")})
     )
     journal.command(paused.run, "guide", "Mention Lisbon.")
@@ -209,7 +209,7 @@ async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Jo
 
 
 async def test_a_run_whose_panels_failed_can_be_resumed_with_other_judges(journal: Journal) -> None:
-    failed = await hold(journal, scripted({"judge": "no comment"}))
+    failed = await start_run(journal, scripted({"judge": "no comment"}))
     assert failed.status == "panel_failed"
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
@@ -219,7 +219,7 @@ async def test_a_run_whose_panels_failed_can_be_resumed_with_other_judges(journa
 async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
     journal: Journal,
 ) -> None:
-    failed = await hold(journal, scripted({"author": cut_off()}))
+    failed = await start_run(journal, scripted({"author": cut_off()}))
     assert failed.status == "provider_failed"
     assert failed.text is None
     result = await go_on(journal, failed.run, scripted())
@@ -227,19 +227,19 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
 
 
 async def test_a_live_run_cannot_be_resumed_by_another(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=2)})
-    with journal.hold(paused.run), pytest.raises(RunLocked, match="held by process"):
+    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=2)})
+    with journal.lock(paused.run), pytest.raises(RunLocked, match="locked by process"):
         await go_on(journal, paused.run, scripted())
 
 
 async def test_a_finished_run_is_not_resumed(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     with pytest.raises(InvalidInput, match="fork"):
         await go_on(journal, result.run, scripted())
 
 
 async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes=limited(3))
+    paused = await start_run(journal, scripted(), changes=limited(3))
     before = journal.events(paused.run)
     with pytest.raises(InvalidInput, match="asks something else"):
         await go_on(journal, paused.run, scripted(), changes={"seed": 8})
@@ -257,7 +257,7 @@ async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is
             raise ProviderFailed("the provider is out of reach")
         return newest(request)
 
-    paused = await hold(journal, scripted({"judge": until}), changes={"passes": 3})
+    paused = await start_run(journal, scripted({"judge": until}), changes={"passes": 3})
     assert paused.status == "provider_failed"
     again = scripted()
     changes = {"passes": passes}
@@ -271,7 +271,7 @@ async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is
 async def test_accepting_a_paused_run_ends_it_without_another_call(
     journal: Journal, calls: int
 ) -> None:
-    paused = await hold(journal, scripted(), changes=limited(calls))
+    paused = await start_run(journal, scripted(), changes=limited(calls))
     journal.command(paused.run, "accept")
     model = scripted()
     result = await go_on(journal, paused.run, model)
@@ -293,45 +293,45 @@ async def test_accepting_a_run_whose_last_call_then_fails_is_still_obeyed(
         return CallFailed(Failure.CONNECTION, "gone")
 
     model = scripted({"pass/1/reviser/try/0": accept}, latency=0.6)
-    result = await hold(journal, model, on_started=remember)
+    result = await start_run(journal, model, on_started=remember)
     assert (result.status, result.text) == ("accepted", "First text.")
 
 
 async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again(
     journal: Journal,
 ) -> None:
-    switch = Switch()
+    switch = StopSwitch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = stack(down, gate=ConcurrencyLimiter(), guard=CircuitBreaker("scripted"))
+    patient = stack(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
             switch.stop()
 
     started = time.monotonic()
-    result = await hold(journal, patient, switch=switch, on_signal=hear)
+    result = await start_run(journal, patient, switch=switch, on_signal=hear)
     assert result.status == "stopped"
     assert time.monotonic() - started < PATIENCE
 
 
 @pytest.mark.parametrize("places", [1, 32])
 async def test_a_stop_ends_such_a_wait_though_nobody_listens(journal: Journal, places: int) -> None:
-    switch = Switch()
+    switch = StopSwitch()
 
     def balk(_: Request) -> Exception:
         switch.stop()
         return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
 
     down = scripted({"judge": balk})
-    patient = stack(down, gate=ConcurrencyLimiter(places), guard=CircuitBreaker("scripted"))
+    patient = stack(down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted"))
     started = time.monotonic()
-    result = await hold(journal, patient, switch=switch)
+    result = await start_run(journal, patient, switch=switch)
     assert result.status == "stopped"
     assert time.monotonic() - started < PATIENCE
 
 
 async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> None:
-    switch = Switch()
+    switch = StopSwitch()
 
     def stop(_: Request) -> str:
         switch.stop()
@@ -339,10 +339,10 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
 
     slow = stack(
         scripted({"author": stop}, latency=1.2),
-        gate=ConcurrencyLimiter(),
-        guard=CircuitBreaker("scripted"),
+        limiter=ConcurrencyLimiter(),
+        breaker=CircuitBreaker("scripted"),
     )
-    result = await hold(journal, slow, switch=switch)
+    result = await start_run(journal, slow, switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
 
 
@@ -352,7 +352,7 @@ async def test_prompts_are_compiled_while_the_first_reply_is_awaited(
     happened: list[str] = []
     monkeypatch.setattr(PromptSet, "compile_all", lambda _: happened.append("compiled"))
     slow = scripted(latency=0.15)
-    await hold(
+    await start_run(
         journal,
         slow,
         changes={"budget": Budget(calls=2)},
@@ -365,7 +365,7 @@ async def test_prompts_are_compiled_while_the_first_reply_is_awaited(
 async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
     events: list[AnyEvent] = []
     signals: list[Signal] = []
-    result = await hold(journal, scripted(), on_event=events.append, on_signal=signals.append)
+    result = await start_run(journal, scripted(), on_event=events.append, on_signal=signals.append)
     assert events == [item.event for item in journal.events(result.run)]
     started = [s.key for s in signals if isinstance(s, CallStarted)]
     ended = [s.key for s in signals if isinstance(s, CallEnded)]
@@ -378,7 +378,7 @@ async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
 
 
 async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes=limited(7))
+    paused = await start_run(journal, scripted(), changes=limited(7))
     events: list[AnyEvent] = []
     signals: list[Signal] = []
     limits = {"budget": Budget()}
@@ -399,7 +399,7 @@ async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) ->
 
 
 async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes=limited(2))
+    paused = await start_run(journal, scripted(), changes=limited(2))
     await go_on(journal, paused.run, scripted(), changes={"budget": Budget(calls=4)})
     third = await go_on(journal, paused.run, scripted())
     assert third.calls == 4
@@ -411,7 +411,9 @@ async def test_limits_changed_at_resume_are_kept_for_the_next_one(journal: Journ
 async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
     journal: Journal, before: int | None, after: int | None
 ) -> None:
-    left = await hold(journal, Breaking(USUAL, calls=7), changes={"budget": Budget(calls=before)})
+    left = await start_run(
+        journal, Breaking(USUAL, calls=7), changes={"budget": Budget(calls=before)}
+    )
     assert left.status == "provider_failed"
     changed = {"budget": Budget(calls=after)}
     result = await go_on(journal, left.run, Breaking(USUAL), changes=changed)
@@ -444,7 +446,7 @@ async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Jour
 
 async def test_a_run_by_the_paper_records_where_it_departs_from_it(journal: Journal) -> None:
     model = scripted({"critic": "It is dull."})
-    result = await hold(journal, model, changes={"protocol": "paper"})
+    result = await start_run(journal, model, changes={"protocol": "paper"})
     started = journal.events(result.run)[0].event
     assert isinstance(started, RunStarted)
     assert any("quorum" in departure for departure in started.departures)

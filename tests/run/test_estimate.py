@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from tests.run.runs import TASK, hold, scripted, settings
+from tests.run.runs import TASK, scripted, settings, start_run
 
 from autoreason.journal import Journal
 from autoreason.run import estimate
@@ -37,7 +37,7 @@ async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
 ) -> None:
     span = (await estimate(TASK, settings())).calls
     assert span is not None
-    worst = await hold(journal, scripted({"judge": "no comment"}))
+    worst = await start_run(journal, scripted({"judge": "no comment"}))
     assert worst.calls < span.high
-    best = await hold(journal, scripted({"critic": '{"problems": []}'}))
+    best = await start_run(journal, scripted({"critic": '{"problems": []}'}))
     assert best.calls == span.low

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.run.runs import Looping, hold, scripted
+from tests.run.runs import Looping, scripted, start_run
 from tests.tournament.stage import document
 
 from autoreason.contract import Contract
@@ -15,12 +15,12 @@ from autoreason.journal import Journal
 from autoreason.run import export
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
-from autoreason.tournament.challengers import RIVALS
+from autoreason.tournament.challengers import MAX_RIVALS
 
 
 async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> None:
     model = scripted({"pass/1/reviser/try/0": document("Second text.", "I cut the middle.")})
-    result = await hold(journal, model)
+    result = await start_run(journal, model)
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     assert {
@@ -51,7 +51,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
 
 
 async def test_tokens_that_nobody_counted_are_unknown(journal: Journal, tmp_path: Path) -> None:
-    result = await hold(journal, Looping())
+    result = await start_run(journal, Looping())
     folder = tmp_path / "out"
     export(result.run, folder, journal=journal)
     assert json.loads((folder / "run.json").read_text())["tokens"] is None
@@ -63,7 +63,7 @@ async def test_dropped_candidates_are_all_kept_with_the_reason(
     journal: Journal, tmp_path: Path
 ) -> None:
     task = Task(brief="Write.", contract=Contract(max_words=4))
-    result = await hold(
+    result = await start_run(
         journal, scripted({"reviser": document("Second text of very many words.")}), task=task
     )
     export(result.run, tmp_path / "out", journal=journal)
@@ -71,13 +71,13 @@ async def test_dropped_candidates_are_all_kept_with_the_reason(
     said = [file.read_text() for file in files]
     assert said[0].startswith("dropped: contract")
     assert "Second text of very many words." in said[0]
-    assert [each.splitlines()[0] for each in said[-RIVALS:]] == ["dropped: clone"] * RIVALS
+    assert [each.splitlines()[0] for each in said[-MAX_RIVALS:]] == ["dropped: clone"] * MAX_RIVALS
 
 
 async def test_a_folder_with_something_in_it_is_left_alone(
     journal: Journal, tmp_path: Path
 ) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InvalidInput, match="is not empty"):
         export(result.run, tmp_path, journal=journal)
@@ -88,7 +88,7 @@ async def test_a_folder_with_something_in_it_is_left_alone(
 async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
     journal: Journal, tmp_path: Path
 ) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file" / "out", tmp_path / "file"):
         with pytest.raises(InvalidInput, match=r"cannot write .*; name another folder"):
@@ -98,7 +98,7 @@ async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
 async def test_a_comparison_is_there_part_by_part(journal: Journal, tmp_path: Path) -> None:
     terms = {"strategies": ["critique_revise", "single"], "repeats": 1, "judges": 2}
     changes = {"strategy": "compare", "strategy_options": terms, "passes": 1}
-    result = await hold(journal, scripted(), changes=changes)
+    result = await start_run(journal, scripted(), changes=changes)
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     assert {
@@ -113,7 +113,9 @@ async def test_a_comparison_is_there_part_by_part(journal: Journal, tmp_path: Pa
 async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path) -> None:
     entries = make_entries({"a.md": "First text.", "../b": "Second text."})
     task = Task(brief="Write one sentence.", entries=entries)
-    result = await hold(journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2})
+    result = await start_run(
+        journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2}
+    )
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     texts = {"texts/a.md", "texts/.._b.md"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.run.runs import TASK, hold, scripted
+from tests.run.runs import TASK, scripted, start_run
 from tests.tournament.stage import vote
 
 from autoreason.errors import InvalidInput
@@ -12,7 +12,7 @@ from autoreason.run import fork
 
 
 async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journal) -> None:
-    result = await hold(journal, scripted({"judge": vote("Second text, made in 2", "First")}))
+    result = await start_run(journal, scripted({"judge": vote("Second text, made in 2", "First")}))
     assert result.story.trajectory[:2] == ("A", "B")
     assert fork(result.run, 0, journal=journal).draft == "First text."
     assert fork(result.run, 1, journal=journal).draft == "First text."
@@ -22,6 +22,6 @@ async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journ
 
 
 async def test_a_pass_that_was_not_held_cannot_be_forked(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     with pytest.raises(InvalidInput, match="has no text after pass 9; it has 2 decided passes"):
         fork(result.run, 9, journal=journal)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.run.runs import go_on, hold, open_journal, scripted, settings
+from tests.run.runs import go_on, open_journal, scripted, settings, start_run
 from tests.studies.certify.judges import stored
 from tests.tournament.stage import critique, document
 
@@ -87,7 +87,7 @@ async def test_a_run_that_broke_off_goes_on_with_the_same_drafts_and_prompts(
     limit = {"budget": Budget(calls=200)}
     with open_journal(tmp_path) as journal:
         broken = scripted(script | {lost: down})
-        paused = await hold(journal, broken, task=task, changes=limit | {"passes": 2})
+        paused = await start_run(journal, broken, task=task, changes=limit | {"passes": 2})
         assert paused.status == "provider_failed"
         model = scripted(script)
         result = await go_on(journal, paused.run, model, changes={"budget": Budget(calls=300)})

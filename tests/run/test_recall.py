@@ -11,7 +11,7 @@ from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
 from autoreason.events import AnyEvent, Incumbent, PartEvent
-from autoreason.run.recall import Teller
+from autoreason.run.recall import EventRecorder
 from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
 
@@ -22,10 +22,10 @@ DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT)
 def again(recorded: AnyEvent, now: AnyEvent) -> int:
     """How many events come again as recorded."""
     more: list[AnyEvent] = []
-    teller = Teller([recorded], more.append)
-    teller(now)
+    recorder = EventRecorder([recorded], more.append)
+    recorder(now)
     assert more == []
-    return teller.repeated
+    return recorder.repeated
 
 
 ENDED = PartEvent(part="1/search/1", event=DELIVERED)

@@ -67,7 +67,7 @@ async def test_roles_can_have_models_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"model": "acme"}, "is not the address of a model"),
         ({"model": "antropic/claude"}, "did you mean anthropic/claude"),
@@ -79,9 +79,9 @@ async def test_roles_can_have_models_of_their_own() -> None:
     ],
 )
 async def test_bad_input_is_refused_before_anything_is_written(
-    tmp_path: Path, options: dict[str, object], said: str
+    tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         await refine_async("Write.", journal=tmp_path / "none.db", **options)  # type: ignore[arg-type]
     assert not (tmp_path / "none.db").exists()
 
@@ -92,7 +92,7 @@ async def test_an_empty_brief_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("brief", "options", "said"),
+    ("brief", "options", "message"),
     [
         (None, {}, "the brief is a NoneType"),
         (b"Write.", {}, "the brief is a bytes"),
@@ -105,15 +105,15 @@ async def test_an_empty_brief_is_refused() -> None:
         ("Write.", {"facts": "\udcff"}, "characters of the facts"),
         ("Write.", {"contract": 3}, "the contract is a int"),
         ("Write.", {"contract": {"facts": "x"}}, "known are .* and checks$"),
-        (Task(brief="Write."), {"draft": "x"}, "a Task says its draft itself"),
-        (Task(brief="Write."), {"facts": "x"}, "a Task says its facts itself"),
-        (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task says its contract itself"),
+        (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
+        (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
+        (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task has its own contract"),
     ],
 )
 async def test_a_task_that_cannot_be_used_is_refused_before_anything_is_written(
-    tmp_path: Path, brief: Any, options: dict[str, Any], said: str
+    tmp_path: Path, brief: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         await refine_async(brief, model="echo/echo", journal=tmp_path / "none.db", **options)
     assert not (tmp_path / "none.db").exists()
 
@@ -148,11 +148,11 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "message"),
     [(42, "a model is given as int; give provider/model"), ("", "the model's address is empty")],
 )
-async def test_what_is_no_model_is_refused(model: Any, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         await refine_async("Write.", model)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         await refine_async("Write.", EchoModel(), critic_model=model)

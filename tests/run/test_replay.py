@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from tests.run.runs import go_on, hold, scripted
+from tests.run.runs import go_on, scripted, start_run
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
@@ -16,14 +16,14 @@ from autoreason.settings import Budget
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: int) -> None:
-    result = await hold(journal, changes={"seed": seed, "passes": 6})
+    result = await start_run(journal, changes={"seed": seed, "passes": 6})
     replayed = await replay(result.run, journal=journal)
     assert replayed.same, replayed.difference
     assert replayed.events > 10
 
 
 async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
-    paused = await hold(
+    paused = await start_run(
         journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})
     )
     assert (await replay(paused.run, journal=journal)).same
@@ -35,7 +35,7 @@ async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
 
 
 async def test_a_run_out_of_budget_replays_too(journal: Journal) -> None:
-    paused = await hold(journal, scripted(), changes={"budget": Budget(calls=5)})
+    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
     assert (await replay(paused.run, journal=journal)).same
 
 
@@ -51,13 +51,13 @@ async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> No
         return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
 
     model = scripted({"pass/1/critic/0/try/0": accept}, latency=0.35)
-    result = await hold(journal, model, on_started=remember)
+    result = await start_run(journal, model, on_started=remember)
     assert result.status == "accepted"
     assert (await replay(result.run, journal=journal)).same
 
 
 async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     with sqlite3.connect(journal.path) as tampered:
         tampered.execute(
             "update replies set reply = replace(reply, 'Second text', 'Second word') where key = 'pass/1/reviser/try/0'"

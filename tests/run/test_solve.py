@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace as changed
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import told
-from tests.run.runs import hold, lend
+from tests.run.runs import lend, start_run
 from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
@@ -35,7 +35,7 @@ def solved(journal: Journal, run: str) -> list[Solved]:
 async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_do(
     journal: Journal,
 ) -> None:
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(2),
@@ -55,7 +55,7 @@ async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_d
 
 
 async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(3),
@@ -90,7 +90,7 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
     signals: list[Signal] = []
     examiner = MadeUpExaminer()
     budget = Budget(calls=4)
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(1),
@@ -132,13 +132,13 @@ async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
 
     monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient.open", refuse)
     with pytest.raises(InvalidInput, match="no sandbox here"):
-        await hold(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
+        await start_run(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
     assert opened == 1
     assert journal.runs()[0].status == "stopped"
 
 
 async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: Journal) -> None:
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(1),
@@ -158,7 +158,7 @@ async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
             return fenced(program(99))
         return fenced(program(3, hidden="sandbox_error" if key.startswith("2/") else "accepted"))
 
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel({"author": author}),
         task=task(3),
@@ -183,7 +183,7 @@ async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
 async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     journal: Journal,
 ) -> None:
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel({"1/*": "I do not know.", "2/*": cut_off("```python\nprint(")}),
         task=task(2),
@@ -209,7 +209,7 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
 async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> None:
     one, two = problems(2)
     left_out = changed(one, remark="several answers are right")
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=solving_task((left_out, two)),
@@ -222,7 +222,7 @@ async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> Non
 
 async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal: Journal) -> None:
     examiner = MadeUpExaminer()
-    result = await hold(
+    result = await start_run(
         journal, ScriptedModel(SCRIPT), task=task(1), settings=terms(), examiner=examiner
     )
     private = [each for each in examiner.asked if each.which == "private"]
@@ -247,7 +247,7 @@ async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) 
         most = max(most, len(open_parts))
 
     open_parts: set[str] = set()
-    await hold(
+    await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(10),
@@ -320,7 +320,7 @@ async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Jour
 
 
 async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(1),
@@ -344,7 +344,7 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
         "        await self.author()\n"
         "        return self.hand_in(await self.author())\n"
     )
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
         task=task(1),
@@ -366,7 +366,7 @@ async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: 
         "            await self.author()\n"
     )
     with pytest.raises(StrategyError, match="asks for more than its 2 calls"):
-        await hold(
+        await start_run(
             journal,
             ScriptedModel(SCRIPT),
             task=task(1),

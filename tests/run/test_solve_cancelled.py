@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 from tests.patience import PATIENCE
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import go_on, hold
+from tests.run.runs import go_on, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.assignment import Examination, Examined
@@ -19,7 +19,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.run import replay
-from autoreason.run.result import Switch
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
 
@@ -51,12 +51,14 @@ async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
 ) -> None:
     settings = terms(("single", "tournament"), width=2)
     whole = MadeUpExaminer()
-    ended = await hold(
+    ended = await start_run(
         journal, ScriptedModel(SCRIPT), task=task(2), settings=settings, examiner=whole
     )
     for left in range(len(whole.asked)):
         model = Breaking(SCRIPT)
-        paused = await hold(journal, model, task=task(2), settings=settings, examiner=Failing(left))
+        paused = await start_run(
+            journal, model, task=task(2), settings=settings, examiner=Failing(left)
+        )
         assert paused.status == "provider_failed"
         again, mended = MadeUpExaminer(), Breaking(SCRIPT)
         result = await go_on(journal, paused.run, mended, examiner=again)
@@ -70,12 +72,12 @@ async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
     journal: Journal,
 ) -> None:
     settings = terms(("single", "tournament"), width=2)
-    ended = await hold(
+    ended = await start_run(
         journal, ScriptedModel(SCRIPT), task=task(3), settings=settings, examiner=MadeUpExaminer()
     )
     for calls in range(1, ended.calls, 5):
         poor = changed(settings, budget=Budget(calls=calls))
-        paused = await hold(
+        paused = await start_run(
             journal, ScriptedModel(SCRIPT), task=task(3), settings=poor, examiner=MadeUpExaminer()
         )
         assert (paused.status, paused.calls) == ("budget", calls)
@@ -112,7 +114,7 @@ class Stuck(ScriptedModel):
 
 async def test_what_was_finished_counts_though_the_first_problem_was_not(journal: Journal) -> None:
     model = Stuck(SCRIPT)
-    paused = await hold(
+    paused = await start_run(
         journal,
         model,
         task=task(4),
@@ -128,7 +130,7 @@ async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
     journal: Journal,
 ) -> None:
     model = Breaking(SCRIPT, 0)
-    paused = await hold(
+    paused = await start_run(
         journal, model, task=task(20), settings=terms(width=2), examiner=MadeUpExaminer()
     )
     assert (paused.status, paused.reason) == ("provider_failed", "out of reach")
@@ -136,7 +138,7 @@ async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
 
 
 async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
-    result = await hold(
+    result = await start_run(
         journal, ScriptedModel(SCRIPT), task=task(2), settings=terms(), examiner=MadeUpExaminer()
     )
     replayed = await replay(result.run, journal=journal)
@@ -151,9 +153,9 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
             await asyncio.Event().wait()
             return await super().examine(examination)
 
-    switch = Switch()
+    switch = StopSwitch()
     async with asyncio.timeout(PATIENCE):
-        paused = await hold(
+        paused = await start_run(
             journal,
             ScriptedModel(SCRIPT),
             task=task(1),

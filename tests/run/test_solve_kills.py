@@ -12,7 +12,7 @@ import pytest
 from benchmarks.kills import killed_until_done
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
-from tests.run.runs import go_on, hold, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.assignment import Examination, Examined
@@ -59,7 +59,9 @@ def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
         if not rows or not journal.events(run):
             model = Careful(frozenset())
             settings = terms(strategies, width=width)
-            asyncio.run(hold(journal, model, task=task(3), settings=settings, examiner=Leisurely()))
+            asyncio.run(
+                start_run(journal, model, task=task(3), settings=settings, examiner=Leisurely())
+            )
         elif rows[0].status == "running":
             model = Careful(frozenset(journal.replies(run)))
             asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
@@ -71,10 +73,10 @@ def story(path: Path) -> list[AnyEvent]:
         return told(journal, journal.runs()[0].id)
 
 
-RIVALS = ("tournament", "critique_revise", "single")
+BUILT_IN = ("tournament", "critique_revise", "single")
 
 
-@pytest.mark.parametrize(("strategies", "width"), [(RIVALS, 3), (("search",), 1)])
+@pytest.mark.parametrize(("strategies", "width"), [(BUILT_IN, 3), (("search",), 1)])
 def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
     tmp_path: Path, strategies: tuple[str, ...], width: int
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.programs.stage import critique, fenced
 from tests.run.leaving import told
-from tests.run.runs import go_on, hold, open_journal, settings
+from tests.run.runs import go_on, open_journal, settings, start_run
 from tests.run.solve_runs import NAMES, judged
 
 from autoreason.assignment import Assignment
@@ -109,7 +109,7 @@ async def test_twenty_real_problems_by_every_strategy(
     journal: Journal, shared: Path, tmp_path: Path
 ) -> None:
     given = await opened(shared, tmp_path, 20)
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(given.script()),
         task=solving_task(given.assignments),
@@ -149,7 +149,7 @@ async def test_functions_are_written_and_scored_as_programs_are(
     ]
     found = await _opened(records, tmp_path)
     given = Opened(found.assignments, found.digest, known)
-    result = await hold(
+    result = await start_run(
         journal,
         ScriptedModel(given.script()),
         task=solving_task(given.assignments),
@@ -201,7 +201,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
         try:
             with open_journal(folder) as journal:
                 asyncio.run(
-                    hold(
+                    start_run(
                         journal,
                         ScriptedModel(given.script()),
                         task=solving_task(given.assignments),

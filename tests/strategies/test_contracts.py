@@ -17,7 +17,7 @@ from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
@@ -38,17 +38,17 @@ async def held(
     allowance = Allowance("calls", None if calls is None else Decimal(calls))
 
     async def ask(request: Request) -> Reply:
-        said = ""
+        message = ""
         if request.role in ("author", "reviser", "synthesizer"):
             draws = Random(f"{luck} {deed(request)}")
             fixes = request.role != "author" or request.key.endswith("repair")
             keeps = draws.random() < (q if fixes else p)
-            said = f"Text {draws.getrandbits(30)} is {'kept' if keeps else 'broken'}."
+            message = f"Text {draws.getrandbits(30)} is {'kept' if keeps else 'broken'}."
         elif request.role == "judge":
-            said = vote("0 is", "1 is", "2 is", "3 is", "4 is")(request)
+            message = vote("0 is", "1 is", "2 is", "3 is", "4 is")(request)
         elif request.role == "critic":
-            said = critique("It is dull.") if luck % 2 else critique()
-        reply = Reply(outcome=Outcome.OK, text=said, model="scripted/x")
+            message = critique("It is dull.") if luck % 2 else critique()
+        reply = Reply(outcome=Outcome.OK, text=message, model="scripted/x")
         if request.role != "person":
             allowance.take(reply)
         return reply
@@ -59,7 +59,7 @@ async def held(
     context = JobContext(
         Task(brief="Write.", contract=CONTRACT), chosen, built_in(), ask, lambda _: None, allowance
     )
-    return await kind_of(chosen)(context).run(), int(allowance.spent)
+    return await strategy_class(chosen)(context).run(), int(allowance.spent)
 
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0])

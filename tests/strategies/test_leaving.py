@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import TASK, go_on, hold, scripted, settings
+from tests.run.runs import TASK, go_on, scripted, settings, start_run
 from tests.strategies.test_rivals import VARIED
 from tests.tournament.stage import USUAL, vote
 
@@ -14,14 +14,14 @@ from autoreason.errors import ProviderFailed
 from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import Switch, replay
+from autoreason.run import StopSwitch, replay
 from autoreason.settings import Budget
-from autoreason.strategies.registry import RIVALS
+from autoreason.strategies.registry import BUILT_IN
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))
 SCRIPT: dict[str, Any] = {
-    role: said for role, said in {**USUAL, **VARIED}.items() if role != "person"
+    role: message for role, message in {**USUAL, **VARIED}.items() if role != "person"
 }
 
 
@@ -31,7 +31,7 @@ def options(strategy: str) -> dict[str, Any]:
     return {**SHORT, **own, "strategy": strategy}
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_left_after_any_call_a_strategy_ends_the_same_and_asks_nothing_twice(
     journal: Journal, strategy: str
 ) -> None:
@@ -39,15 +39,15 @@ async def test_left_after_any_call_a_strategy_ends_the_same_and_asks_nothing_twi
     assert ended.text
 
 
-@pytest.mark.parametrize("strategy", [name for name in RIVALS if name != "autoreason"])
+@pytest.mark.parametrize("strategy", [name for name in BUILT_IN if name != "autoreason"])
 async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
     journal: Journal, strategy: str
 ) -> None:
-    whole = await hold(journal, Breaking(SCRIPT), settings=settings(**options(strategy)))
+    whole = await start_run(journal, Breaking(SCRIPT), settings=settings(**options(strategy)))
     for calls in range(1, whole.calls):
         limited = settings(**options(strategy), budget=Budget(calls=calls))
         first = Breaking(SCRIPT)
-        paused = await hold(journal, first, settings=limited)
+        paused = await start_run(journal, first, settings=limited)
         assert (paused.status, paused.calls) == ("budget", calls)
         second = Breaking(SCRIPT)
         higher = {"budget": Budget(calls=whole.calls)}
@@ -67,7 +67,7 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
     a_pass, after = 6, most["playoff"] + most["confirmation"]
     for calls in range(1, 40):
         limited = settings(**most, budget=Budget(calls=calls))
-        ended = await hold(journal, scripted({"judge": NEWEST}), settings=limited)
+        ended = await start_run(journal, scripted({"judge": NEWEST}), settings=limited)
         assert ended.calls <= calls
         if calls < 1 + a_pass + after:
             assert (ended.status, ended.calls) == ("budget", 1)
@@ -93,7 +93,7 @@ async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lo
         return NEWEST(request)
 
     # Judges who have to be asked again and again take what was set aside for the confirmation.
-    paused = await hold(journal, scripted({"judge": dead}), settings=limited)
+    paused = await start_run(journal, scripted({"judge": dead}), settings=limited)
     assert (paused.status, paused.passes) == ("budget", 2)
     higher = {"budget": Budget(calls=100)}
     result = await go_on(journal, paused.run, scripted({"judge": NEWEST}), changes=higher)
@@ -109,12 +109,12 @@ async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
     for limit in (24, 31, 47) if unit == "calls" else (20_000, 30_000, 45_000):
         budget = Budget(calls=limit) if unit == "calls" else Budget(tokens=limit)
         chosen = settings("echo/echo", seed=seed, k=3, budget=budget, max_tokens=600)
-        ended = await hold(journal, settings=chosen)
+        ended = await start_run(journal, settings=chosen)
         assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
 
 
 async def test_what_a_limited_run_is_asked_about_its_budget_is_no_call(journal: Journal) -> None:
-    ended = await hold(journal, changes={"budget": Budget(calls=60)})
+    ended = await start_run(journal, changes={"budget": Budget(calls=60)})
     row = journal.find(ended.run)
     assert row.spent.calls == ended.calls
     assert (row.spent.unpriced, row.spent.unmetered) == (0, 0)
@@ -128,7 +128,7 @@ async def test_a_run_that_pauses_after_its_playoff_shows_what_that_chose(journal
             raise ProviderFailed("out of reach")
         return (vote("made in 2") if request.key.startswith("playoff/") else NEWEST)(request)
 
-    paused = await hold(journal, scripted({"judge": judge}), changes=most)
+    paused = await start_run(journal, scripted({"judge": judge}), changes=most)
     assert paused.status == "provider_failed"
     assert paused.origin.startswith("pass 2")
     assert "made in 2" in (paused.text or "")
@@ -136,25 +136,25 @@ async def test_a_run_that_pauses_after_its_playoff_shows_what_that_chose(journal
     assert result.text == paused.text
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
     journal: Journal, strategy: str
 ) -> None:
-    switch = Switch()
+    switch = StopSwitch()
     switch.stop()
     model = Breaking(SCRIPT)
-    stopped = await hold(journal, model, settings=settings(**options(strategy)), switch=switch)
+    stopped = await start_run(journal, model, settings=settings(**options(strategy)), switch=switch)
     assert (stopped.status, model.asked) == ("stopped", [])
     result = await go_on(journal, stopped.run, model)
     assert result.text
     assert (await replay(result.run, journal=journal)).same
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_the_order_of_replies_changes_no_story(journal: Journal, strategy: str) -> None:
     stories = []
     for luck in range(3):
         model = Breaking(SCRIPT, luck=luck)
-        result = await hold(journal, model, settings=settings(**options(strategy)))
+        result = await start_run(journal, model, settings=settings(**options(strategy)))
         stories.append(told(journal, result.run))
     assert stories[0] == stories[1] == stories[2]

@@ -11,7 +11,7 @@ from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
-from autoreason.strategies.registry import RIVALS, announced, find_strategy
+from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
 from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy, read_options
@@ -45,12 +45,12 @@ def refusal(name: str) -> str:
     """Why there is no such strategy, in one sentence."""
     with pytest.raises(InvalidInput) as refused:
         find_strategy(name)
-    said = str(refused.value)
-    assert "\n" not in said
-    return said
+    message = str(refused.value)
+    assert "\n" not in message
+    return message
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_each_of_ours_is_a_strategy_and_says_what_it_does(name: str) -> None:
     kind = find_strategy(name)
     assert issubclass(kind, Strategy)
@@ -60,9 +60,9 @@ def test_each_of_ours_is_a_strategy_and_says_what_it_does(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_with_those_there_are() -> None:
-    said = refusal("autoraeson")
-    assert "no strategy 'autoraeson'" in said
-    assert all(name in said for name in RIVALS)
+    message = refusal("autoraeson")
+    assert "no strategy 'autoraeson'" in message
+    assert all(name in message for name in BUILT_IN)
 
 
 @pytest.mark.parametrize("study", ["judge", "judge_pairs", "rejudge", "compare"])
@@ -75,7 +75,7 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("{folder}/none.py:Mine", "no file"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
@@ -87,13 +87,15 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
         ("{folder}/notes.txt:Mine", "is no Python file"),
     ],
 )
-def test_what_cannot_be_taken_from_a_file_is_one_sentence(mine: Path, name: str, said: str) -> None:
+def test_what_cannot_be_taken_from_a_file_is_one_sentence(
+    mine: Path, name: str, message: str
+) -> None:
     (mine.parent / "notes.txt").write_text("Mine")
-    assert said in refusal(name.format(folder=mine.parent))
+    assert message in refusal(name.format(folder=mine.parent))
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("class Mine(:\n", "SyntaxError"),
         ("import no_such_package\n", "no_such_package"),
@@ -101,12 +103,12 @@ def test_what_cannot_be_taken_from_a_file_is_one_sentence(mine: Path, name: str,
     ],
 )
 def test_a_file_that_cannot_be_loaded_says_where_it_fails(
-    tmp_path: Path, source: str, said: str
+    tmp_path: Path, source: str, message: str
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text(source)
     told = refusal(f"{file}:Mine")
-    assert said in told
+    assert message in told
     assert "correct it" in told
     assert not any(name.startswith("autoreason_strategy_broken") for name in sys.modules)
 
@@ -174,7 +176,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("package")
 def test_a_package_brings_strategies_of_its_own() -> None:
-    assert announced() == ["absent", "theirs", "thing"]
+    assert installed_strategies() == ["absent", "theirs", "thing"]
     assert find_strategy("theirs").summary == "mine"
     assert "theirs" in refusal("nobody")
 

@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceGiven
 from autoreason.exchange import Outcome, Reply, Request, is_model
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.registry import RIVALS, find_strategy
+from autoreason.strategies.registry import BUILT_IN, find_strategy
 
 BRIEF = "Say where the spare key of the boathouse is kept."
 ITERATED = ("conservative", "improve", "harsh", "critique_revise")
@@ -54,7 +54,7 @@ def first_pass(strategy: str) -> int:
     return 2 if strategy == "best_of_n" else 1
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_every_role_sees_the_task_before_anything_else(strategy: str) -> None:
     played = await short(strategy, facts="The key hangs behind the oars.", contract=TEN)
     asked = [request for request in played.requests if is_model(request.role)]
@@ -69,7 +69,7 @@ async def test_every_role_sees_the_task_before_anything_else(strategy: str) -> N
         assert "10 words" in opening.text
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_every_strategy_delivers_a_text_and_says_why_it_ended(strategy: str) -> None:
     delivered = (await short(strategy)).delivered
     assert delivered is not None
@@ -78,13 +78,13 @@ async def test_every_strategy_delivers_a_text_and_says_why_it_ended(strategy: st
     assert delivered.status in ("converged", "capped", "done")
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_no_key_is_asked_twice(strategy: str) -> None:
     keys = [request.key for request in (await short(strategy)).requests]
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("strategy", RIVALS)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_the_same_replies_tell_the_same_story(strategy: str) -> None:
     assert (await short(strategy)).events == (await short(strategy)).events
 
@@ -165,8 +165,8 @@ async def test_a_text_about_its_own_making_is_sent_back(strategy: str) -> None:
 @pytest.mark.parametrize("strategy", REVISING)
 async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
     def person(request: Request) -> Reply:
-        said = "Name the hook." if request.key == "pass/2/guidance" else ""
-        return Reply(outcome=Outcome.OK, text=said, model="person")
+        message = "Name the hook." if request.key == "pass/2/guidance" else ""
+        return Reply(outcome=Outcome.OK, text=message, model="person")
 
     played = await short(strategy, {"person": person})
     assert played.of(GuidanceGiven) == [GuidanceGiven(number=2, text="Name the hook.")]
@@ -202,11 +202,11 @@ async def test_iterated_revisions_take_one_call_a_pass(strategy: str) -> None:
 
 
 async def test_each_iterated_strategy_asks_in_its_own_words() -> None:
-    said = {
+    message = {
         strategy: (await short(strategy)).asked("reviser")[0].messages[-1].text
         for strategy in ("conservative", "improve", "harsh")
     }
-    assert len(set(said.values())) == 3
+    assert len(set(message.values())) == 3
 
 
 async def test_a_critique_that_finds_nothing_changes_nothing() -> None:
@@ -217,7 +217,7 @@ async def test_a_critique_that_finds_nothing_changes_nothing() -> None:
 
 
 async def test_a_strategy_that_knows_no_options_says_so() -> None:
-    for strategy in RIVALS:
+    for strategy in BUILT_IN:
         settings = make_settings(
             Models.everywhere("echo/echo"), 1, strategy=strategy, strategy_options={"pace": 3}
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import TASK, go_on, hold, lend, settings
+from tests.run.runs import TASK, go_on, lend, settings, start_run
 from tests.strategies.test_leaving import SCRIPT
 
 from autoreason.errors import InvalidInput, StrategyError
@@ -80,7 +80,7 @@ EARLY = {
         "    async def run(self):\n        raise ExceptionGroup('two', [KeyError('shelf')])",
         "raised KeyError ('shelf')",
     ),
-    "has no way to run": ("    pass", "a `run` of its own"),
+    "has no way to run": ("    pass", "does not define `run`"),
     "cannot say what it checks": (
         f"    @classmethod\n    def check(cls, settings):\n        raise KeyError('size')\n{GOOD}",
         "raised KeyError",
@@ -93,14 +93,14 @@ EARLY = {
 async def test_what_is_wrong_from_the_start_is_refused_before_anything_is_written(
     journal: Journal, tmp_path: Path, wrong: str
 ) -> None:
-    methods, said = EARLY[wrong]
+    methods, message = EARLY[wrong]
     chosen = settings(strategy=plug_in(tmp_path, methods), strategy_options={"size": 3})
     if wrong != "knows no options":
         chosen = settings(strategy=plug_in(tmp_path, methods))
     model = Breaking(SCRIPT)
     with pytest.raises(InvalidInput) as refused:
         await check(TASK, chosen, lend(model), built_in())
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not journal.runs()
     assert not model.asked
@@ -112,7 +112,7 @@ async def test_what_fails_later_keeps_what_was_paid_for_and_goes_on_once_mended(
     name = plug_in(tmp_path, LATE)
     first = Breaking(SCRIPT)
     with pytest.raises(StrategyError) as raised:
-        await hold(journal, first, settings=settings(strategy=name))
+        await start_run(journal, first, settings=settings(strategy=name))
     run = journal.runs()[0]
     assert str(raised.value).endswith(
         f"raised LookupError (no such shelf) at mine.py:10; correct it, "
@@ -143,7 +143,7 @@ async def test_a_text_that_was_never_told_is_not_delivered(
 """,
     )
     with pytest.raises(StrategyError, match=r"self\.deliver"):
-        await hold(journal, Breaking(SCRIPT), settings=settings(strategy=name))
+        await start_run(journal, Breaking(SCRIPT), settings=settings(strategy=name))
 
 
 async def test_a_plan_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
@@ -167,15 +167,15 @@ TWICE = """
 
 
 @pytest.mark.parametrize(
-    ("methods", "said"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
+    ("methods", "message"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
 )
 async def test_what_no_record_could_hold_is_refused_before_it_is_written(
-    journal: Journal, tmp_path: Path, methods: str, said: str
+    journal: Journal, tmp_path: Path, methods: str, message: str
 ) -> None:
     chosen = settings(strategy=plug_in(tmp_path, methods))
     model = Breaking(SCRIPT)
-    with pytest.raises(InvalidInput, match=said):
-        await hold(journal, model, settings=chosen)
+    with pytest.raises(InvalidInput, match=message):
+        await start_run(journal, model, settings=chosen)
     (row,) = journal.runs()
     assert row.status == "stopped"
     assert row.spent.calls == len(model.asked)

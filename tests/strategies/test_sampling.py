@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.run.runs import go_on, hold, scripted, settings
+from tests.run.runs import go_on, scripted, settings, start_run
 from tests.tournament.stage import Answer, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput
@@ -116,7 +116,7 @@ async def test_a_single_draft_that_is_given_asks_nothing() -> None:
 
 async def test_a_panel_that_decides_nothing_chooses_nothing(journal: Journal) -> None:
     dead: dict[str, Answer] = {"author": drafted, "judge": "I would rather not say."}
-    paused = await hold(journal, scripted(dead), changes=best_of(3))
+    paused = await start_run(journal, scripted(dead), changes=best_of(3))
     assert paused.status == "panel_failed"
     assert "too few ballots" in paused.reason
     model = scripted({"author": drafted, "judge": vote("number 2")})
@@ -154,7 +154,7 @@ async def test_drafts_on_their_way_are_recorded_though_two_authors_declined(
 ) -> None:
     declined: dict[str, Answer] = {"pass/2/*": REFUSED, "pass/3/*": REFUSED, "author": drafted}
     first = Slow(declined)
-    paused = await hold(journal, first, changes=best_of(5))
+    paused = await start_run(journal, first, changes=best_of(5))
     assert paused.status == "panel_failed"
     second = scripted({"author": drafted})
     result = await go_on(journal, paused.run, second)
@@ -165,7 +165,7 @@ async def test_drafts_on_their_way_are_recorded_though_two_authors_declined(
 
 async def test_a_run_that_failed_at_its_first_pass_goes_on_when_resumed(journal: Journal) -> None:
     declined: dict[str, Answer] = {"pass/2/*": REFUSED, "author": drafted}
-    paused = await hold(journal, scripted(declined), changes=best_of(3, max_inconclusive=1))
+    paused = await start_run(journal, scripted(declined), changes=best_of(3, max_inconclusive=1))
     assert paused.status == "panel_failed"
     result = await go_on(journal, paused.run, scripted({"author": drafted}))
     assert result.status == "done"

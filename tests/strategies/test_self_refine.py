@@ -24,11 +24,11 @@ async def refined(feedback: Answer, *, passes: int = 3, **script: Answer) -> Pla
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     ["DONE", "done", "**DONE.**", " DONE! \n", '"DONE"', "# Done", "`DONE`", "DONE\n\nIt is fine."],
 )
-async def test_it_ends_when_the_author_says_it_is_done(said: str) -> None:
-    played = await refined(said)
+async def test_it_ends_when_the_author_says_it_is_done(message: str) -> None:
+    played = await refined(message)
     assert not played.asked("reviser")
     assert played.delivered is not None
     assert (played.delivered.status, played.delivered.origin) == ("converged", "draft")
@@ -36,7 +36,7 @@ async def test_it_ends_when_the_author_says_it_is_done(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "This is not DONE yet.",
         "DONE well, but the ending is weak.",
@@ -45,8 +45,8 @@ async def test_it_ends_when_the_author_says_it_is_done(said: str) -> None:
         "UNDONE",
     ],
 )
-async def test_the_word_in_a_longer_sentence_ends_nothing(said: str) -> None:
-    played = await refined(said)
+async def test_the_word_in_a_longer_sentence_ends_nothing(message: str) -> None:
+    played = await refined(message)
     assert len(played.asked("reviser")) == 3
     assert played.delivered is not None
     assert (played.delivered.status, played.delivered.text) == ("capped", "Round 3.")

@@ -12,14 +12,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.journal.samples import create_run
 from tests.run.comparisons import comparison, duel
-from tests.run.runs import hold, scripted
+from tests.run.runs import scripted, start_run
 from tests.tournament.stage import vote
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.story import tell_all
+from autoreason.story import build_story
 from autoreason.studies.pairs import Pair, Pairs, find_pairs, summary
 from autoreason.task import Task
 
@@ -51,7 +51,7 @@ def names(found: Pairs) -> set[tuple[str, str, int, int]]:
 async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
     judges = by_seat(("First", "Second"), ("Second", "First"), ("Third", "Second"))
     model = scripted({"judge": judges})
-    result = await hold(journal, model, changes={**FOR_TWO_PASSES, "passes": 1})
+    result = await start_run(journal, model, changes={**FOR_TWO_PASSES, "passes": 1})
     found = find_pairs([result.run], journal=journal)
     assert names(found) == {
         ("pass 1 B", "draft", 2, 1),
@@ -72,7 +72,7 @@ async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
 async def test_the_playoff_adds_its_votes_to_those_of_the_pass(journal: Journal) -> None:
     judges = by_seat(("Second", "First", "Third"))
     changes = {**FOR_TWO_PASSES, "passes": 1, "playoff": 7}
-    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal)
     assert ("pass 1 B", "draft", 10, 0) in names(found)
     assert found.merged == 1
@@ -85,7 +85,7 @@ async def test_the_playoff_adds_its_votes_to_those_of_the_pass(journal: Journal)
 async def test_the_confirmation_adds_its_votes_too(journal: Journal) -> None:
     judges = by_seat(("Second", "First", "Third"))
     changes = {**FOR_TWO_PASSES, "passes": 1, "confirmation": 4}
-    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal)
     assert ("pass 1 B", "draft", 7, 0) in names(found)
 
@@ -94,7 +94,7 @@ async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: 
     def newest(request: Request) -> str:
         return vote("made in 2", "Second", "made in 1", "First")(request)
 
-    result = await hold(journal, scripted({"judge": newest}), changes=FOR_TWO_PASSES)
+    result = await start_run(journal, scripted({"judge": newest}), changes=FOR_TWO_PASSES)
     found = find_pairs([result.run], journal=journal)
     assert {p.rejected_name for p in found.pairs if p.stages == ("pass/2",)} >= {"pass 1 B"}
 
@@ -102,7 +102,7 @@ async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: 
 async def test_ties_are_left_out_and_counted(journal: Journal) -> None:
     judges = by_seat(("First", "Second", "Third"), ("Second", "First", "Third"))
     changes = {**FOR_TWO_PASSES, "passes": 1, "judges": 4}
-    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal)
     assert found.ties == 1
     assert names(found) == {("draft", "pass 1 AB", 4, 0), ("pass 1 B", "pass 1 AB", 4, 0)}
@@ -111,7 +111,7 @@ async def test_ties_are_left_out_and_counted(journal: Journal) -> None:
 async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal) -> None:
     judges = by_seat(("First", "Second"), ("First", "Third"), ("Second", "First"))
     changes = {**FOR_TWO_PASSES, "passes": 1}
-    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal, min_agreement=0.7)
     assert names(found) == {("draft", "pass 1 AB", 3, 0)}
     assert found.below == 2
@@ -120,7 +120,7 @@ async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal
 
 
 async def test_only_winners_can_be_asked_for(journal: Journal) -> None:
-    result = await hold(journal, scripted(), changes={**FOR_TWO_PASSES, "passes": 1})
+    result = await start_run(journal, scripted(), changes={**FOR_TWO_PASSES, "passes": 1})
     found = find_pairs([result.run], journal=journal, winner_only=True)
     assert {p.chosen_name for p in found.pairs} == {"draft"}
     assert found.not_won == 1
@@ -128,7 +128,7 @@ async def test_only_winners_can_be_asked_for(journal: Journal) -> None:
 
 async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> None:
     model = scripted({"judge": "I cannot decide."})
-    result = await hold(journal, model, changes=FOR_TWO_PASSES)
+    result = await start_run(journal, model, changes=FOR_TWO_PASSES)
     found = find_pairs([result.run], journal=journal)
     assert (found.pairs, found.panels, found.undecided) == ((), 0, 2)
 
@@ -137,7 +137,7 @@ async def test_the_prompt_is_what_the_author_read(journal: Journal) -> None:
     task = Task(
         brief="Write about tea.", facts="Tea is hot.", contract=Contract(max_words=90, min_words=1)
     )
-    result = await hold(journal, scripted(), task=task)
+    result = await start_run(journal, scripted(), task=task)
     found = find_pairs([result.run], journal=journal)
     author = journal.replies(result.run)["draft/try/0"].request
     assert {p.prompt for p in found.pairs} == {author.messages[1].text}
@@ -146,7 +146,7 @@ async def test_the_prompt_is_what_the_author_read(journal: Journal) -> None:
 
 
 async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     pair = find_pairs([result.run], journal=journal).pairs[0]
     plain, chat = pair.as_object("text"), pair.as_object("chat")
     assert (plain["prompt"], plain["chosen"], plain["rejected"]) == (
@@ -224,10 +224,10 @@ async def test_no_vote_is_lost_or_counted_twice(
 ) -> None:
     judges = by_seat(*(tuple(each) for each in ballots))
     changes = {**FOR_TWO_PASSES, "passes": 1}
-    result = await hold(journal, scripted({"judge": judges}), changes=changes)
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal, min_agreement=agreement)
     assert len(found.pairs) + found.ties + found.below == 3
-    story = tell_all([recorded.event for recorded in journal.events(result.run)])
+    story = build_story([recorded.event for recorded in journal.events(result.run)])
     cast = [ballot.ranking for held in story.passes for ballot in held.ballots if ballot.ranking]
     for pair in found.pairs:
         assert pair.chosen_votes + pair.rejected_votes == len(cast)

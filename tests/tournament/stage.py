@@ -14,7 +14,7 @@ from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.settings import Models, make_settings
 from autoreason.task import Entry, Task
 
@@ -119,7 +119,7 @@ async def play(
     )
     context = JobContext(task, settings, built_in(), ask, played.events.append)
     try:
-        played.delivered = await kind_of(settings)(context).run()
+        played.delivered = await strategy_class(settings)(context).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -18,21 +18,21 @@ from autoreason.tournament.evidence import (
     chance_of_streak,
     chance_of_survival,
 )
-from autoreason.tournament.panel_size import Size
-from autoreason.tournament.voting import Tally, borda, count_votes
+from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import VoteResult, borda, count_votes
 
 steady = settings(derandomize=True)
 
 SMALL = [(1, 2), (5, 2), (8, 2), (1, 3), (2, 3), (3, 3), (5, 3), (1, 4), (2, 4), (3, 4), (2, 5)]
 
 
-def every_panel(judges: int, candidates: int, rule: str = "borda") -> Iterator[Tally]:
+def every_panel(judges: int, candidates: int, rule: str = "borda") -> Iterator[VoteResult]:
     names = "ABCDE"[:candidates]
     for rankings in product(tuple(permutations(names)), repeat=judges):
         yield count_votes(rule, rankings, names)
 
 
-def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[Tally]:
+def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[VoteResult]:
     names, rng = "ABCDEFGHIJ"[:candidates], random.Random(seed)
     for _ in range(panels):
         yield borda([rng.sample(names, candidates) for _ in range(judges)], names)
@@ -103,19 +103,19 @@ def test_chances_of_impossible_panels_are_refused(
 
 # ---- panels that stop early or grow ----------------------------------------------------------------
 
-GROWING = Size(3, extra=3, maximum=6, close_margin=2, early_stop=True)
+GROWING = PanelSize(3, extra=3, maximum=6, close_margin=2, early_stop=True)
 SIZES = [
     GROWING,
-    Size(3, early_stop=True),
-    Size(5, early_stop=True),
-    Size(3, extra=2, maximum=7, close_margin=1),
-    Size(2, extra=2, maximum=4, close_margin=2, early_stop=True),
+    PanelSize(3, early_stop=True),
+    PanelSize(5, early_stop=True),
+    PanelSize(3, extra=2, maximum=7, close_margin=1),
+    PanelSize(2, extra=2, maximum=4, close_margin=2, early_stop=True),
 ]
 
 
 def early_panels(
-    size: Size, names: str, rule: str, lost: tuple[int, ...], panels: int
-) -> Iterator[Tally]:
+    size: PanelSize, names: str, rule: str, lost: tuple[int, ...], panels: int
+) -> Iterator[VoteResult]:
     """Panels of random judges, asked as a run asks them."""
     rng = random.Random(5)
     for _ in range(panels):
@@ -133,7 +133,7 @@ def early_panels(
 @pytest.mark.parametrize("rule", ["borda", "majority", "copeland"])
 @pytest.mark.parametrize("names", ["AB", "ABC"])
 def test_the_chances_of_panels_that_stop_early_are_those_of_playing_them_out(
-    size: Size, lost: tuple[int, ...], rule: str, names: str
+    size: PanelSize, lost: tuple[int, ...], rule: str, names: str
 ) -> None:
     tallies = list(early_panels(size, names, rule, lost, panels=1000))
     for margin in (1, 2, 3, 5):
@@ -152,13 +152,13 @@ def test_a_panel_that_stops_where_the_vote_is_clear_is_not_one_of_as_many_judges
 def test_sparing_judges_changes_no_winner_and_so_no_survival() -> None:
     for judges in (3, 5, 7):
         assert isclose(
-            chance_of_survival(Size(judges, early_stop=True)), chance_of_survival(judges)
+            chance_of_survival(PanelSize(judges, early_stop=True)), chance_of_survival(judges)
         )
 
 
 def test_panels_too_large_to_follow_are_drawn() -> None:
-    assert abs(chance_of_survival(Size(20, early_stop=True)) - chance_of_survival(20)) < 0.1
-    assert 0 < chance_of_margin(Size(20, early_stop=True), 60) < 0.01
+    assert abs(chance_of_survival(PanelSize(20, early_stop=True)) - chance_of_survival(20)) < 0.1
+    assert 0 < chance_of_margin(PanelSize(20, early_stop=True), 60) < 0.01
 
 
 # ---- streaks ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from autoreason.events import (
     PlayoffDecided,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request, is_model
-from autoreason.tournament.challengers import RIVALS
+from autoreason.tournament.challengers import MAX_RIVALS
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -196,7 +196,7 @@ async def test_a_text_that_stays_truncated_is_never_a_candidate() -> None:
     played = await play({"reviser": cut_off("Second half of")})
     dropped = played.of(CandidateDropped)
     reasons = [(d.reason, d.slot) for d in dropped if d.number == 1]
-    fresh = [("clone", "B")] * RIVALS
+    fresh = [("clone", "B")] * MAX_RIVALS
     assert reasons == [("truncated", "B"), *fresh], "then fresh drafts, here all the same"
     assert not played.asked("synthesizer")
     assert not played.asked("judge")

@@ -18,8 +18,8 @@ from autoreason.models.wire import WireModel
 from autoreason.prompts import PromptSet, load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.criticism import criticise
-from autoreason.tournament.judging import cast_ballot
+from autoreason.tournament.critics import criticise
+from autoreason.tournament.judges import cast_ballot
 
 __all__ = ["provider"]
 
@@ -77,7 +77,9 @@ async def test_a_judge_who_can_be_held_to_no_schema_is_asked_for_reasons_first(
 ) -> None:
     provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
     provider.minded = lambda _: Answer(text="RANKING: ? > ?")
-    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, most=2)
+    ballot = await cast_ballot(
+        context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, max_requests=2
+    )
     assert ballot.ranking is None
     _, first, second = (body["messages"][-1]["content"] for body in provider.bodies)
     names = ", ".join(sorted(ballot.labels))
@@ -128,5 +130,7 @@ async def test_the_prompts_of_an_older_run_still_say_what_they_said(context: Job
     )
     request = context.request("critic", "key", "vllm/small", "Criticise.", temperature=None)
     reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
-    again = replace(context, prompts=older).once_more(request, "again", reply, "critique_again")
+    again = replace(context, prompts=older).second_request(
+        request, "again", reply, "critique_again"
+    )
     assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]

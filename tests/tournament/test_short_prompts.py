@@ -18,7 +18,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.challengers import RIVALS
+from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.loop import Tournament
 
 REFUSED = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
@@ -139,7 +139,7 @@ async def test_so_many_fresh_drafts_at_most_and_none_that_break_more_than_a() ->
     long = " ".join(["word"] * 60)
     events, requests = await told({"critic": NOTHING, "author": long, "draft/try/0": "Short."})
     asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
-    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(RIVALS)]
+    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(MAX_RIVALS)]
     decided = [each for each in events if isinstance(each, PassDecided)]
     assert (decided[0].outcome, decided[0].reason) == (
         *("unopposed", "two critics found nothing to mend"),

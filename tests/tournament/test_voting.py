@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from autoreason.tournament.voting import (
     BUILT_IN,
-    Tally,
+    VoteResult,
     borda,
     copeland,
     count_votes,
@@ -55,26 +55,26 @@ rules = st.sampled_from(BUILT_IN)
 
 def test_borda_gives_three_two_and_one_points() -> None:
     tally = borda([("B", "AB", "A"), ("B", "A", "AB"), ("AB", "B", "A")], A_B_AB)
-    assert tally == Tally(winner="B", scores={"A": 4, "B": 8, "AB": 6}, margin=2, tied=False)
+    assert tally == VoteResult(winner="B", scores={"A": 4, "B": 8, "AB": 6}, margin=2, tied=False)
 
 
 def test_majority_counts_first_places_only() -> None:
     tally = majority([("B", "AB", "A"), ("B", "A", "AB"), ("AB", "B", "A")], A_B_AB)
-    assert tally == Tally(winner="B", scores={"A": 0, "B": 2, "AB": 1}, margin=1, tied=False)
+    assert tally == VoteResult(winner="B", scores={"A": 0, "B": 2, "AB": 1}, margin=1, tied=False)
 
 
 def test_copeland_gives_two_points_for_a_duel_won_and_one_for_a_draw() -> None:
     tally = copeland([("B", "A", "AB"), ("A", "B", "AB")], A_B_AB)
-    assert tally == Tally(winner="A", scores={"A": 3, "B": 3, "AB": 0}, margin=0, tied=True)
+    assert tally == VoteResult(winner="A", scores={"A": 3, "B": 3, "AB": 0}, margin=0, tied=True)
 
 
 def test_a_condorcet_cycle_is_a_tie_and_stays_with_the_incumbent() -> None:
     cycle = [("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B")]
-    assert copeland(cycle, ("B", "A", "AB")) == Tally("B", {"B": 2, "A": 2, "AB": 2}, 0, True)
+    assert copeland(cycle, ("B", "A", "AB")) == VoteResult("B", {"B": 2, "A": 2, "AB": 2}, 0, True)
 
 
 def test_a_single_candidate_wins_without_a_margin_and_without_a_tie() -> None:
-    assert borda([("A",)], ("A",)) == Tally("A", {"A": 1}, 0, False)
+    assert borda([("A",)], ("A",)) == VoteResult("A", {"A": 1}, 0, False)
 
 
 @pytest.mark.parametrize("rule", [borda, majority, copeland])
@@ -181,13 +181,13 @@ def test_a_panel_that_spares_nobody_asks_whole_batches() -> None:
 def test_a_lost_seat_uses_up_a_place() -> None:
     votes = [("A", "B", "AB"), ("B", "A", "AB")]
     assert next_wave(votes, A_B_AB, "borda", **USUAL) == 1
-    assert next_wave(votes, A_B_AB, "borda", **USUAL, seats_lost=1) in (2, 3)
-    assert next_wave(votes, A_B_AB, "borda", **USUAL, seats_lost=7) == 0
+    assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=1) in (2, 3)
+    assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=7) == 0
 
 
 def test_a_panel_that_lost_every_seat_grows_to_its_limit_and_ends() -> None:
-    assert next_wave([], A_B_AB, "borda", **USUAL, seats_lost=3) > 0
-    assert next_wave([], A_B_AB, "borda", **USUAL, seats_lost=9) == 0
+    assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=3) > 0
+    assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=9) == 0
 
 
 def test_one_candidate_needs_no_judges() -> None:
@@ -271,7 +271,7 @@ def held(names: str, answers: Answers, rule: str, *, early_stop: bool, size: Siz
     while True:
         votes = tuple(answer for answer in answers[:asked] if answer)
         lost = asked - len(votes)
-        wave = next_wave(votes, names, rule, **size, seats_lost=lost, early_stop=early_stop)
+        wave = next_wave(votes, names, rule, **size, invalid_seats=lost, early_stop=early_stop)
         if not wave:
             return votes
         asked += wave
@@ -318,7 +318,7 @@ def tie_order(line: dict[str, Any]) -> tuple[str, ...]:
     return tuple(line["tie_order"].split(">"))
 
 
-def with_needed_lead(tally: Tally, line: dict[str, Any]) -> str:
+def with_needed_lead(tally: VoteResult, line: dict[str, Any]) -> str:
     needed = NEEDED_LEAD.get(f"{line['experiment']}/{line['run']}", 0)
     return tally.winner if tally.scores[tally.winner] - tally.scores["A"] >= needed else "A"
 

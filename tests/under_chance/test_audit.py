@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 from tests.programs.stage import MadeUpExaminer, critique, fenced, program
-from tests.run.runs import hold, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import task, terms
 from tests.studies.audit.made_up import held, panel, run, vote
 from tests.under_chance.random_runs import random_run
@@ -134,7 +134,9 @@ async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> 
             settings = terms("tournament", calls=12)
             model = ScriptedModel(script | {"judge": partial(_toss, seed)})
             examiner = MadeUpExaminer()
-            done = await hold(journal, model, task=task(12), settings=settings, examiner=examiner)
+            done = await start_run(
+                journal, model, task=task(12), settings=settings, examiner=examiner
+            )
             audit = examine(read_run(done.run, journal))
             panels += audit.panels
             found.append(bool(beyond_chance(audit.findings)))

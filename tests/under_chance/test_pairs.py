@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tests.run.runs import hold, open_journal
+from tests.run.runs import open_journal, start_run
 from tests.under_chance.luck import most_often
 
 from autoreason.models.testing import EchoModel
@@ -27,7 +27,7 @@ async def test_panels_from_start_to_end_find_nothing_and_their_pairs_choose_no_s
     with open_journal(tmp_path) as journal:
         for seed in range(TIMES):
             changes = {"strategy": "judge", "judges": 7, "seed": seed}
-            result = await hold(journal, EchoModel(), task=TASK, changes=changes)
+            result = await start_run(journal, EchoModel(), task=TASK, changes=changes)
             reports.append(panel_report(result.story))
         runs = [row.id for row in journal.runs(TIMES)]
         found = find_pairs(runs, journal=journal).pairs

@@ -33,7 +33,7 @@ def drawn_report(rng: np.random.Generator, judges: int, texts: int, bias: float)
             cast.append(ballot(seat, order, reversed(order) if turned else order))
         stage = f"pair/{at}"
         ended = PanelDecided(stage=stage, verdict=duel(votes(cast)))
-        held[stage] = RecordedPanel(stage=stage, ballots=cast, held=ended)
+        held[stage] = RecordedPanel(stage=stage, ballots=cast, decided=ended)
     entries = tuple(
         Entry(name=name, text="word " * (10 + at)) for at, name in enumerate(names(texts))
     )

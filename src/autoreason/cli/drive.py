@@ -20,7 +20,7 @@ from autoreason.cli.live import Live
 from autoreason.cli.small import NOTE
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.run import Result, Switch, check, start
+from autoreason.run import Result, StopSwitch, check, start
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 
@@ -147,7 +147,7 @@ async def closing(lent: Closable) -> AsyncIterator[Closable]:
 
 async def begun(
     view: View,
-    switch: Switch,
+    switch: StopSwitch,
     task: Task,
     settings: Settings,
     *,
@@ -180,7 +180,7 @@ async def begun(
         )
 
 
-Begin = Callable[[View, Switch], Awaitable[Result]]
+Begin = Callable[[View, StopSwitch], Awaitable[Result]]
 
 
 def hold(
@@ -230,7 +230,7 @@ def _console() -> Console | None:
 
 
 async def _hold(begin: Begin, view: View) -> Result:
-    switch = Switch()
+    switch = StopSwitch()
     ticking = asyncio.create_task(_tick(view))
     try:
         with Interrupts(view, switch):
@@ -250,7 +250,7 @@ async def _tick(view: View) -> None:
 class Interrupts:
     """Ctrl-C once stops the run cleanly, twice ends it at once."""
 
-    def __init__(self, view: View, switch: Switch) -> None:
+    def __init__(self, view: View, switch: StopSwitch) -> None:
         self._view = view
         self._switch = switch
         self._loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.reasoning import reasoning_room
-from autoreason.run import Estimate, estimate
+from autoreason.run import RunEstimate, estimate
 from autoreason.run.estimate import Span
 from autoreason.settings import make_settings
 
@@ -80,7 +80,7 @@ def _warn(settings: Settings) -> None:
         print(f"autoreason: a real run would be refused: {refusal}", file=sys.stderr)
 
 
-def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any]:
+def _as_object(task: Task, settings: Settings, found: RunEstimate) -> dict[str, Any]:
     spans = {"calls": found.calls, "tokens": found.tokens, "cost": found.cost}
     return {
         "task": task,
@@ -93,7 +93,7 @@ def _as_object(task: Task, settings: Settings, found: Estimate) -> dict[str, Any
     }
 
 
-def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | None) -> None:
+def _print(task: Task, settings: Settings, found: RunEstimate, *, verbose: bool | None) -> None:
     console = stdout_console()
     _heading(console, "Estimate")
     ending.print_rows(
@@ -118,7 +118,7 @@ def _print(task: Task, settings: Settings, found: Estimate, *, verbose: bool | N
     console.print(Text(f"\nNothing was called and nothing was written.{more}", style="dim"))
 
 
-def _reasoning(found: Estimate, settings: Settings) -> list[tuple[str, str]]:
+def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
     asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
@@ -282,7 +282,7 @@ def _numbers(span: Span | None) -> str:
     return _span(*(f"{number:,}" for number in span))
 
 
-def _cost(found: Estimate, settings: Settings) -> str:
+def _cost(found: RunEstimate, settings: Settings) -> str:
     if found.cost is not None:
         return _span(*map(words.money, found.cost))
     unpriced = [each for each in settings.models.all() if rates(each) is None]

@@ -12,7 +12,7 @@ from autoreason.cli.journals import opened
 from autoreason.errors import InvalidInput, JournalError
 
 if TYPE_CHECKING:
-    from autoreason.journal.upkeep import Damage
+    from autoreason.journal.maintenance import Damage
 
 
 @click.group()
@@ -55,15 +55,15 @@ def check(journal: str | None, as_json: bool) -> int:
 
 def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
     """Where a journal is, how many runs it has, and what is damaged in it."""
-    from autoreason.journal import place, upkeep
+    from autoreason.journal import location, maintenance
 
-    path = place.locate(url)
+    path = location.locate(url)
     if not path.exists():
         raise InvalidInput(
             f"no journal at {path}; correct its name, or begin with `autoreason run`"
         )
     with opened(url) as book, Progress() as progress:
-        damages = upkeep.check(book, progress)
+        damages = maintenance.check(book, progress)
         try:
             return book.path, book.count(), damages
         except JournalError:
@@ -80,12 +80,12 @@ def backup(file: Path, journal: str | None, as_json: bool) -> None:
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
     from autoreason.cli.ending import print_json
-    from autoreason.journal import place, upkeep
+    from autoreason.journal import location, maintenance
 
-    path = place.locate(journal)
+    path = location.locate(journal)
     with Progress() as progress:
         progress("copying", 0, 1)
-        upkeep.back_up(path, file.absolute())
+        maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
     if as_json:
         print_json({"journal": str(path), "copy": str(file), "bytes": size})
@@ -104,11 +104,11 @@ def compact(journal: str | None, as_json: bool) -> None:
     takes is needed meanwhile.
     """
     from autoreason.cli.ending import print_json
-    from autoreason.journal import place, upkeep
+    from autoreason.journal import location, maintenance
 
-    path = place.locate(journal)
+    path = location.locate(journal)
     with Progress() as progress:
-        before, after = upkeep.compact(path, progress)
+        before, after = maintenance.compact(path, progress)
     if as_json:
         print_json({"journal": str(path), "bytes_before": before, "bytes_after": after})
     else:

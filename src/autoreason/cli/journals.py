@@ -30,7 +30,7 @@ def opened(url: str | None) -> Journal:
 def writable(url: str | None) -> Journal:
     """The journal, made where there is none; a folder that is not there is a slip, but for the usual one."""
     from autoreason.journal import Journal
-    from autoreason.journal.place import locate
+    from autoreason.journal.location import locate
     from autoreason.paths import data_folder
 
     folder = locate(url).parent
@@ -67,9 +67,9 @@ def state(row: RunRow) -> str:
 
 def story_of(journal: Journal, run: str) -> Story:
     """What is recorded of a run."""
-    from autoreason.story import tell_all
+    from autoreason.story import build_story
 
-    return tell_all([recorded.event for recorded in journal.events(run)])
+    return build_story([recorded.event for recorded in journal.events(run)])
 
 
 def recorded(row: RunRow, story: Story) -> tuple[Task, Settings]:

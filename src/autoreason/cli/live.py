@@ -24,7 +24,7 @@ from autoreason.exchange import (
 )
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
-from autoreason.story import CONFIRMATION, DRAFTS, Pass, Story
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -122,7 +122,7 @@ class Live:
         """Take in something that happened."""
         if isinstance(event, PassStarted | PassDecided):
             self.answered.clear()
-        self.story.emit(event)
+        self.story.apply(event)
 
     def hear(self, signal: Signal) -> None:
         """Take in a sign of life. Called for every chunk of every reply, so it only counts."""
@@ -280,7 +280,7 @@ class Live:
             ]
         return [Step(line.strategy, _state(line), line.said) for line in self.tally.lines()]
 
-    def _candidate(self, now: Pass, role: Role, slot: Slot) -> Step:
+    def _candidate(self, now: RecordedPass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
         ready = now.candidates.get(slot)
         said = words.candidate(ready) if ready else words.dropped(lost) if lost else None

@@ -12,7 +12,7 @@ from autoreason.cli.journals import finished, opened, pick, recorded, run_argume
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
     from autoreason.journal import RunRow
-    from autoreason.run import Result, Switch
+    from autoreason.run import Result, StopSwitch
     from autoreason.settings import Settings
 
 _PLAIN = ("passes", "max_tokens")
@@ -51,7 +51,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.models.pool import ModelPool
     from autoreason.prompts import PromptSet
-    from autoreason.run import check, worked
+    from autoreason.run import check, working_time
     from autoreason.run import resume as go_on
 
     check_output(values["output"])
@@ -67,7 +67,7 @@ def resume(run: str | None, **values: Any) -> int:
         warn_of_failed_judges(settings)
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
 
-        async def go(view: View, switch: Switch) -> Result:
+        async def go(view: View, switch: StopSwitch) -> Result:
             async with closing(ModelPool.of(settings)) as pool:
                 if _waits(row):
                     await check(task, settings, pool, PromptSet(story.prompts))
@@ -81,7 +81,7 @@ def resume(run: str | None, **values: Any) -> int:
                     switch=switch,
                 )
 
-        took = worked(row.id, journal=journal).seconds
+        took = working_time(row.id, journal=journal).seconds
         return hold(go, OutputOptions.of(values), row.id, known, took)
 
 

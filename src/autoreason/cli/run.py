@@ -8,16 +8,16 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
-from autoreason.models.examples import named
+from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
     from autoreason.cli.drive import View
     from autoreason.prompts import PromptSet
-    from autoreason.run import Result, Switch
+    from autoreason.run import Result, StopSwitch
     from autoreason.settings import Settings
     from autoreason.task import Task
 
-EPILOG = named("""\
+EPILOG = fill_examples("""\
 \b
 Examples:
   autoreason run "Explain tides to a ten-year-old" --max-words 200
@@ -104,7 +104,7 @@ def begin(
     require_weights(settings)
     warn_of_failed_judges(settings)
 
-    async def go(view: View, switch: Switch) -> Result:
+    async def go(view: View, switch: StopSwitch) -> Result:
         async with closing(ModelPool.of(settings)) as pool:
             return await begun(
                 view,

@@ -18,7 +18,7 @@ from autoreason.exchange import is_model
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent
     from autoreason.exchange import Signal
-    from autoreason.story import Pass
+    from autoreason.story import RecordedPass
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_A_SECOND = 5
@@ -150,7 +150,7 @@ def _trajectory(live: Live, room: int) -> list[Text]:
     return [Text(), *lines, *(_pass(each, live) for each in shown)]
 
 
-def _pass(each: Pass, live: Live) -> Text:
+def _pass(each: RecordedPass, live: Live) -> Text:
     """`1  AB  A 4 · AB 8 · B 6  +2  312 words`."""
     decided, settings = each.decided, live.story.settings
     assert decided is not None

@@ -125,11 +125,11 @@ def _tell(
     book: Journal, row: RunRow, story: Story, number: int | None = None, *, short: bool = False
 ) -> None:
     from autoreason.cli.telling import emit, tell_end
-    from autoreason.run import worked
+    from autoreason.run import working_time
 
     one_problem = _solves(story) and _on_one_problem(story)
     parts = partial(_tell_parts, book, row, story) if one_problem else None
-    seconds = worked(row.id, journal=book).seconds
+    seconds = working_time(row.id, journal=book).seconds
     if short:
         tell_end(row, story, seconds)
     else:

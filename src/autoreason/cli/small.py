@@ -14,7 +14,7 @@ from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from autoreason.models.catalog import ModelFile
-    from autoreason.models.weights import Progress
+    from autoreason.models.weights import DownloadProgress
     from autoreason.settings import Settings
 
 NOTE = (
@@ -105,7 +105,7 @@ def pull_weights(model: ModelFile | None = None) -> None:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("looking", total=None)
 
-        def show(progress: Progress) -> None:
+        def show(progress: DownloadProgress) -> None:
             bar.update(
                 task,
                 description=progress.doing,

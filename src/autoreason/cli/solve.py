@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import InvalidInput
-from autoreason.models.examples import named
+from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
     from autoreason.assignment import Assignment
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from autoreason.programs.examiner.client import ExaminerClient
     from autoreason.programs.problems.sets import BrokenRecord
     from autoreason.prompts import PromptSet
-    from autoreason.run import Result, Switch
+    from autoreason.run import Result, StopSwitch
     from autoreason.settings import Settings
     from autoreason.task import Task
 
 _SHOWN_LINES = 10
-_EPILOG = named("""\
+_EPILOG = fill_examples("""\
 \b
 Strategies, all with the same number of calls a problem:
   search           attempts, repairs or merges, whichever has worked; of the programs that pass
@@ -208,7 +208,7 @@ def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[
     require_weights(settings)
     warn_of_failed_judges(settings)
 
-    async def go(view: View, switch: Switch) -> Result:
+    async def go(view: View, switch: StopSwitch) -> Result:
         warm_up(settings.models.all())
         async with (
             closing(await _open(problems, values)) as examiner,

@@ -17,9 +17,9 @@ from autoreason.errors import InvalidInput
 from autoreason.run.kinds import is_study
 
 if TYPE_CHECKING:
-    from autoreason.events import BallotCast, CandidateReady, CritiqueWritten, Problem
+    from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
     from autoreason.journal import RunRow
-    from autoreason.story import Pass, RecordedPanel, Story
+    from autoreason.story import RecordedPanel, RecordedPass, Story
 
 _WIDEST = 100
 _STEP = 12
@@ -63,7 +63,7 @@ def tell_end(row: RunRow, story: Story, seconds: float) -> None:
     teller.end(row, story, seconds)
 
 
-def _find_pass(row: RunRow, story: Story, number: int) -> Pass:
+def _find_pass(row: RunRow, story: Story, number: int) -> RecordedPass:
     for each in story.passes:
         if each.number == number:
             return each
@@ -107,7 +107,7 @@ class Teller:
         if len(head) < len(text.rstrip()):
             self._say("", f"… all of it: autoreason show {row.id} --text", "dim")
 
-    def one_pass(self, each: Pass, story: Story, *, in_full: bool = False) -> None:
+    def one_pass(self, each: RecordedPass, story: Story, *, in_full: bool = False) -> None:
         """Critique, challengers, ballots and verdict."""
         self._heading(f"Pass {each.number}")
         if each.guidance:
@@ -164,8 +164,8 @@ class Teller:
         self._heading(title.capitalize())
         for ballot in panel.ballots:
             self._ballot(ballot, in_full=False)
-        if panel.held:
-            self._say("verdict", words.panel(panel.held), "bold")
+        if panel.decided:
+            self._say("verdict", words.panel(panel.decided), "bold")
 
     def end(self, row: RunRow, story: Story, seconds: float) -> None:
         """How it ended and what that is worth."""
@@ -192,7 +192,7 @@ class Teller:
         for line in made.prose.splitlines():
             self._say("", line)
 
-    def _problem(self, problem: Problem) -> None:
+    def _problem(self, problem: CritiqueProblem) -> None:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
         self._say(
             f"  {problem.severity}",

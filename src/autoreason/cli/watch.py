@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from autoreason.cli.drive import View
     from autoreason.cli.live import Call, Live
-    from autoreason.journal import Asked, Journal
-    from autoreason.run import Worked
+    from autoreason.journal import Journal, PendingRequest
+    from autoreason.run import WorkingTime
 
 _LOOK_EVERY = 0.5
 
@@ -37,7 +37,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.consoles import stderr_console
     from autoreason.cli.drive import INTERRUPTED, OutputOptions, choose_view
     from autoreason.cli.live import Live
-    from autoreason.run import worked
+    from autoreason.run import working_time
 
     console = stderr_console()
     with opened(journal) as book:
@@ -53,7 +53,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         finally:
             view.close()
         row = book.find(row.id)
-        took = worked(row.id, journal=book).seconds
+        took = working_time(row.id, journal=book).seconds
         story = view.live.story
         if view.live.study and story.delivered:
             from autoreason.cli import studies
@@ -67,15 +67,15 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 def _follow(book: Journal, run: str, view: View) -> None:
     import time
 
-    from autoreason.run import worked
+    from autoreason.run import working_time
 
-    times = worked(run, journal=book)
+    times = working_time(run, journal=book)
     seen, looked = 0, float("-inf")
     while True:
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             # Asked first: what was written until then is seen by the look that follows.
-            held = book.holder(run) is not None
+            held = book.lock_owner(run) is not None
             seen = _look(book, run, view, times, seen)
             if not held or view.live.story.status != "running":
                 return
@@ -83,7 +83,7 @@ def _follow(book: Journal, run: str, view: View) -> None:
         time.sleep(min(view.period, _LOOK_EVERY))
 
 
-def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
+def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
     from datetime import UTC, datetime
 
     live = view.live
@@ -98,7 +98,7 @@ def _look(book: Journal, run: str, view: View, times: Worked, seen: int) -> int:
     return seen
 
 
-def _call(asked: Asked, live: Live) -> Call:
+def _call(asked: PendingRequest, live: Live) -> Call:
     from autoreason.cli.live import Call
 
     return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))

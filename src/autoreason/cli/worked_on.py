@@ -54,7 +54,7 @@ def parts_of(
     for recorded in book.events(row.id):
         event = recorded.event
         if isinstance(event, PartEvent) and event.part in found:
-            found[event.part].emit(event.event)
+            found[event.part].apply(event.event)
     return found
 
 

@@ -1,1 +1,1 @@
-"""What is journalled, budgeted and resumable: the context it works in, its parts, its allowance."""
+"""What every job works with: its context, its parts, its allowance, its randomness."""

@@ -1,4 +1,4 @@
-"""What a strategy may spend beside its rivals: asked between passes, so that the answer depends on replies alone."""
+"""What a part may spend next to others: checked between passes, so that it depends on recorded replies alone."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Unit = Literal["calls", "tokens", "cost"]
 
 
 class Allowance:
-    """A limit that another pass may not overstep; nothing paid for is thrown away for it."""
+    """A limit that the next pass must not exceed; a pass that has begun is finished."""
 
     def __init__(self, unit: Unit, amount: Decimal | None = None) -> None:
         self.unit = unit
         self.amount = amount
         """None is no limit: only what is spent is counted."""
         self.total = Spent()
-        self._begun = Decimal(0)
-        self._dearest = Decimal(0)
+        self._pass_start = Decimal(0)
+        self._max_pass = Decimal(0)
 
     def take(self, reply: Reply) -> None:
         """Count one reply."""
@@ -51,29 +51,29 @@ class Allowance:
 
     def begin_pass(self) -> None:
         """What is spent from here on belongs to one pass."""
-        self._begun = self.spent
+        self._pass_start = self.spent
 
     def end_pass(self) -> None:
-        """Remember the dearest pass."""
-        self._dearest = max(self._dearest, self.spent - self._begun)
+        """Remember the most expensive pass."""
+        self._max_pass = max(self._max_pass, self.spent - self._pass_start)
 
     def fits(self, calls: int) -> bool:
-        """Whether so many calls more fit."""
-        return self.amount is None or self.spent + calls * self._a_call() <= self.amount
+        """Whether so many more calls fit."""
+        return self.amount is None or self.spent + calls * self._per_call() <= self.amount
 
     def fits_another(self, calls: int = 1, calls_after: int = 0) -> bool:
         """Whether another pass fits, and with it the calls that come after the last one.
 
-        It is taken to be as dear as the dearest so far, or the first to take so many `calls`.
+        It is assumed to be as expensive as the most expensive so far; the first to take so many `calls`.
         """
         if self.amount is None:
             return True
-        a_call = self._a_call()
-        needed = (self._dearest or calls * a_call) + calls_after * a_call
+        per_call = self._per_call()
+        needed = (self._max_pass or calls * per_call) + calls_after * per_call
         return self.spent < self.amount and self.spent + needed <= self.amount
 
-    def _a_call(self) -> Decimal:
-        """What a call takes, on average so far."""
+    def _per_call(self) -> Decimal:
+        """What a call takes, on average."""
         if self.unit == "calls":
             return Decimal(1)
         return self.spent / self.total.calls if self.total.calls else Decimal(0)

@@ -1,4 +1,4 @@
-"""What every role of a run shares: the task, the settings, the prompts, and the two ways out of the tournament."""
+"""What a job is given: the task, the settings, the prompts, `ask` for requests and `emit` for events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Emit = Callable[[AnyEvent], None]
 
 @dataclass(frozen=True)
 class JobContext:
-    """Where a run is held."""
+    """Everything a job may use."""
 
     task: Task
     settings: Settings
@@ -31,7 +31,7 @@ class JobContext:
     ask: Ask
     emit: Emit
     allowance: Allowance | None = None
-    """What this part of a run may spend; None where it is not held beside others."""
+    """What this part of a run may spend; None where there is no such limit."""
     shared_draft: bool = False
     """Whether the task's draft was written by the author, for several strategies to begin from."""
 
@@ -59,15 +59,15 @@ class JobContext:
             seed=seed_of(self.settings.seed, key),
         )
 
-    def once_more(
+    def second_request(
         self, request: Request, key: str, reply: Reply, prompt: str, **variables: Any
     ) -> Request:
-        """The same question again; after an answer that cannot be read, its form is stated in words.
+        """The same question again; after an unreadable answer with its form stated in words.
 
-        A server may take a schema and ignore it, so that the model never heard of the form.
+        A server may accept a schema and ignore it, so that the model never saw the form.
         """
         if reply.outcome is not Outcome.OK:
-            return again(request, key, longer=reply.needs_room)
+            return repeat_request(request, key, longer=reply.needs_room)
         form = request.schema.plain if request.schema else ""
         return follow_up(
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
@@ -96,18 +96,18 @@ class JobContext:
         )
 
 
-def follow_up(request: Request, key: str, said: str, prompt: str) -> Request:
+def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
     """The same conversation, one turn further."""
-    turn = (Message("assistant", said), Message("user", prompt))
+    turn = (Message("assistant", answer), Message("user", prompt))
     return request.renamed(key, messages=(*request.messages, *turn))
 
 
-def again(request: Request, key: str, *, longer: bool) -> Request:
+def repeat_request(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
     return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
 
 
-def later(request: Request, said: Sequence[Message]) -> Request:
-    """The same question after a conversation that has gone before."""
+def with_history(request: Request, history: Sequence[Message]) -> Request:
+    """The same question after an earlier conversation."""
     *opening, question = request.messages
-    return replace(request, messages=(*opening, *said, question))
+    return replace(request, messages=(*opening, *history, question))

@@ -1,4 +1,4 @@
-"""Parts of a run: strategies and panels held side by side, each with its own keys, seed and story."""
+"""Parts of a run: strategies and panels side by side, each with its own keys, seed and story."""
 
 from __future__ import annotations
 
@@ -21,57 +21,59 @@ from autoreason.task import Task
 
 T = TypeVar("T")
 Work = Callable[[Emit], Coroutine[Any, Any, T]]
-_NOBODY = Reply(outcome=Outcome.EMPTY, text="", model="person")
+_NO_GUIDANCE = Reply(outcome=Outcome.EMPTY, text="", model="person")
 
 
-class _Lane:
-    """Holds events back until everything before has been told."""
+class _EventBuffer:
+    """Buffers events until everything before has been emitted."""
 
     def __init__(self, emit: Emit) -> None:
-        self._tell = emit
+        self._emit = emit
         self._waiting: list[AnyEvent] | None = []
 
     def emit(self, event: AnyEvent) -> None:
         if self._waiting is None:
-            self._tell(event)
+            self._emit(event)
         else:
             self._waiting.append(event)
 
     def open(self) -> None:
-        # Open only once all of it is told: where telling fails, what comes later must not get ahead of it.
+        # Open only once all are emitted: where that fails, later events must not overtake them.
         for event in self._waiting or ():
-            self._tell(event)
+            self._emit(event)
         self._waiting = None
 
 
 async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
-    """All at once; what they tell comes in their order, whichever reply came first."""
-    lanes = [_Lane(emit) for _ in works]
+    """All at once; their events come in the order of the works, whichever reply came first."""
+    buffers = [_EventBuffer(emit) for _ in works]
     results: list[T] = []
-    if lanes:
-        lanes[0].open()
+    if buffers:
+        buffers[0].open()
 
     def take(result: T) -> None:
         results.append(result)
-        if len(results) < len(lanes):
-            lanes[len(results)].open()
+        if len(results) < len(buffers):
+            buffers[len(results)].open()
 
-    await use_in_order([work(lane.emit) for work, lane in zip(works, lanes, strict=True)], take)
+    await use_in_order(
+        [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)], take
+    )
     return results
 
 
-async def in_windows(
+async def run_in_windows(
     works: Iterable[Callable[[], Coroutine[Any, Any, None]]], width: int, ahead: int
 ) -> None:
-    """As many as there may be: `width` are at work, and none is begun more than `ahead` after the first unfinished.
+    """Run any number: `width` at a time, none started more than `ahead` after the first unfinished one.
 
-    What they tell comes as it happens: they must be parts that have nothing to do with each other. After a failure
-    nothing new is begun, and all that are begun end before it is raised: a run that is taken up again begins the
-    same ones, so that nothing they recorded is forgotten.
+    Their events come as they happen, so the works must be independent of each other. After a failure no new one is
+    started, and all that were started end before it is raised: a resumed run starts the same ones, so that none of
+    their records is left unused.
     """
-    coming = iter(works)
+    remaining = iter(works)
     room = asyncio.Semaphore(width)
-    begun: deque[asyncio.Task[None]] = deque()
+    started: deque[asyncio.Task[None]] = deque()
     failure: Exception | None = None
 
     async def at_work(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -80,22 +82,22 @@ async def in_windows(
 
     try:
         while True:
-            while failure is None and len(begun) < ahead and (work := next(coming, None)):
-                begun.append(asyncio.create_task(at_work(work)))
-            if not begun:
+            while failure is None and len(started) < ahead and (work := next(remaining, None)):
+                started.append(asyncio.create_task(at_work(work)))
+            if not started:
                 break
             try:
-                await begun[0]
+                await started[0]
             except Exception as raised:
                 failure = failure or raised
-            begun.popleft()
+            started.popleft()
         if failure:
             raise failure
     finally:
-        await cancel(begun)
+        await cancel(started)
 
 
-def part_of(
+def part_context(
     context: JobContext,
     part: str,
     emit: Emit,
@@ -104,32 +106,32 @@ def part_of(
     allowance: Allowance | None = None,
     *,
     shared_draft: bool = False,
-    luck: str | None = None,
+    seed_name: str | None = None,
 ) -> JobContext:
-    """A venue within a venue: keys, seed and story of its own, and perhaps something to spend.
+    """A context within a context, with its own keys, seed and story, and perhaps an allowance.
 
-    Parts of the same `luck` draw alike, so that what they do differently is all that sets them apart.
+    Parts of the same `seed_name` draw alike, so that they differ only in what they do.
     """
 
     async def ask(request: Request) -> Reply:
         if request.role == "person":
             # Guidance is for a run that a person follows, not for one of many.
-            return _NOBODY
+            return _NO_GUIDANCE
         reply = await context.ask(changed(request, key=f"{part}/{request.key}"))
         if allowance and is_model(request.role):
             allowance.take(reply)
         return reply
 
-    def tell_part(event: AnyEvent) -> None:
+    def emit_part(event: AnyEvent) -> None:
         emit(PartEvent(part=part, event=event))
 
-    seed = draw(context.settings.seed, luck or part).getrandbits(32)
+    seed = draw(context.settings.seed, seed_name or part).getrandbits(32)
     return replace(
         context,
         task=task,
         settings=changed(settings, seed=seed),
         ask=ask,
-        emit=tell_part,
+        emit=emit_part,
         allowance=allowance,
         shared_draft=shared_draft,
     )

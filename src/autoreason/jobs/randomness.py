@@ -1,4 +1,4 @@
-"""All randomness of a run, drawn from its seed and a purpose, so that nothing depends on what happened before."""
+"""All randomness of a run, drawn from its seed and a purpose, so that it does not depend on earlier draws."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from hashlib import blake2b
 
 BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
-"""What every boundary looks like, so that a copy of one is recognised in what a model wrote."""
+"""Matches every boundary, so that a copy of one is recognised in a model's text."""
 
 
 def draw(seed: int, purpose: str) -> random.Random:
@@ -15,7 +15,7 @@ def draw(seed: int, purpose: str) -> random.Random:
 
 
 def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
-    """A mark that no text between its lines contains and no author could have foreseen."""
+    """A mark that none of the texts contains and no author could have guessed."""
     mark = blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8).hexdigest()
     if any(mark in text for text in texts):
         return boundary(seed, purpose, *texts, attempt=attempt + 1)

@@ -1,4 +1,4 @@
-"""Work side by side: results in order, and nothing left running."""
+"""Concurrent work: results in order, and nothing left running."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
-    """Use results in the order of the work, as soon as those before are in; all ends before a failure is raised.
+    """Use results in the order of the work, as soon as those before are used; all ends before a failure is raised.
 
-    Calls beside the one that failed are paid for, so they are waited for and recorded.
+    Calls next to the one that failed are paid for, so they are awaited and recorded.
     """
     tasks = [asyncio.ensure_future(item) for item in work]
     failure: Exception | None = None
@@ -32,7 +32,7 @@ async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], ob
 
 
 async def cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel tasks and wait until they are over: what they record later could meet what others have recorded."""
+    """Cancel tasks and wait until they have ended: what they record later could conflict with other records."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

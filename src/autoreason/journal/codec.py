@@ -1,4 +1,4 @@
-"""How events, requests and replies are written down, and how older ones are read."""
+"""How events, requests and replies are encoded, and how older ones are decoded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from autoreason.errors import InvalidInput, JournalError
 from autoreason.events import EVENTS_VERSION, AnyEvent
 from autoreason.exchange import Reply, Request
 from autoreason.journal.migrations import STEPS, Step
-from autoreason.journal.pieces import pack, pack_value
 from autoreason.journal.records import now
+from autoreason.journal.shared_texts import pack, pack_value
 
 _SMALL = 400
 """Characters."""
@@ -30,13 +30,13 @@ def write(value: msgspec.Struct) -> str:
         return _encoder.encode(value).decode()
     except UnicodeEncodeError:
         raise InvalidInput(
-            f"a {type(value).__name__} holds half of a character (a lone surrogate) and cannot be"
+            f"a {type(value).__name__} contains half of a character (a lone surrogate) and cannot be"
             " written down; save its source as UTF-8"
         ) from None
 
 
 def check_text(text: str) -> str:
-    """The same text, unless it cannot be written down: what a shell passes on need not be text."""
+    """Return the text, or refuse it where it cannot be stored: a shell may pass bytes that are no text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -47,7 +47,7 @@ def check_text(text: str) -> str:
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
     """An event as `sql.INSERT_EVENT` takes it."""
     json = write(event)
-    # Most events are too small to hold anything worth looking for.
+    # Most events are too small to contain a long text.
     payload = json if len(json) < _SMALL else pack_value(event, json)
     return (run, seq, type(event).__name__, EVENTS_VERSION, now(), payload)
 
@@ -87,6 +87,6 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         reply.seconds,
         now(),
         pack(write(request), [message.text for message in request.messages]),
-        # What answers a schema is read, and never said again as it stands.
+        # A reply to a schema is parsed, and never quoted in a later request.
         write(reply) if request.schema else pack(write(reply), [reply.text]),
     )

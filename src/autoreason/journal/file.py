@@ -1,4 +1,4 @@
-"""The journal's file: how it is made, opened and brought up to date."""
+"""The journal's file: creating, opening and migrating it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal import sql
-from autoreason.journal.locks import exclusive, make_folder
-from autoreason.journal.pieces import Shelf
-from autoreason.journal.place import locks_folder
-from autoreason.journal.trouble import NAME_ANOTHER, explain, plainly
+from autoreason.journal.error_messages import NAME_ANOTHER, explain_sqlite_error, journal_errors
+from autoreason.journal.location import locks_folder
+from autoreason.journal.locks import lock_file, make_folder
+from autoreason.journal.shared_texts import JournalConnection
 
 _WAIT_FOR_LOCK = 5.0
-_WAIT_FOR_MAKER = 30.0
+_WAIT_FOR_CREATION = 30.0
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a journal; anything else in its place is refused without being touched."""
+    """Whether there is a journal; any other file in its place is refused and left untouched."""
     try:
         if not path.exists():
             return False
@@ -35,9 +35,9 @@ def exists(path: Path) -> bool:
 
 
 def _application(path: Path) -> int | None:
-    """Whose database a file is, read from its first page; None where it is no database."""
-    # Read by SQLite: closing a handle of our own would let go of every lock SQLite has on the file.
-    # And as immutable: otherwise it would finish what another program left half done.
+    """The application id on a file's first page; None where it is no database."""
+    # Read by SQLite: closing a file handle of our own would release every lock SQLite has on the file.
+    # And as immutable: otherwise it would complete a transaction that another program left unfinished.
     try:
         with closing(_connect(path, "mode=ro&immutable=1")) as connection:
             # A kill in the middle of a checkpoint leaves the file shorter than it says.
@@ -50,23 +50,23 @@ def _application(path: Path) -> int | None:
             return None
         if code == sqlite3.SQLITE_CANTOPEN:
             raise JournalError(f"cannot read {path}; allow it or {NAME_ANOTHER}") from None
-        raise explain(error, path) from None
+        raise explain_sqlite_error(error, path) from None
 
 
-def make(path: Path) -> None:
-    """Make an empty journal where there is none; it appears whole or not at all."""
+def create(path: Path) -> None:
+    """Create an empty journal where there is none; it appears complete or not at all."""
     try:
         make_folder(path.parent)
         if not path.parent.is_dir():
-            raise InvalidInput(f"{path.parent} is not a folder; name another place")
-        with exclusive(locks_folder(path) / "making", _WAIT_FOR_MAKER) as lock:
+            raise InvalidInput(f"{path.parent} is not a folder; name another one")
+        with lock_file(locks_folder(path) / "making", _WAIT_FOR_CREATION) as lock:
             if lock is None:
-                raise JournalError(f"another process is still making {path}; try again")
+                raise JournalError(f"another process is still creating {path}; try again")
             if not exists(path):
                 _build(path)
     except OSError as error:
         raise JournalError(
-            f"cannot make {path}: {error.strerror}; allow writing there or {NAME_ANOTHER}"
+            f"cannot create {path}: {error.strerror}; allow writing there or {NAME_ANOTHER}"
         ) from None
 
 
@@ -74,15 +74,15 @@ def _build(path: Path) -> None:
     left_over = log_of(path)
     if left_over.exists() and left_over.stat().st_size:
         raise JournalError(
-            f"{path} is gone, but {left_over.name} beside it still holds a part of it;"
+            f"{path} is gone, but {left_over.name} next to it still contains a part of it;"
             " put the file back, or move that away too"
         )
     new = path.with_name(path.name + ".new")
     for suffix in ("", "-wal", "-shm", "-journal"):
         new.with_name(new.name + suffix).unlink(missing_ok=True)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with plainly(path), closing(_connect(new)) as connection:
-        for statement in sql.FOR_MAKING:
+    with journal_errors(path), closing(_connect(new)) as connection:
+        for statement in sql.FOR_CREATION:
             connection.execute(statement)
         connection.execute(sql.SET_APPLICATION)
         migrate(connection, path)
@@ -93,7 +93,7 @@ def _build(path: Path) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Wait until what a file or a folder holds would survive a crash."""
+    """Flush a file or a folder to the disk, so that it survives a crash."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -102,25 +102,25 @@ def to_disk(path: Path) -> None:
 
 
 def log_of(path: Path) -> Path:
-    """Where SQLite keeps what is committed and not yet in the file itself."""
+    """SQLite's write-ahead log: what is committed and not yet in the file itself."""
     return path.with_name(path.name + "-wal")
 
 
 def is_writable(path: Path) -> bool:
-    """Whether the file, and files beside it, can be written."""
-    ours = os.access in os.supports_effective_ids
-    return all(os.access(each, os.W_OK, effective_ids=ours) for each in (path, path.parent))
+    """Whether the file and its folder can be written."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent))
 
 
-def open_for_writing(path: Path) -> Shelf:
+def open_for_writing(path: Path) -> JournalConnection:
     """A connection whose commits reach the disk."""
-    with plainly(path):
+    with journal_errors(path):
         connection = connect_checked(path)
         try:
             migrate(connection, path)
             for statement in sql.FOR_WRITING:
                 connection.execute(statement)
-            # A place that cannot be written is found out now, not with the first reply.
+            # Fail now where nothing can be written, not with the first reply.
             connection.execute(sql.BEGIN)
             connection.execute(sql.ROLLBACK)
         except BaseException:
@@ -139,7 +139,7 @@ def migrate(
         return
     connection.execute(sql.BEGIN)
     try:
-        # Somebody else may have done it while we waited for the lock.
+        # Another process may have done it while we waited for the lock.
         version = _version(connection, path, len(migrations))
         for migration in migrations[version:]:
             for statement in migration:
@@ -152,27 +152,27 @@ def migrate(
         raise
 
 
-def _connect(path: Path, how: str = "mode=rw") -> Shelf:
-    # Neither mode makes a file.
+def _connect(path: Path, how: str = "mode=rw") -> JournalConnection:
+    # Neither mode creates a file.
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
         uri=True,
         timeout=_WAIT_FOR_LOCK,
         isolation_level=None,
         check_same_thread=False,
-        factory=Shelf,
+        factory=JournalConnection,
     )
 
 
-def connect_checked(path: Path, how: str = "mode=rw") -> Shelf:
-    """A connection to what is a journal, as it is."""
+def connect_checked(path: Path, how: str = "mode=rw") -> JournalConnection:
+    """A connection to a file that is a journal, without migrating it."""
     connection = _connect(path, how)
     try:
         version = _version(connection, path, len(sql.MIGRATIONS))
         expected = {name for name in sql.TABLES if sql.SINCE.get(name, 1) <= max(version, 1)}
-        # A journal appears whole, so one without its tables is somebody else's work.
+        # A journal appears complete, so a file without its tables was written by another program.
         if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= expected:
-            raise JournalError(f"{path} does not hold a journal's tables; {NAME_ANOTHER}")
+            raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
     except BaseException:
         connection.close()
         raise

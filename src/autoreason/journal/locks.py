@@ -1,4 +1,4 @@
-"""Who writes to a run: an operating-system lock on a small file, let go by the kernel at a kill."""
+"""Locks of runs: an operating-system lock on a small file, released by the kernel when a process is killed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import JournalError, RunLocked
-from autoreason.journal.names import check_name
+from autoreason.journal.run_names import check_name
 
 _PATIENCE = 0.2
-"""Seconds; whoever looks for a holder takes the lock for an instant."""
+"""Seconds; a process that looks for the owner takes the lock for an instant."""
 _PAUSE = 0.01
-_LONGEST_COMMAND = 200
+_MAX_COMMAND_LENGTH = 200
 
 
-class Holder(Struct, frozen=True, kw_only=True):
-    """Who holds a run; None where it could not be read."""
+class LockOwner(Struct, frozen=True, kw_only=True):
+    """The process that has a run locked; None where that could not be read."""
 
     pid: int | None = None
     host: str | None = None
@@ -33,34 +33,34 @@ class Holder(Struct, frozen=True, kw_only=True):
     command: str | None = None
 
     def __str__(self) -> str:
-        said = [f"process {self.pid}" if self.pid else "another process"]
-        said += [f"of {self.user}"] if self.user else []
-        said += [f"on {self.host}"] if self.host else []
-        said += [f"since {self.since.astimezone():%Y-%m-%d %H:%M}"] if self.since else []
-        said += [f"(`{self.command}`)"] if self.command else []
-        return " ".join(said)
+        parts = [f"process {self.pid}" if self.pid else "another process"]
+        parts += [f"of {self.user}"] if self.user else []
+        parts += [f"on {self.host}"] if self.host else []
+        parts += [f"since {self.since.astimezone():%Y-%m-%d %H:%M}"] if self.since else []
+        parts += [f"(`{self.command}`)"] if self.command else []
+        return " ".join(parts)
 
 
 @contextmanager
-def hold(folder: Path, run: str) -> Iterator[None]:
-    """Be the only one who writes to a run."""
-    path = _lock_file(folder, run)
-    with exclusive(path, _PATIENCE) as lock:
+def lock_run(folder: Path, run: str) -> Iterator[None]:
+    """Lock a run for writing."""
+    path = _lock_path(folder, run)
+    with lock_file(path, _PATIENCE) as lock:
         if lock is None:
             raise RunLocked(
-                f"{run} is held by {holder(folder, run) or 'another process'};"
+                f"{run} is locked by {lock_owner(folder, run) or 'another process'};"
                 f" wait for it, or end it with `autoreason stop {run}`"
             )
         try:
-            os.pwrite(lock, msgspec.json.encode(_myself()), 0)
+            os.pwrite(lock, msgspec.json.encode(_this_process()), 0)
         except OSError as error:
             raise _cannot_lock(path, error) from None
         yield
 
 
 @contextmanager
-def exclusive(path: Path, patience: float) -> Iterator[int | None]:
-    """Lock a file that exists only while it is locked; None when somebody else keeps it locked."""
+def lock_file(path: Path, patience: float) -> Iterator[int | None]:
+    """Lock a file that exists only while it is locked; None while another process has it locked."""
     try:
         make_folder(path.parent)
         lock = _acquire(path, time.monotonic() + patience)
@@ -70,7 +70,7 @@ def exclusive(path: Path, patience: float) -> Iterator[int | None]:
         yield lock
     finally:
         if lock is not None:
-            # Removed while still locked: whoever opened it meanwhile sees that it is gone.
+            # Removed while still locked: a process that opened it meanwhile sees that it is gone.
             with suppress(OSError):
                 path.unlink()
             os.close(lock)
@@ -83,35 +83,35 @@ def _cannot_lock(path: Path, error: OSError) -> JournalError:
     )
 
 
-def holder(folder: Path, run: str) -> Holder | None:
-    """Who holds a run now, if anybody."""
+def lock_owner(folder: Path, run: str) -> LockOwner | None:
+    """The process that has a run locked; None where there is none."""
     try:
-        lock = os.open(_lock_file(folder, run), os.O_RDONLY)
+        lock = os.open(_lock_path(folder, run), os.O_RDONLY)
     except OSError:
         return None
     try:
-        return _read(lock) if _is_locked(lock) else None
+        return _read_owner(lock) if _is_locked(lock) else None
     finally:
         os.close(lock)
 
 
-def held(folder: Path) -> frozenset[str]:
-    """Every run that is held now."""
+def locked_runs(folder: Path) -> frozenset[str]:
+    """Every run that is locked now."""
     try:
         names = [name.removesuffix(".lock") for name in os.listdir(folder)]  # noqa: PTH208
     except OSError:
         return frozenset()
-    return frozenset(name for name in names if holder(folder, name))
+    return frozenset(name for name in names if lock_owner(folder, name))
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, for the user's eyes only; what exists stays as it is."""
+    """Create a folder and its parents, private to the user; what exists stays as it is."""
     missing = [above for above in (folder, *folder.parents) if not above.exists()]
     for above in reversed(missing):
         above.mkdir(mode=0o700, exist_ok=True)
 
 
-def _lock_file(folder: Path, run: str) -> Path:
+def _lock_path(folder: Path, run: str) -> Path:
     check_name(run)
     return folder / f"{run}.lock"
 
@@ -121,8 +121,8 @@ def _acquire(path: Path, deadline: float) -> int | None:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _still_there(lock, path):
-                # A fresh file is left alone: one that was emptied may be put on the disk as it is closed.
+            if _is_current(lock, path):
+                # A new file is not truncated: a truncated one may be flushed to the disk when it is closed.
                 if os.fstat(lock).st_size:
                     os.ftruncate(lock, 0)
                 return lock
@@ -137,8 +137,8 @@ def _acquire(path: Path, deadline: float) -> int | None:
         os.close(lock)
 
 
-def _still_there(lock: int, path: Path) -> bool:
-    """Whether the file behind a name is the one we locked, not a newer one."""
+def _is_current(lock: int, path: Path) -> bool:
+    """Whether the path still names the file we locked, not a newer one."""
     try:
         return os.path.samestat(os.fstat(lock), path.stat())
     except FileNotFoundError:
@@ -153,22 +153,22 @@ def _is_locked(lock: int) -> bool:
     return False
 
 
-def _read(lock: int) -> Holder:
-    # A holder that has just locked has not written its name yet.
+def _read_owner(lock: int) -> LockOwner:
+    # A process that has just locked the file may not have written its name yet.
     for _ in range(5):
         with suppress(msgspec.MsgspecError):
-            return msgspec.json.decode(os.pread(lock, 65536, 0), type=Holder)
+            return msgspec.json.decode(os.pread(lock, 65536, 0), type=LockOwner)
         time.sleep(_PAUSE)
-    return Holder()
+    return LockOwner()
 
 
-def _myself() -> Holder:
+def _this_process() -> LockOwner:
     words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
-    # What the shell passed need not be text.
+    # The shell may have passed bytes that are no text.
     command = words.encode("utf-8", "replace").decode()
-    if len(command) > _LONGEST_COMMAND:
-        command = command[: _LONGEST_COMMAND - 1] + "…"
-    return Holder(
+    if len(command) > _MAX_COMMAND_LENGTH:
+        command = command[: _MAX_COMMAND_LENGTH - 1] + "…"
+    return LockOwner(
         pid=os.getpid(),
         host=os.uname().nodename,
         user=os.environ.get("USER") or f"user {os.getuid()}",

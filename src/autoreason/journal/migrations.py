@@ -1,4 +1,4 @@
-"""What leads an event from each version of its form to the next."""
+"""Migrations of events, from each version to the next."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def _to_2(fields: Fields) -> Fields:
         case "PassDecided" if fields["outcome"] == "taken":
             fields["outcome"] = "unjudged"
         case "RunStarted":
-            fields["settings"] = _renamed(fields["settings"], _SETTINGS)
-            fields["prompts"] = _renamed(fields["prompts"], _PROMPTS)
+            fields["settings"] = _rename(fields["settings"], _SETTINGS)
+            fields["prompts"] = _rename(fields["prompts"], _PROMPTS)
         case "RunResumed":
-            fields["settings"] = _renamed(fields["settings"], _SETTINGS)
+            fields["settings"] = _rename(fields["settings"], _SETTINGS)
     return fields
 
 
-def _renamed(fields: Fields, names: dict[str, str]) -> Fields:
+def _rename(fields: Fields, names: dict[str, str]) -> Fields:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
 STEPS: tuple[Step, ...] = (_to_2,)
-"""One for every version but the newest."""
+"""One step for every version but the newest."""

@@ -28,11 +28,11 @@ class RunRow(Struct, frozen=True, kw_only=True):
     forked_from: str | None
     spent: Spent
     live: bool
-    """Somebody holds it now; a `running` run that is not live was killed."""
+    """A process has it locked now; a `running` run that is not live was killed."""
 
 
-class Recorded(NamedTuple):
-    """An event and its place in the record."""
+class RecordedEvent(NamedTuple):
+    """An event with its number and time."""
 
     seq: int
     at: datetime
@@ -46,17 +46,17 @@ class RecordedReply(NamedTuple):
     reply: Reply
 
 
-class Answer(NamedTuple):
+class ReplyText(NamedTuple):
     """A reply without its request."""
 
     key: str
     role: Role
     outcome: Outcome
     text: str | None
-    """What was said; None where only the words of another role were asked for."""
+    """None where only the texts of another role were asked for."""
 
 
-class Asked(NamedTuple):
+class PendingRequest(NamedTuple):
     """A request that was sent and has no reply."""
 
     key: str
@@ -65,8 +65,8 @@ class Asked(NamedTuple):
     at: datetime
 
 
-class Call(NamedTuple):
-    """A request and its reply, whole."""
+class RecordedCall(NamedTuple):
+    """A request with its reply."""
 
     rowid: int
     at: datetime
@@ -86,7 +86,7 @@ class Command(NamedTuple):
 def now() -> str:
     """The time as the journal writes it."""
     moment = time_ns() // 1_000_000
-    # Asked for several times a call: only the milliseconds differ within a second.
+    # Called several times per request: only the milliseconds differ within a second.
     return f"{_second(moment // 1000)}.{moment % 1000:03}+00:00"
 
 
@@ -111,7 +111,7 @@ def spent_from(row: tuple[Any, ...]) -> Spent:
 
 def run_from(row: tuple[Any, ...], live: frozenset[str]) -> RunRow:
     """A run as `sql.RUNS` gives it."""
-    run, title, status, created, updated, version, forked_from, _place, *spent = row
+    run, title, status, created, updated, version, forked_from, _rowid, *spent = row
     return RunRow(
         id=run,
         title=title,

@@ -1,4 +1,4 @@
-"""Every statement the journal sends to SQLite, and the schema it grows by."""
+"""Every statement the journal sends to SQLite, and its schema."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from autoreason.exchange import NO_MODELS
 
 APPLICATION_ID = int.from_bytes(b"aure", "big")
-"""Stands in the header of every journal, so that no other database is mistaken for one."""
+"""In the header of every journal, so that no other database is mistaken for one."""
 
 TABLES = ("runs", "events", "asked", "replies", "commands", "pieces")
-"""In the order of the migrations that make them."""
+"""In the order of the migrations that create them."""
 SINCE = {"pieces": 2}
 """Tables that a journal of schema 1 does not have."""
 
@@ -50,7 +50,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX asked_by_key ON asked (run, key)",
-        # Small columns stand before the two large ones: SQLite then reads them without the rest.
+        # Small columns come before the two large ones: SQLite then reads them without the rest.
         """
         CREATE TABLE replies (
             id INTEGER PRIMARY KEY,
@@ -90,7 +90,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE INDEX commands_pending ON commands (run, kind) WHERE taken_by IS NULL",
     ),
-    # What is already there stays as it is: events and replies may refer to pieces, and need not.
+    # Existing rows stay as they are: events and replies may refer to pieces, but need not.
     (
         """
         CREATE TABLE pieces (
@@ -101,7 +101,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
     ),
 )
-"""What leads from each schema version to the next; `user_version` counts how many were applied."""
+"""From each schema version to the next; `user_version` counts how many were applied."""
 
 # The file itself.
 
@@ -112,12 +112,12 @@ GET_APPLICATION = "PRAGMA application_id"
 ALLOW_SHORTER = "PRAGMA writable_schema = ON"
 SET_APPLICATION = f"PRAGMA application_id = {APPLICATION_ID}"
 TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-# Nobody sees the file before it is whole: it need not survive a crash half made.
-FOR_MAKING = ("PRAGMA synchronous = OFF", "PRAGMA journal_mode = MEMORY")
+# The file is renamed into place when it is complete, so it need not survive a crash before.
+FOR_CREATION = ("PRAGMA synchronous = OFF", "PRAGMA journal_mode = MEMORY")
 FOR_READING = ("PRAGMA query_only = ON",)
 FOR_WRITING = (
     "PRAGMA synchronous = FULL",
-    # On a Mac only this reaches the disk itself; elsewhere it does nothing.
+    # On macOS only this reaches the disk itself; on other systems it does nothing.
     "PRAGMA fullfsync = ON",
     "PRAGMA foreign_keys = ON",
 )
@@ -215,26 +215,26 @@ STORED = """
 """
 
 
-class Storing(NamedTuple):
-    """How to go through a table whose rows refer to pieces."""
+class PackedTable(NamedTuple):
+    """How to process a table whose rows refer to pieces."""
 
     name: str
     all: str
     whole: str
-    """Rows that hold long texts and refer to none."""
+    """Rows that contain long texts and refer to no piece."""
     read: str
     write: str
 
 
-STORING = (
-    Storing(
+PACKED_TABLES = (
+    PackedTable(
         "events",
         "SELECT payload FROM events",
         "SELECT rowid FROM events WHERE length(payload) > 400 AND instr(payload, char(1)) = 0",
         "SELECT payload FROM events WHERE rowid = ?",
         "UPDATE events SET payload = ? WHERE rowid = ?",
     ),
-    Storing(
+    PackedTable(
         "calls",
         "SELECT request, reply FROM replies",
         "SELECT id FROM replies WHERE instr(request || reply, char(1)) = 0",

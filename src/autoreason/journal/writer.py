@@ -1,4 +1,4 @@
-"""The thread that writes: it takes everything queued, commits once, and wakes whoever waits."""
+"""The thread that writes: it takes everything queued, commits once, and wakes the waiters."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoreason.errors import AutoreasonError, JournalError, WritingFailed
 from autoreason.journal import sql
-from autoreason.journal.pieces import Shelf
+from autoreason.journal.error_messages import explain_sqlite_error
 from autoreason.journal.records import now
-from autoreason.journal.trouble import explain
+from autoreason.journal.shared_texts import JournalConnection
 
 if TYPE_CHECKING:
-    # Whoever awaits has it already; whoever only reads should not pay for it.
+    # Callers that await have imported it already; those that only read should not pay for it.
     import asyncio
 
 T = TypeVar("T")
-Change = Callable[[Shelf], T]
-"""Something to write, as a function of the connection inside the writer's transaction.
+Change = Callable[[JournalConnection], T]
+"""Something to write, as a function run in the writer's transaction.
 
-It may raise an AutoreasonError if it has written nothing but pieces by then; the others are committed.
+It may raise an AutoreasonError as long as it has written nothing but pieces; other changes are committed.
 """
 
 _LINGER = 0.02
-"""Seconds that work nobody waits for gives other work to arrive."""
+"""Seconds to wait for more work before writing what no caller waits for."""
 _PATIENCE = 60.0
-"""Seconds before another process that keeps the file locked is an error."""
+"""Seconds to wait for another process that keeps the file locked."""
 
 
 class _Work:
@@ -55,16 +55,16 @@ class _Work:
 class Writer:
     """Writes for any number of threads and event loops."""
 
-    def __init__(self, connection: Shelf, path: Path) -> None:
+    def __init__(self, connection: JournalConnection, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._queue: list[_Work] = []
         self._hurry = False
-        """Somebody waits for work in the queue."""
+        """A caller waits for work in the queue."""
         self._closed = False
         self._bell = threading.Condition(threading.Lock())
         self._failure: AutoreasonError | None = None
-        # A daemon: a program that dies of something else must not hang here.
+        # A daemon: a program that ends by an exception must not hang here.
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._thread.start()
 
@@ -92,13 +92,13 @@ class Writer:
         return result
 
     def close(self) -> None:
-        """Write what is queued and end; raises if anything that nobody waited for was lost."""
+        """Write what is queued and end; raises if anything that no caller waited for was not written."""
         with self._bell:
             self._closed = self._hurry = True
             self._bell.notify()
         self._thread.join()
         if self._failure:
-            raise _again(self._failure)
+            raise _copy(self._failure)
 
     def _put(self, work: _Work) -> None:
         with self._bell:
@@ -108,14 +108,14 @@ class Writer:
             hastens = work.awaited and not self._hurry
             self._queue.append(work)
             self._hurry = self._hurry or hastens
-            # Waking the thread for every piece would cost more than the writing.
+            # Waking the thread for every item would cost more than the writing.
             if first or hastens:
                 self._bell.notify()
 
     def _write(self) -> None:
-        going_on = True
-        while going_on:
-            batch, going_on = self._take()
+        running = True
+        while running:
+            batch, running = self._take()
             if batch:
                 self._commit(batch)
                 self._wake(batch)
@@ -145,10 +145,10 @@ class Writer:
             connection.executemany(sql.TOUCH_RUN, [(at, run) for run in touched])
             connection.execute(sql.COMMIT)
         except sqlite3.Error as error:
-            self._give_up(batch, WritingFailed(str(explain(error, self._path))))
+            self._fail(batch, WritingFailed(str(explain_sqlite_error(error, self._path))))
         except Exception as error:
-            # A fault of our own must reach the waiters too: they would wait for ever.
-            self._give_up(batch, WritingFailed(f"cannot write to {self._path}: {error!r}"))
+            # A bug must reach the waiters, too: they would wait for ever.
+            self._fail(batch, WritingFailed(f"cannot write to {self._path}: {error!r}"))
 
     def _begin(self) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -161,11 +161,11 @@ class Writer:
                 if not busy or time.monotonic() > deadline:
                     raise
 
-    def _give_up(self, batch: list[_Work], error: WritingFailed) -> None:
+    def _fail(self, batch: list[_Work], error: WritingFailed) -> None:
         with suppress(sqlite3.Error):
-            self._connection.give_up()
+            self._connection.roll_back()
         for work in batch:
-            work.error = _again(error)
+            work.error = _copy(error)
 
     def _wake(self, batch: list[_Work]) -> None:
         loops: dict[asyncio.AbstractEventLoop, list[_Work]] = {}
@@ -173,14 +173,14 @@ class Writer:
             if not work.awaited:
                 self._failure = self._failure or work.error
             elif self._failure and not work.error:
-                # It is written; but what came before it was lost, and somebody has to hear of it.
-                work.error = _again(self._failure)
+                # It is written, but something before it was not, and a caller must learn of that.
+                work.error = _copy(self._failure)
             if work.waiter is not None:
                 loops.setdefault(work.waiter.get_loop(), []).append(work)
             elif work.ready is not None:
                 work.ready.set()
         for loop, works in loops.items():
-            # A loop that was closed has nobody left to wake.
+            # A closed loop has no waiters.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._settle, works)
 
@@ -188,7 +188,7 @@ class Writer:
         for work in works:
             assert work.waiter is not None
             if work.waiter.done():
-                # Cancelled meanwhile: if it was lost, somebody else has to hear of it.
+                # Cancelled meanwhile: if it was not written, another caller must learn of it.
                 self._failure = self._failure or work.error
             elif work.error is not None:
                 work.waiter.set_exception(work.error)
@@ -196,6 +196,6 @@ class Writer:
                 work.waiter.set_result(work.result)
 
 
-def _again(error: AutoreasonError) -> AutoreasonError:
-    """The same error for another listener: one exception cannot be raised in two places."""
+def _copy(error: AutoreasonError) -> AutoreasonError:
+    """The same error for another caller: one exception cannot be raised in two places."""
     return type(error)(*error.args)

@@ -16,8 +16,8 @@ from autoreason.exchange import Reply, Request, Spent
 from autoreason.report.numbers import count, money
 from autoreason.settings import Budget
 
-_BYTES_A_TOKEN = 3
-_TOKENS_A_MESSAGE = 8
+_BYTES_PER_TOKEN = 3
+_TOKENS_PER_MESSAGE = 8
 _MILLION = Decimal(1_000_000)
 
 
@@ -26,7 +26,7 @@ class Rates(Protocol):
 
     @property
     def input(self) -> Decimal | None:
-        """Of what it reads, at its dearest."""
+        """Of what it reads, at the highest rate."""
         ...
 
     @property
@@ -36,7 +36,7 @@ class Rates(Protocol):
 
 
 class CostBound(NamedTuple):
-    """The most that one or more calls can take."""
+    """An upper bound of what one or more calls can take."""
 
     calls: int
     tokens: int
@@ -45,12 +45,12 @@ class CostBound(NamedTuple):
 
 
 def upper_bound(request: Request, rates: Rates | None) -> CostBound:
-    """The most a request can take: its text at three bytes a token, and all it may write."""
-    said = [message.text for message in request.messages]
+    """The most a request can take: its text at three bytes per token, and all it may write."""
+    texts = [message.text for message in request.messages]
     if request.schema:
-        said.append(request.schema.plain)
-        said.append(msgspec.json.encode(request.schema.definition).decode())
-    read = sum(-(-len(text.encode()) // _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE for text in said)
+        texts.append(request.schema.plain)
+        texts.append(msgspec.json.encode(request.schema.definition).decode())
+    read = sum(-(-len(text.encode()) // _BYTES_PER_TOKEN) + _TOKENS_PER_MESSAGE for text in texts)
     cost = None
     if rates and rates.input is not None and rates.output is not None:
         cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
@@ -71,7 +71,7 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Reservation:
-    """Money, tokens and a call set aside for one request."""
+    """Money, tokens and a call reserved for one request."""
 
     upper: CostBound
 
@@ -85,33 +85,33 @@ class BudgetTracker:
     def __init__(self, budget: Budget, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._budget = budget
         self._elapsed = elapsed
-        """Seconds at work so far, those of earlier processes included."""
+        """Working time so far in seconds, that of earlier processes included."""
         self._limited = budget != Budget()
         self._spent = Spent()
-        # Stands in for what providers did not say: the limits count it, nobody is shown it.
+        # Assumed where providers report no usage: it counts towards the limits and is never shown.
         self._assumed = CostBound(0, 0, Decimal(0))
         self._largest = CostBound(0, 0, Decimal(0))
         """The most that any single call could have taken."""
         self._out: set[Reservation] = set()
-        self._held = CostBound(0, 0, Decimal(0))
+        self._reserved = CostBound(0, 0, Decimal(0))
         self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
 
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
-        """What to set aside for a request; without limits nothing needs to be."""
+        """What to reserve for a request; nothing without limits."""
         return upper_bound(request, rates) if self._limited else _NOTHING
 
     @property
     def spent(self) -> Spent:
-        """What was spent, without what is set aside."""
+        """What was spent, without reservations."""
         return self._spent
 
     async def reserve(self, upper: CostBound) -> Reservation:
-        """Set a call's upper bound aside; wait where it may fit once other calls are settled."""
+        """Reserve a call's upper bound; wait where it may fit once other calls are settled."""
         if not self._limited:
             return Reservation(upper)
         self._check(upper)
         if not self._queue and self._fits(upper):
-            return self._set_aside(upper)
+            return self._grant(upper)
         turn: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
         self._queue.append((turn, upper))
         try:
@@ -130,7 +130,7 @@ class BudgetTracker:
         self.release(reservation)
 
     def carry(self, reply: Reply, upper: CostBound) -> None:
-        """Count a reply as spent; its upper bound stands in for what it does not say."""
+        """Count a reply as spent; its upper bound replaces what it does not report."""
         self._spent = self._spent.plus(reply)
         if not self._limited:
             return
@@ -147,38 +147,38 @@ class BudgetTracker:
         if not self._limited:
             return
         self._out.remove(reservation)
-        self._held = _sum(self._held, reservation.upper, -1)
+        self._reserved = _sum(self._reserved, reservation.upper, -1)
         self._look_again()
 
     @property
-    def taken(self) -> CostBound:
+    def used(self) -> CostBound:
         """What counts against the limits."""
         spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
-    def short_of(self, calls: int) -> str:
-        """What is left of a limit that so many calls more, like those so far, would overstep; empty where none."""
-        budget, taken = self._budget, self.taken
-        if budget.calls is not None and taken.calls + calls > budget.calls:
-            return f"{budget.calls - taken.calls:,} of {budget.calls:,} calls were left"
-        growth = 1 + Decimal(calls) / taken.calls if taken.calls else Decimal(1)
+    def shortage(self, calls: int) -> str:
+        """What is left of a limit that so many more calls, like those so far, would exceed; empty where none would."""
+        budget, used = self._budget, self.used
+        if budget.calls is not None and used.calls + calls > budget.calls:
+            return f"{budget.calls - used.calls:,} of {budget.calls:,} calls were left"
+        growth = 1 + Decimal(calls) / used.calls if used.calls else Decimal(1)
         seconds = self._elapsed()
         if budget.seconds is not None and seconds * float(growth) > budget.seconds:
             left = max(0.0, budget.seconds - seconds)
             return f"{_time(left)} of {_time(budget.seconds)} were left"
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.
         spare = self._largest
-        if budget.tokens is not None and taken.tokens * growth + 2 * spare.tokens > budget.tokens:
-            return f"{budget.tokens - taken.tokens:,} of {budget.tokens:,} tokens were left"
-        cost = taken.cost or Decimal(0)
+        if budget.tokens is not None and used.tokens * growth + 2 * spare.tokens > budget.tokens:
+            return f"{budget.tokens - used.tokens:,} of {budget.tokens:,} tokens were left"
+        cost = used.cost or Decimal(0)
         if budget.cost is not None and cost * growth + 2 * (spare.cost or 0) > budget.cost:
             return f"{money(budget.cost - cost)} of {money(budget.cost)} were left"
         return ""
 
-    def _set_aside(self, upper: CostBound) -> Reservation:
+    def _grant(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)
-        self._held = _sum(self._held, upper)
+        self._reserved = _sum(self._reserved, upper)
         return reservation
 
     def _look_again(self) -> None:
@@ -192,12 +192,12 @@ class BudgetTracker:
                 else:
                     if not self._fits(upper):
                         return
-                    turn.set_result(self._set_aside(upper))
+                    turn.set_result(self._grant(upper))
             self._queue.popleft()
 
     def _check(self, upper: CostBound) -> None:
         """Refuse what would not fit even if every call under way cost nothing."""
-        budget, spent = self._budget, self.taken
+        budget, spent = self._budget, self.used
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
             raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached")
         if budget.seconds is not None and self._elapsed() >= budget.seconds:
@@ -211,16 +211,16 @@ class BudgetTracker:
             return
         if upper.cost is None:
             raise InvalidInput("the price of a call is not known; limit tokens or calls instead")
-        taken = spent.cost or Decimal(0)
-        if taken + upper.cost > budget.cost:
+        used = spent.cost or Decimal(0)
+        if used + upper.cost > budget.cost:
             raise BudgetReached(
-                f"{money(taken)} of {money(budget.cost)} are spent and the next call could "
+                f"{money(used)} of {money(budget.cost)} are spent and the next call could "
                 f"cost {money(upper.cost)}"
             )
 
     def _fits(self, upper: CostBound) -> bool:
-        budget, spent = self._budget, self.taken
-        wanted = _sum(self._held, upper)
+        budget, spent = self._budget, self.used
+        wanted = _sum(self._reserved, upper)
         if budget.calls is not None and spent.calls + wanted.calls > budget.calls:
             return False
         if budget.tokens is not None and spent.tokens + wanted.tokens > budget.tokens:
@@ -230,10 +230,10 @@ class BudgetTracker:
         return (spent.cost or 0) + (wanted.cost or 0) <= budget.cost
 
 
-def _sum(held: CostBound, more: CostBound, sign: int = 1) -> CostBound:
-    # A price that is not known gets here only where no limit in money stands.
-    cost = (held.cost or 0) + sign * (more.cost or Decimal(0))
-    return CostBound(held.calls + sign * more.calls, held.tokens + sign * more.tokens, cost)
+def _sum(one: CostBound, other: CostBound, sign: int = 1) -> CostBound:
+    # An unknown price occurs only without a limit in money.
+    cost = (one.cost or 0) + sign * (other.cost or Decimal(0))
+    return CostBound(one.calls + sign * other.calls, one.tokens + sign * other.tokens, cost)
 
 
 def _time(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Calls that only wait, for their turn or to be tried again: nothing is under way in them, so they may be ended."""
+"""Ending calls that only wait, for their turn or for a retry: no request of theirs is under way."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from autoreason.exchange import Reply
 STOPPED = "a person stopped the run"
 
 
-class InterruptibleModel:
-    """A call that can be ended at no loss while it rests."""
+class InterruptibleCall:
+    """A call that can be ended without loss while it only waits."""
 
     def __init__(self) -> None:
-        self.rests = 0
-        """In how many places it only waits now."""
+        self.idle = 0
+        """How many idle sections it is in."""
         self._task: asyncio.Task[Any] | None = None
         self._ended = False
 
     async def reply(self, asking: Awaitable[Reply]) -> Reply:
-        """What comes of it, or `Stopped` where it was ended while it rested."""
+        """The reply, or `Stopped` where the call was ended while it waited."""
         self._task = task = asyncio.current_task()
         assert task is not None
         cancelled = task.cancelling()
@@ -33,7 +33,7 @@ class InterruptibleModel:
         try:
             return await asking
         except asyncio.CancelledError:
-            # Whoever else cancelled the task meanwhile has the last word.
+            # Another cancellation of the task takes precedence.
             if self._ended and task.cancelling() == cancelled + 1:
                 raise Stopped(STOPPED) from None
             raise
@@ -42,25 +42,25 @@ class InterruptibleModel:
             if self._ended:
                 task.uncancel()
 
-    def end_rest(self) -> None:
+    def end_if_idle(self) -> None:
         """End it, unless a request is on its way."""
-        if self.rests and self._task and not self._ended:
+        if self.idle and self._task and not self._ended:
             self._ended = True
             self._task.cancel()
 
 
-_THIS: ContextVar[InterruptibleModel | None] = ContextVar("call", default=None)
+_THIS: ContextVar[InterruptibleCall | None] = ContextVar("call", default=None)
 
 
 @contextmanager
 def idle_section() -> Iterator[None]:
-    """While a call does nothing but wait."""
+    """A section in which a call only waits."""
     call = _THIS.get()
     if call is None:
         yield
         return
-    call.rests += 1
+    call.idle += 1
     try:
         yield
     finally:
-        call.rests -= 1
+        call.idle -= 1

@@ -1,4 +1,4 @@
-"""How many calls are under way at once: more while it goes well, half when the provider balks."""
+"""Adaptive concurrency: more calls at once while they succeed, half when the provider refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMOTE = 32
 
 
 class ConcurrencyLimiter:
-    """The way to one provider: first come, first served, and as wide as the provider bears.
+    """A limit of concurrent calls to one provider: first come, first served, adapted to what it accepts.
 
     Belongs to the event loop it is used in.
     """
@@ -24,14 +24,14 @@ class ConcurrencyLimiter:
         self,
         start: int = REMOTE,
         *,
-        most: int | None = None,
+        max_limit: int | None = None,
         window: float = 1.0,
-        longest_pause: float = 120.0,
+        max_pause: float = 120.0,
     ) -> None:
         self._width = float(start)
-        self._most = float(most or 16 * start)
+        self._max_limit = float(max_limit or 16 * start)
         self._window = window
-        self._longest_pause = longest_pause
+        self._max_pause = max_pause
         self._inside = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._narrowed_at = -inf
@@ -40,17 +40,17 @@ class ConcurrencyLimiter:
 
     @property
     def limit(self) -> int:
-        """How many may be inside now."""
+        """How many calls may run now."""
         return int(self._width)
 
     @property
     def inside(self) -> int:
-        """How many are."""
+        """How many calls run."""
         return self._inside
 
     async def enter(self) -> None:
         """Wait for a place."""
-        # Nobody is overtaken here: there is a queue only while the gate is full or closed.
+        # No call is overtaken here: there is a queue only while the limiter is full or paused.
         if self._inside < self.limit and not self._reopening:
             self._inside += 1
             return
@@ -71,22 +71,22 @@ class ConcurrencyLimiter:
         self._admit()
 
     def widen(self) -> None:
-        """A call went well: a place more for every gateful of such calls, if places were short."""
+        """A call succeeded: one more place per `limit` such calls, if all places were taken."""
         if self._inside >= self.limit:
-            # A provider that has never balked is tried out: twice the places with every gateful.
+            # A provider that has never refused is probed: twice the places with every round.
             step = 1.0 if self._narrowed_at == -inf else 1.0 / self._width
-            self._width = min(self._most, self._width + step)
+            self._width = min(self._max_limit, self._width + step)
             self._admit()
 
     def narrow(self, retry_after: float | None = None) -> None:
-        """The provider wants less: half the places, and nobody enters for as long as it says."""
+        """The provider wants fewer calls: half the places, and none starts for as long as it asks."""
         now = asyncio.get_running_loop().time()
         # Calls sent together are refused together: that is one sign, not many.
         if now - self._narrowed_at >= self._window:
             self._narrowed_at = now
             self._width = max(1.0, self._width / 2)
-        # A call that is told to wait longer than this gives up; so must those in the queue.
-        if retry_after and retry_after <= self._longest_pause:
+        # A call that has to wait longer than this gives up; so must those in the queue.
+        if retry_after and retry_after <= self._max_pause:
             self._pause(now + retry_after)
 
     def _pause(self, until: float) -> None:
@@ -110,11 +110,11 @@ class ConcurrencyLimiter:
 
 
 class LimitedModel:
-    """A model whose calls go through a gate that others share."""
+    """A model whose calls go through a shared limiter."""
 
-    def __init__(self, model: Model, gate: ConcurrencyLimiter) -> None:
+    def __init__(self, model: Model, limiter: ConcurrencyLimiter) -> None:
         self._model = model
-        self._gate = gate
+        self._limiter = limiter
 
     @property
     def address(self) -> str:
@@ -123,19 +123,19 @@ class LimitedModel:
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request when there is a place for it."""
-        await self._gate.enter()
+        await self._limiter.enter()
         try:
             reply = await self._model.ask(request, on_signal)
-            self._gate.widen()
+            self._limiter.widen()
             return reply
         except CallFailed as failed:
             if failed.failure in (Failure.RATE_LIMIT, Failure.OVERLOADED):
-                self._gate.narrow(failed.retry_after)
-                at_once = self._gate.limit
+                self._limiter.narrow(failed.retry_after)
+                at_once = self._limiter.limit
                 LOG.info("%s: at most %d at once now: %s", self.address, at_once, kind_of(failed))
             raise
         finally:
-            self._gate.leave()
+            self._limiter.leave()
 
     async def close(self) -> None:
         """Close the model within."""

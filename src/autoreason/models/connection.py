@@ -1,4 +1,4 @@
-"""Why no answer came, in plain words: one line, no addresses in memory, no line numbers of somebody's source."""
+"""Connection errors in plain words: one line, without memory addresses or source lines of libraries."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from urllib.parse import urljoin, urlsplit
 from autoreason.errors import CallFailed, Failure
 
 PROXY_LOGIN = 407
-_LONGEST = 200
+_MAX_LENGTH = 200
 _ODD_ANSWERS = {
     "content-encoding": "answered in a compression that was not asked for; switch that off there",
     "Got more than": "answered with larger headers than any API sends; check its address",
 }
-"""What the HTTP parser's own words begin with or name, and what they mean."""
+"""What the HTTP parser's messages begin with or contain, and what they mean."""
 
 
 class Route(NamedTuple):
@@ -37,7 +37,7 @@ def is_exposed(url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a server is on this machine, so that nobody is on the way."""
+    """Whether a server is on this machine, so that the network is not involved."""
     host = urlsplit(url).hostname or ""
     try:
         address = ip_address(host)
@@ -57,20 +57,20 @@ def no_answer(route: Route, error: Exception) -> CallFailed:
         ServerTimeoutError,
     )
 
-    who, said = route.who, said_of(error)
+    who, message = route.who, connection_message(error)
     match error:
         case ClientHttpProxyError():
             return proxy_refused(route, error.status)
         case ClientProxyConnectionError():
-            what = f"{who} cannot be reached: its proxy at {_host(route.proxy)} is away ({said})"
+            what = f"{who} cannot be reached: its proxy at {_host(route.proxy)} is away ({message})"
         case ClientResponseError():
-            odd = (told for word, told in _ODD_ANSWERS.items() if word in error.message)
+            odd = (reason for word, reason in _ODD_ANSWERS.items() if word in error.message)
             answered = next(odd, "answered, but not in HTTP; check its address")
             return CallFailed(Failure.NO_ACCESS, f"{who} at {route} {answered}")
         case ClientConnectorError() if _after_connecting(error.os_error):
             return _insecure(route, error.os_error)
         case ClientConnectorError() | ServerTimeoutError() | InvalidURL():
-            what = f"{who} cannot be reached at {route} ({said})"
+            what = f"{who} cannot be reached at {route} ({message})"
         case _:
             what = f"{who} at {route} closed the connection without an answer"
     return CallFailed(Failure.CONNECTION, what)
@@ -88,38 +88,40 @@ def proxy_refused(route: Route, status: int) -> CallFailed:
 
 
 def redirected(route: Route, status: int, location: str) -> CallFailed:
-    """A server points elsewhere; nobody follows, for the key would come along."""
+    """A redirect; never followed, because the key would be sent along."""
     here = urlsplit(route.url)
     try:
         there = urlsplit(urljoin(route.url, location))
     except ValueError:
         there = urlsplit("")
-    # What stands before the host or behind the path may be a secret.
+    # What comes before the host or after the path may be a secret.
     shown = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
-    said = f"{route.who} answered {status} and points to {_one_line(shown)[:_LONGEST] or 'nowhere'}"
-    elsewhere = (there.scheme, there.netloc) != (here.scheme, here.netloc)
+    message = (
+        f"{route.who} answered {status} and points to {_one_line(shown)[:_MAX_LENGTH] or 'nowhere'}"
+    )
+    other_server = (there.scheme, there.netloc) != (here.scheme, here.netloc)
     if here.scheme == "http" and there.scheme == "https" and here.hostname == there.hostname:
-        said += "; write https:// in its base URL"
+        message += "; write https:// in its base URL"
     else:
-        said += "; keys do not follow redirects, so give the right address with --base-url"
-    failure = Failure.NO_ACCESS if elsewhere else Failure.BAD_REQUEST
-    return CallFailed(failure, said, status=status)
+        message += "; keys do not follow redirects, so give the right address with --base-url"
+    failure = Failure.NO_ACCESS if other_server else Failure.BAD_REQUEST
+    return CallFailed(failure, message, status=status)
 
 
-def said_of(error: Exception) -> str:
-    """What happened, in the system's words or in the error's own."""
+def connection_message(error: Exception) -> str:
+    """The message of a connection error: the system's, or the error's."""
     from aiohttp import ClientPayloadError
 
     cause = getattr(error, "os_error", None)
-    said = _one_line(_plainly(cause) if isinstance(cause, OSError) else str(error))
+    message = _one_line(_system_message(cause) if isinstance(cause, OSError) else str(error))
     if isinstance(error, ClientPayloadError):
-        damaged = "content-encoding" in said
+        damaged = "content-encoding" in message
         return "its compression is damaged" if damaged else "the connection ended early"
-    return said.rstrip(". ") or type(error).__name__
+    return message.rstrip(". ") or type(error).__name__
 
 
 def _after_connecting(cause: OSError) -> bool:
-    """Whether somebody took the connection, and TLS came to nothing."""
+    """Whether the connection was accepted and TLS failed."""
     import ssl
 
     return isinstance(cause, ssl.SSLError | ConnectionResetError | ConnectionAbortedError)
@@ -131,18 +133,18 @@ def _insecure(route: Route, cause: OSError) -> CallFailed:
     what = f"no secure connection to {route.who} at {route}"
     if isinstance(cause, ssl.SSLCertVerificationError):
         fix = "name the certificates you trust in SSL_CERT_FILE"
-        said = f"its certificate is not trusted, {cause.verify_message}; {fix}"
-        return CallFailed(Failure.NO_ACCESS, f"{what}: {said}")
+        message = f"its certificate is not trusted, {cause.verify_message}; {fix}"
+        return CallFailed(Failure.NO_ACCESS, f"{what}: {message}")
     reason = getattr(cause, "reason", None) or "it closed the connection"
     what = f"{what}: {reason.replace('_', ' ').lower()}"
-    # Whatever answers TLS with something else will do so tomorrow.
+    # A server that answers TLS with something else will not change.
     plain = reason == "WRONG_VERSION_NUMBER"
     if plain or urlsplit(route.url).port not in (None, 443):
         what += "; if it speaks plain http, write http:// in its base URL"
     return CallFailed(Failure.NO_ACCESS if plain else Failure.CONNECTION, what)
 
 
-def _plainly(cause: OSError) -> str:
+def _system_message(cause: OSError) -> str:
     import socket
 
     if isinstance(cause, socket.gaierror) or not cause.errno:

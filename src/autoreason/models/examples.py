@@ -13,7 +13,7 @@ ALL = (MODEL, OTHER, CHEAP, LOCAL)
 Documented = TypeVar("Documented")
 
 
-def named(text: str) -> str:
+def fill_examples(text: str) -> str:
     """A text with the examples in place of {model}, {other}, {cheap} and {local}."""
     return text.format(model=MODEL, other=OTHER, cheap=CHEAP, local=LOCAL)
 
@@ -21,5 +21,5 @@ def named(text: str) -> str:
 def with_examples(command: Documented) -> Documented:
     """The same command, whose docstring names the examples."""
     if command.__doc__:
-        command.__doc__ = named(command.__doc__)
+        command.__doc__ = fill_examples(command.__doc__)
     return command

@@ -1,4 +1,4 @@
-"""Why a call failed: a provider's error, in whatever shape it comes, as one of our kinds."""
+"""Why a call failed: a provider's error, in any format, as a `Failure`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.models.retry_after import duration, retry_after
 
 Hide = Callable[[str], str]
-"""Takes the key out of a text before anybody sees it."""
+"""Removes the key from a text before it is shown."""
 
-_LONGEST = 300
+_MAX_MESSAGE = 300
 
 _STATUS_OF_WORD = {
     "invalid_request_error": 400,
@@ -33,7 +33,7 @@ _STATUS_OF_WORD = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Inside a stream the HTTP status was sent long ago; the error's own word has to stand for it."""
+"""Within a stream the HTTP status was sent before, so the error's type stands for it."""
 
 _NO_CREDIT = frozenset(
     {
@@ -53,7 +53,7 @@ _PAGE = "web_page"
 _HTML = re.compile(r"\s*<(!doctype|html|head|body)\b", re.I)
 _TITLE = re.compile(r"<title[^>]*>([^<]+)", re.I)
 _BAD_JSON = "json_validate_failed"
-"""The model did not keep to the schema: its doing, not ours, so asking again may help."""
+"""The model did not keep to the schema, so asking again may help."""
 _REFUSED = frozenset(
     {
         "content_filter",
@@ -65,7 +65,7 @@ _REFUSED = frozenset(
     }
 )
 _RETRY = {"true": True, "false": False}
-"""What `x-should-retry` says."""
+"""Values of `x-should-retry`."""
 
 _ANTHROPIC_NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 """Anthropic types this as an ordinary invalid request; its fixed first sentence is all there is."""
@@ -81,14 +81,14 @@ _OF_STATUS = {
 }
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """What a provider said went wrong, from the fields it said it in."""
+class ProviderError(Struct, frozen=True, kw_only=True):
+    """A provider's error, read from its fields."""
 
     message: str = ""
     words: frozenset[str] = frozenset()
     """Its own terms for the error: type, code, status and reasons, in lower case."""
     param: str | None = None
-    """The parameter at fault, without what stands before it."""
+    """The parameter at fault, without its prefix."""
     status: int | None = None
     """The HTTP status that an error within a reply claims for itself."""
     wait: float | None = None
@@ -101,37 +101,41 @@ class Told(Struct, frozen=True, kw_only=True):
         return not self.words.isdisjoint(_REFUSED)
 
 
-class ErrorTold(Exception):
+class ErrorReply(Exception):
     """An error that came where a reply should be, under a status that promised success."""
 
-    def __init__(self, told: Told) -> None:
-        super().__init__(told.message)
-        self.told = told
+    def __init__(self, provider_error: ProviderError) -> None:
+        super().__init__(provider_error.message)
+        self.provider_error = provider_error
 
 
 class Refused(CallFailed):
-    """A provider answered, but with an error; what it said is kept to learn from."""
+    """A provider answered with an error, which is kept to learn from."""
 
-    def __init__(self, failure: Failure, message: str, *, told: Told, **more: Any) -> None:
+    def __init__(
+        self, failure: Failure, message: str, *, provider_error: ProviderError, **more: Any
+    ) -> None:
         super().__init__(failure, message, **more)
-        self.told = told
+        self.provider_error = provider_error
 
 
-def refusal(who: str, status: int, headers: Mapping[str, str], told: Told, hide: Hide) -> Refused:
+def refusal(
+    who: str, status: int, headers: Mapping[str, str], provider_error: ProviderError, hide: Hide
+) -> Refused:
     """The error to raise for a provider's answer."""
-    meant = status if status >= 300 else _meant(told)
-    said = _trimmed(hide(told.message)) or "no reason given"
+    status_meant = status if status >= 300 else _status_of(provider_error)
+    message_shown = _trim(hide(provider_error.message)) or "no reason given"
     return Refused(
-        _kind(meant, told),
-        f"{who} answered {meant}: {said}",
-        told=told,
-        status=meant,
-        retry_after=retry_after(meant, headers, told.wait),
-        retry=False if told.daily else _RETRY.get(headers.get("x-should-retry", "")),
+        _kind(status_meant, provider_error),
+        f"{who} answered {status_meant}: {message_shown}",
+        provider_error=provider_error,
+        status=status_meant,
+        retry_after=retry_after(status_meant, headers, provider_error.wait),
+        retry=False if provider_error.daily else _RETRY.get(headers.get("x-should-retry", "")),
     )
 
 
-def read_error(body: bytes) -> Told:
+def read_error(body: bytes) -> ProviderError:
     """Understand an error body; anything at all is allowed to be in it."""
     body = body.removeprefix(BOM_UTF8)
     try:
@@ -139,16 +143,20 @@ def read_error(body: bytes) -> Told:
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = body.decode("utf-8", "replace")
         page = _HTML.match(text)
-        return Told(message=_titled(text), words=frozenset({_PAGE})) if page else Told(message=text)
+        return (
+            ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
+            if page
+            else ProviderError(message=text)
+        )
     return read_error_value(content)
 
 
-def read_error_value(content: Any) -> Told:
+def read_error_value(content: Any) -> ProviderError:
     """The same for a body that is decoded already."""
     if isinstance(content, list):
         content = content[0] if content else {}
     if not isinstance(content, dict):
-        return Told(message=str(content))
+        return ProviderError(message=str(content))
     error = content.get("error")
     fields: dict[str, Any] = {**content, **error} if isinstance(error, dict) else content
     message = error if isinstance(error, str) else fields.get("message")
@@ -158,7 +166,7 @@ def read_error_value(content: Any) -> Told:
     param = fields.get("param") if isinstance(fields.get("param"), str) else None
     code = fields.get("code")
     details = [each for each in _list(fields.get("details")) if isinstance(each, dict)]
-    told = Told(
+    provider_error = ProviderError(
         message=message,
         words=frozenset(_words(fields, faults, details)),
         param=param or (faults[0][0] if faults else None),
@@ -166,27 +174,27 @@ def read_error_value(content: Any) -> Told:
         wait=_retry_info(details),
         daily=_is_daily(details),
     )
-    return _with_upstream(told, fields.get("metadata"))
+    return _with_upstream(provider_error, fields.get("metadata"))
 
 
-def _with_upstream(told: Told, metadata: Any) -> Told:
-    """With what a router was told by the provider behind it."""
+def _with_upstream(provider_error: ProviderError, metadata: Any) -> ProviderError:
+    """With the error of the provider behind a router."""
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     if not isinstance(raw, str) or not raw.strip():
-        return told
+        return provider_error
     upstream = read_error(raw.encode("utf-8", "replace"))
     # The account behind a router is the router's, so its key and its credit are none of the user's.
     words = upstream.words - _NO_CREDIT - _BAD_KEY
     return msgspec.structs.replace(
-        told,
-        message=": ".join(filter(None, (told.message, upstream.message))),
-        words=told.words | words,
-        param=told.param or upstream.param,
+        provider_error,
+        message=": ".join(filter(None, (provider_error.message, upstream.message))),
+        words=provider_error.words | words,
+        param=provider_error.param or upstream.param,
     )
 
 
-def _titled(page: str) -> str:
-    """A web page by its title: its source says nothing to a reader."""
+def _page_title(page: str) -> str:
+    """A web page by its title; its source would not help a reader."""
     title = _TITLE.search(page)
     return f"a web page, {unescape(title[1]).strip()!r}" if title else "a web page without a title"
 
@@ -223,34 +231,34 @@ def _retry_info(details: Iterable[dict[str, Any]]) -> float | None:
 
 def _is_daily(details: Iterable[dict[str, Any]]) -> bool:
     """Whether a quota that was used up is one for a day."""
-    broken = [
+    violations = [
         violation
         for each in details
         if str(each.get("@type", "")).endswith("google.rpc.QuotaFailure")
         for violation in _list(each.get("violations"))
         if isinstance(violation, dict)
     ]
-    return any("PerDay" in str(violation.get("quotaId", "")) for violation in broken)
+    return any("PerDay" in str(violation.get("quotaId", "")) for violation in violations)
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _meant(told: Told) -> int:
-    if told.status is not None:
-        return told.status
-    found = [_STATUS_OF_WORD[word] for word in told.words if word in _STATUS_OF_WORD]
-    return max(found, default=500)
+def _status_of(provider_error: ProviderError) -> int:
+    if provider_error.status is not None:
+        return provider_error.status
+    statuses = [_STATUS_OF_WORD[word] for word in provider_error.words if word in _STATUS_OF_WORD]
+    return max(statuses, default=500)
 
 
-def _kind(status: int, told: Told) -> Failure:
-    words = told.words
-    if not words.isdisjoint(_NO_CREDIT) or told.message.startswith(_ANTHROPIC_NO_CREDIT):
+def _kind(status: int, provider_error: ProviderError) -> Failure:
+    words = provider_error.words
+    if not words.isdisjoint(_NO_CREDIT) or provider_error.message.startswith(_ANTHROPIC_NO_CREDIT):
         return Failure.NO_CREDIT
-    if told.refused:
+    if provider_error.refused:
         return Failure.BAD_REQUEST
-    if not words.isdisjoint(_BAD_KEY) or (status == 403 and _names_key(told)):
+    if not words.isdisjoint(_BAD_KEY) or (status == 403 and _names_key(provider_error)):
         return Failure.BAD_KEY
     if _BAD_JSON in words:
         return Failure.BROKEN_REPLY
@@ -259,11 +267,13 @@ def _kind(status: int, told: Told) -> Failure:
     return Failure.OVERLOADED if status >= 500 else Failure.BAD_REQUEST
 
 
-def _names_key(told: Told) -> bool:
+def _names_key(provider_error: ProviderError) -> bool:
     """Whether it is the key that is forbidden something, rather than the place or the network."""
-    return _PAGE not in told.words and _ABOUT_KEY.search(told.message) is not None
+    return (
+        _PAGE not in provider_error.words and _ABOUT_KEY.search(provider_error.message) is not None
+    )
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"

@@ -1,4 +1,4 @@
-"""What a model file in GGUF format says of itself."""
+"""Metadata of a model file in GGUF format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autoreason.errors import InvalidInput
 
 
 def trained_context(path: Path) -> int | None:
-    """The context length a GGUF file says its model was trained for; None if it does not say."""
+    """The context length a GGUF file states for its model; None if it does not."""
     try:
         file = path.open("rb")
     except OSError as problem:

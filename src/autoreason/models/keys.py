@@ -79,7 +79,7 @@ def _read(path: Path) -> dict[str, str]:
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # The parser's own words could quote the line, and the line is a key.
+        # The parser's message could quote the line, and the line is a key.
         where = getattr(error, "lineno", None)
         line = f" (line {where})" if where else ""
         raise InvalidInput(
@@ -92,7 +92,7 @@ def _read(path: Path) -> dict[str, str]:
 
 def _unreadable(path: Path, error: OSError) -> InvalidInput:
     return InvalidInput(
-        f"the key file {path} cannot be read: {error.strerror}; mend that, or move it away"
+        f"the key file {path} cannot be read: {error.strerror}; fix that, or move it away"
     )
 
 
@@ -100,6 +100,6 @@ def _checked(value: str, where: str) -> Secret:
     """Refuse what no HTTP header can carry, without repeating it."""
     if not (value.isascii() and value.isprintable()):
         raise InvalidInput(
-            f"the key in {where} holds characters that no API key has; copy it again"
+            f"the key in {where} contains characters that no API key has; copy it again"
         )
     return Secret(value)

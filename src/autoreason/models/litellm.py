@@ -51,7 +51,7 @@ _FAILURES = {
     "APIError": Failure.BROKEN_REPLY,
 }
 """By the name of the error's class or the nearest of its parents."""
-_LONGEST = 300
+_MAX_MESSAGE = 300
 
 
 class LiteLLMModel:
@@ -86,7 +86,7 @@ class LiteLLMModel:
         try:
             response = await library.acompletion(**body)
             if on_signal is not None:
-                chunks = [chunk async for chunk in _heard(response, request.key, on_signal)]
+                chunks = [chunk async for chunk in _stream_chunks(response, request.key, on_signal)]
                 response = library.stream_chunk_builder(chunks, messages=body["messages"])
         except Exception as error:
             if _is_refusal(error):
@@ -103,7 +103,7 @@ class LiteLLMModel:
         )
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         if self._library is not None:
             await self._library.close_litellm_async_clients()
 
@@ -120,12 +120,12 @@ def litellm_name(address: str) -> str:
 
 
 def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dict[str, Any]:
-    """A request as LiteLLM takes it; `shaped` where the model can be held to a schema."""
+    """A request as LiteLLM takes it; `shaped` where the model can be given a schema."""
     body: dict[str, Any] = {
         "model": name,
         "messages": _messages(request, name, shaped=shaped),
         "max_tokens": request.max_tokens,
-        # Retries are ours to make and to count; what a model does not take is left out.
+        # Retries are done and counted here; parameters a model does not take are left out.
         "num_retries": 0,
         "max_retries": 0,
         "drop_params": True,
@@ -145,14 +145,14 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
 
 def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, Any]]:
     """The conversation; Claude caches only what is marked, on any host."""
-    said = messages_of(request, Quirks(no_schema=not shaped))
-    last = last_stable(said) if "claude" in name.lower() else None
+    messages = messages_of(request, Quirks(no_schema=not shaped))
+    last = last_stable(messages) if "claude" in name.lower() else None
     return [
         {
             "role": each.speaker,
             "content": [text_block(each, marked=True)] if place == last else each.text,
         }
-        for place, each in enumerate(said)
+        for place, each in enumerate(messages)
     ]
 
 
@@ -179,7 +179,7 @@ def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float)
 
 
 def to_usage(usage: Any) -> Usage:
-    """Tokens; None wherever LiteLLM does not say."""
+    """Tokens; None where LiteLLM does not report them."""
     read = getattr(usage, "prompt_tokens_details", None)
     written = getattr(usage, "completion_tokens_details", None)
     return Usage(
@@ -192,24 +192,24 @@ def to_usage(usage: Any) -> Usage:
 
 
 def call_failed(model: str, error: Exception) -> CallFailed | None:
-    """The error as ours; None for one that is not LiteLLM's to raise."""
+    """The error as `CallFailed`; None for one that is not LiteLLM's."""
     names = [each.__name__ for each in type(error).__mro__]
     failure = next((_FAILURES[name] for name in names if name in _FAILURES), None)
     if failure is None:
         return None
-    said = " ".join(str(error).split())
-    if failure is Failure.RATE_LIMIT and "insufficient_quota" in said:
+    message = " ".join(str(error).split())
+    if failure is Failure.RATE_LIMIT and "insufficient_quota" in message:
         failure = Failure.NO_CREDIT
     status = getattr(error, "status_code", None)
     return CallFailed(
         failure,
-        f"{model}: {said[:_LONGEST]}",
+        f"{model}: {message[:_MAX_MESSAGE]}",
         status=status,
         retry_after=retry_after(status or 0, _headers(error), None),
     )
 
 
-async def _heard(stream: Any, key: str, on_signal: OnSignal) -> AsyncIterator[Any]:
+async def _stream_chunks(stream: Any, key: str, on_signal: OnSignal) -> AsyncIterator[Any]:
     detector = LoopDetector()
     async with aclosing(stream):
         async for chunk in stream:
@@ -226,7 +226,7 @@ def _first(choices: Any) -> Any:
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
-    # Those of `response` are often made up by LiteLLM; what the provider sent is kept beside them.
+    # Those of `response` are often invented by LiteLLM; what the provider sent is in another attribute.
     sent = getattr(error, "litellm_response_headers", None)
     headers: Mapping[str, str] = sent or getattr(getattr(error, "response", None), "headers", {})
     return headers
@@ -244,10 +244,10 @@ def _refused(model: str, seconds: float) -> Reply:
 def _cost(library: Any, response: Any, name: str) -> Decimal | None:
     try:
         cost = library.completion_cost(completion_response=response, model=name)
-    # Whatever it trips over, a price that cannot be told is unknown, and the reply is still paid for.
+    # Whatever fails here, the price is unknown, and the reply is still paid for.
     except Exception:
         return None
-    # It says 0 both for what is free and for what it has no price of.
+    # It returns 0 both for what is free and for what it has no price of.
     return Decimal(str(cost)) if cost else None
 
 

@@ -43,10 +43,10 @@ _BATCH = 128
 """Tokens of a prompt read at once. A call can be stopped between two batches only."""
 _REPEAT_PENALTY = 1.1
 """Of six drafts of the embedded model, five ended in endless repetition without it, one with it."""
-_LONGEST_STRING = 400
-_LONGEST_STRING_ELSEWHERE = 2000
-_LONGEST_LIST = 4
-_LONGEST_LIST_ELSEWHERE = 16
+_MAX_SMALL_STRING = 400
+_MAX_STRING = 2000
+_MAX_SMALL_LIST = 4
+_MAX_LIST = 16
 _MARKER = re.compile(r"<\|(?=\w+\|>)")
 
 
@@ -93,12 +93,12 @@ class LocalModel:
         try:
             await asyncio.wrap_future(under_way)
         finally:
-            # The call is still running here only if whoever waited was cancelled.
+            # The call is still running here only if the waiting task was cancelled.
             answer.cancel()
         return answer.reply()
 
     async def close(self) -> None:
-        """Let go of the model; the last one to do so frees its memory."""
+        """Release the model; the last release frees its memory."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await asyncio.to_thread(_engines.give_back, engine)
@@ -122,15 +122,15 @@ class LocalModel:
         if request.schema is not None:
             shape = bounded(
                 request.schema.definition,
-                longest_string=_LONGEST_STRING if small else _LONGEST_STRING_ELSEWHERE,
-                longest_list=_LONGEST_LIST if small else _LONGEST_LIST_ELSEWHERE,
+                max_string=_MAX_SMALL_STRING if small else _MAX_STRING,
+                max_list=_MAX_SMALL_LIST if small else _MAX_LIST,
             )
             wanted = {"name": request.schema.name, "schema": shape}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return body
 
 
-def bounded(definition: Any, *, longest_string: int, longest_list: int) -> Any:
+def bounded(definition: Any, *, max_string: int, max_list: int) -> Any:
     """A JSON schema with limits where it has none: a small model fills what has no end."""
 
     def within(part: Any) -> Any:
@@ -140,11 +140,11 @@ def bounded(definition: Any, *, longest_string: int, longest_list: int) -> Any:
             return part
         limits: dict[str, Any] = {}
         if part.get("type") == "string" and not {"enum", "const", "pattern", "format"} & set(part):
-            limits = {"maxLength": longest_string}
+            limits = {"maxLength": max_string}
         elif part.get("type") == "array":
             # A list that picks from given words needs room for all of them.
             choices = part.get("items", {}).get("enum", ())
-            limits = {"maxItems": len(choices) or longest_list}
+            limits = {"maxItems": len(choices) or max_list}
         return limits | {name: within(value) for name, value in part.items()}
 
     return within(definition)
@@ -170,8 +170,8 @@ def _turns(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Messages as a chat; one turn a speaker, because many models' templates insist on it."""
     return [
         # A chat marker within a text would end its turn; broken up, it is just characters.
-        {"role": speaker, "content": _MARKER.sub("< |", "\n\n".join(each.text for each in said))}
-        for speaker, said in groupby(messages, key=lambda each: each.speaker)
+        {"role": speaker, "content": _MARKER.sub("< |", "\n\n".join(each.text for each in group))}
+        for speaker, group in groupby(messages, key=lambda each: each.speaker)
     ]
 
 
@@ -195,7 +195,7 @@ class _Answer:
 
     @property
     def unwanted(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether no task waits for it any more."""
         # Of an event loop that was closed under us we hear nothing else.
         return self._cancelled or self._loop.is_closed()
 
@@ -327,7 +327,7 @@ def _load(path: Path, window: int) -> _Server:
     params.warmup = False
     # Finished prompts would otherwise be kept in up to 8 GB of memory.
     params.cache_ram_mib = 0
-    # It also listens on a local port, which nobody is to use: a key nobody knows locks it.
+    # It also listens on a local port, which must not be used: a random key locks it.
     params.api_keys = [secrets.token_hex()]
     params.cors_origins = ""
     params.ui = params.endpoint_slots = False
@@ -343,7 +343,7 @@ def _load(path: Path, window: int) -> _Server:
 
 def _library() -> Any:
     # Waiting threads spin by default, which on a busy machine makes it many times slower.
-    # It is read when the library is loaded, once; nobody else is to inherit it.
+    # It is read once, when the library is loaded; child processes must not inherit it.
     ours = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}.isdisjoint(os.environ)
     if ours:
         os.environ["GOMP_SPINCOUNT"] = "1000"

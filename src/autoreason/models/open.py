@@ -17,7 +17,7 @@ from autoreason.models import examples
 from autoreason.models.connection import is_exposed
 from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
-from autoreason.models.transport import Call, Transport
+from autoreason.models.transport import HttpCall, Transport
 from autoreason.models.wire import WireModel
 from autoreason.plugins import describe, installed, is_in_file, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """What can be said about a model without spending a token; None where it cannot be told."""
+    """What is known about a model without spending a token; None where it is not known."""
 
     address: str
     reachable: bool | None = None
@@ -88,7 +88,7 @@ def _open_own(name: str, address: str) -> Model:
 
 
 def warm_up(addresses: Iterable[str]) -> None:
-    """Begin to import what these models will need, for whoever has to wait for another process now.
+    """Begin to import what these models will need, while the caller waits for another process.
 
     Not beside other work in this one: two threads that take turns are slower than one after the other.
     """
@@ -103,12 +103,12 @@ async def list_models(
     allow_http: bool = False,
     transport: Transport | None = None,
 ) -> list[str]:
-    """The models a provider's server says it has."""
+    """The models that a provider's server lists."""
     found = _provider(provider, provider, base_url)
     base = found.base(base_url)
     needed = found.needs_key and not found.open_list
     key = _key(found, base, needed=needed, allow_http=allow_http)
-    call = Call(
+    call = HttpCall(
         who=found.name,
         url=base + found.dialect.models_path,
         headers=found.dialect.headers(key),
@@ -162,7 +162,7 @@ async def check(
 def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> bool | None:
     """Whether a model is among those listed; None where a server may have more than it lists."""
     name = model.removeprefix("models/")
-    # A tag can be left out or added, and an alias stands for the dated name that is listed.
+    # A tag can be left out or added, and an alias means the dated name that is listed.
     if not {name, f"{name}:latest", name.partition(":")[0]}.isdisjoint(offered):
         return True
     dated = f"{name.removesuffix('-0')}-2"
@@ -174,7 +174,7 @@ def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> 
 
 
 def _failed_check(address: str, error: CallFailed) -> Check:
-    # An answer of any kind shows that somebody is there, unless it points elsewhere.
+    # Any answer shows that the server is there, unless it is a redirect to another one.
     answered = error.status is not None and not 300 <= error.status < 400
     reachable = answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST)
     refused = error.failure is Failure.BAD_KEY
@@ -232,7 +232,7 @@ def _own_server(name: str) -> Provider:
 
 
 def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:
-    """The key to send to this address; refused where anybody on the way could read it."""
+    """The key to send to this address; refused where it would be sent unencrypted."""
     key = find_key(provider.name, provider.key_variables, needed=needed and provider.at_home(base))
     if key and not allow_http and is_exposed(base):
         raise InvalidInput(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from autoreason.exchange import Model
 from autoreason.models import prices
+from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.guard import CircuitBreaker
 from autoreason.models.open import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
@@ -35,10 +35,10 @@ class ModelPool:
         self._transport = Transport()
         self._bare: dict[str, Model] = {}
         self._layered: dict[str, Model] = {}
-        self._own: dict[str, Model] = {}
+        self._given: dict[str, Model] = {}
         self._checked: dict[str, asyncio.Future[Check]] = {}
-        self._gates: dict[str, ConcurrencyLimiter] = {}
-        self._guards: dict[str, CircuitBreaker] = {}
+        self._limiters: dict[str, ConcurrencyLimiter] = {}
+        self._breakers: dict[str, CircuitBreaker] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> ModelPool:
@@ -47,12 +47,12 @@ class ModelPool:
         return cls(bases, allow_http=settings.allow_http)
 
     def add(self, models: Mapping[str, Model]) -> None:
-        """Lend these too; they keep the layers their owner gave them, and are the owner's to close."""
-        self._own.update(models)
+        """Add the caller's models; they keep the layers they have, and the caller closes them."""
+        self._given.update(models)
 
     def lend(self, address: str) -> Model:
         """The model behind an address."""
-        model = self._own.get(address) or self._layered.get(address)
+        model = self._given.get(address) or self._layered.get(address)
         if model is None:
             model = self._layered[address] = self._open(address)
         return model
@@ -81,7 +81,7 @@ class ModelPool:
         return local.window if local else prices.window(address)
 
     async def close(self) -> None:
-        """Let go of all of it."""
+        """Close all models and connections."""
         for model in self._layered.values():
             await model.close()
         await self._transport.close()
@@ -99,8 +99,8 @@ class ModelPool:
         """Where a model's provider is asked, if not at its own address."""
         bases = self._base_url
         if isinstance(bases, str):
-            asked = (*self._bare, address)
-            bases = servers(bases, asked) if providers_of(asked) else None
+            addresses = (*self._bare, address)
+            bases = servers(bases, addresses) if providers_of(addresses) else None
         return (bases or {}).get(provider_of(address))
 
     def _open(self, address: str) -> Model:
@@ -113,8 +113,8 @@ class ModelPool:
         )
         self._bare[address] = model
         provider = PROVIDERS.get(name)
-        gate = self._gates.setdefault(
+        limiter = self._limiters.setdefault(
             name, ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
         )
-        guard = self._guards.setdefault(name, CircuitBreaker(name))
-        return stack(model, gate=gate, guard=guard)
+        breaker = self._breakers.setdefault(name, CircuitBreaker(name))
+        return stack(model, limiter=limiter, breaker=breaker)

@@ -1,4 +1,4 @@
-"""What models cost, from a snapshot that travels with the program (made by `tools/prices.py`)."""
+"""What models cost, from a snapshot that is part of the package (written by `tools/prices.py`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Rates(Struct, frozen=True):
         return longer[-1] if longer else self
 
     def cost(self, usage: Usage) -> Decimal | None:
-        """The price of a call, or None if the provider did not say what it used."""
+        """The price of a call, or None if the provider did not report its usage."""
         if usage.input is None or usage.output is None:
             return None
         rate = self.at(usage.input)
@@ -57,7 +57,7 @@ class _Rates(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True, rename={"exact": "is"}):
-    """A model: the names it goes by, its window and its prices, the one that holds first."""
+    """A model: the names it goes by, its window and its prices, the current one first."""
 
     exact: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Snapshot(Struct, frozen=True):
     source: str
     date: date
     providers: dict[str, msgspec.Raw]
-    """Still as they stand in the file: a run uses one or two of them."""
+    """As in the file: a run uses one or two of them."""
 
 
 def price(address: str, usage: Usage) -> Decimal | None:

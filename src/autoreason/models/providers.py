@@ -29,7 +29,7 @@ class Provider:
     base_variables: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
-    """At its own address; what stands behind another one may be open."""
+    """At its own address; a server at another one may need none."""
     local: bool = False
     """Runs on the user's own machines and costs nothing."""
     concurrency: int = 16
@@ -40,13 +40,13 @@ class Provider:
     no_temperature: tuple[str, ...] = ()
     """How the names of models start that take no temperature."""
     no_schema: tuple[str, ...] = ()
-    """How the names of models start that cannot be held to a schema."""
+    """Prefixes of models that do not support a schema."""
     responses: str = r"(?!)"
     """What the names of models look like that its own address serves in OpenAI's responses format only."""
     unlisted: bool = False
     """Answers to names that it does not list."""
     open_list: bool = False
-    """Lists its models to anybody, so that listing says nothing about the key."""
+    """Lists its models without a key, so that listing does not check the key."""
 
     def base(self, given: str | None = None) -> str:
         """The address to use: the one given, else the environment's, else its own."""
@@ -74,7 +74,7 @@ class Provider:
 
 
 def _normal(provider: Provider, given: str) -> str:
-    """An address as typed, made into the one requests are built on; path prefixes are kept."""
+    """An address as typed, normalized to the base of requests; path prefixes are kept."""
     if "://" not in given:
         given = f"http://{given}"
     try:
@@ -86,7 +86,7 @@ def _normal(provider: Provider, given: str) -> str:
     if named or ("@" in given and not usable):
         # Addresses are written down with every run.
         raise InvalidInput(
-            f"the address for {provider.name} holds a user or a password; leave it out and put the"
+            f"the address for {provider.name} contains a user or a password; leave it out and put the"
             f" key into {provider.key_variables[0]} or the key file"
         )
     if not usable:

@@ -1,4 +1,4 @@
-"""How servers of one wire format differ, known beforehand or learned from their complaints."""
+"""How servers of one wire format differ, known beforehand or learned from their errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from autoreason.exchange import Request
-from autoreason.models.failures import Refused, Told
+from autoreason.models.failures import ProviderError, Refused
 
 _UNSUPPORTED = frozenset(
     {"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}
@@ -25,12 +25,12 @@ class Quirks(Struct, frozen=True, kw_only=True):
     random_seed: bool = False
     """Mistral's: the seed is called `random_seed`."""
     no_schema: bool = False
-    """It cannot be held to a schema: ask in plain words."""
+    """It supports no schema: ask in plain words."""
     no_stream: bool = False
     """It answers in one piece only."""
     no_stream_options: bool = False
     no_system: bool = False
-    """It takes no system message: the user says it."""
+    """It takes no system message: it is sent as the user's."""
     no_effort: bool = False
     no_thinking: bool = False
     """Anthropic's: its thinking cannot be switched on or off, though its effort may be set."""
@@ -43,15 +43,15 @@ class Quirks(Struct, frozen=True, kw_only=True):
     cache_key: bool = False
     """It takes `prompt_cache_key`."""
     require_schema: bool = False
-    """A router that drops a schema in silence unless told that it is a must."""
+    """A router that drops a schema silently unless it is marked as required."""
 
 
 class _Lesson(NamedTuple):
-    """A complaint, by the names of the parameters or by the words it is made in."""
+    """An error that teaches a quirk, by the names of parameters or by a pattern of its message."""
 
     quirk: str
     names: tuple[str, ...]
-    said: str = r"(?!)"
+    pattern: str = r"(?!)"
 
 
 _LESSONS = (
@@ -89,30 +89,34 @@ _LESSONS = (
         r"(developer|system) (instruction|role|message|prompt)s?( is| are)? not (enabled|supported)",
     ),
 )
-"""In the order in which a complaint that names several is understood."""
+"""In the order in which an error that names several is understood."""
 
 
 def learn(quirks: Quirks, refused: Refused, request: Request, streamed: bool) -> dict[str, bool]:
-    """The quirks to change before asking again; none if the complaint teaches nothing new."""
-    told = refused.told
-    sent = _sent(request, streamed)
+    """The quirks to change before asking again; none if the error teaches nothing new."""
+    provider_error = refused.provider_error
+    sent = _relevant_quirks(request, streamed)
     if refused.status == 404 and quirks.require_schema and not quirks.no_schema:
-        # Nobody behind the router honours it; if it is the model that is unknown, it says so again.
+        # No provider behind the router supports it; an unknown model will fail again.
         return {"no_schema": True} if "no_schema" in sent else {}
-    if not quirks.responses and _ONLY_RESPONSES in told.message and refused.status in (400, 404):
+    if (
+        not quirks.responses
+        and _ONLY_RESPONSES in provider_error.message
+        and refused.status in (400, 404)
+    ):
         return {"responses": True}
     if refused.status not in (400, 422):
         return {}
     for lesson in _LESSONS:
         new = lesson.quirk in sent and not getattr(quirks, lesson.quirk)
-        if new and _at_fault(told, lesson):
+        if new and _at_fault(provider_error, lesson):
             return {lesson.quirk: True}
-    if not quirks.tokens_settled and _other_limit_wanted(quirks, told):
+    if not quirks.tokens_settled and _other_limit_wanted(quirks, provider_error):
         return {"completion_tokens": not quirks.completion_tokens, "tokens_settled": True}
     return {}
 
 
-def _sent(request: Request, streamed: bool) -> set[str]:
+def _relevant_quirks(request: Request, streamed: bool) -> set[str]:
     """The quirks that would have changed this request."""
     changed = {
         "no_temperature": request.temperature is not None,
@@ -127,28 +131,30 @@ def _sent(request: Request, streamed: bool) -> set[str]:
     return {name for name, would in changed.items() if would}
 
 
-def _at_fault(told: Told, lesson: _Lesson) -> bool:
+def _at_fault(provider_error: ProviderError, lesson: _Lesson) -> bool:
     """Whether the server objects to one of these parameters, not to its value being too high."""
-    if any(word.endswith(_OUT_OF_RANGE) for word in told.words):
+    if any(word.endswith(_OUT_OF_RANGE) for word in provider_error.words):
         return False
-    if told.param:
-        parts = re.split(r"[./\[\]]", told.param)
+    if provider_error.param:
+        parts = re.split(r"[./\[\]]", provider_error.param)
         inside = tuple(f"{name}." for name in lesson.names)
-        return not set(parts).isdisjoint(lesson.names) or f"{told.param}.".startswith(inside)
-    named = any(_named(name, told.message) for name in lesson.names)
-    return named or re.search(lesson.said, told.message, re.IGNORECASE) is not None
+        return not set(parts).isdisjoint(lesson.names) or f"{provider_error.param}.".startswith(
+            inside
+        )
+    mentioned = any(_mentions(name, provider_error.message) for name in lesson.names)
+    return mentioned or re.search(lesson.pattern, provider_error.message, re.IGNORECASE) is not None
 
 
-def _other_limit_wanted(quirks: Quirks, told: Told) -> bool:
+def _other_limit_wanted(quirks: Quirks, provider_error: ProviderError) -> bool:
     sent, other = "max_tokens", "max_completion_tokens"
     if quirks.completion_tokens:
         sent, other = other, sent
-    unsupported = told.param == sent and not told.words.isdisjoint(_UNSUPPORTED)
-    return unsupported or _named(other, told.message)
+    unsupported = provider_error.param == sent and not provider_error.words.isdisjoint(_UNSUPPORTED)
+    return unsupported or _mentions(other, provider_error.message)
 
 
-def _named(name: str, message: str) -> bool:
-    """Whether a message names a parameter; of an English word there must be a sign that it does."""
+def _mentions(name: str, message: str) -> bool:
+    """Whether a message names a parameter; one that is an English word must be quoted or assigned."""
     word = rf"(?<!\w){re.escape(name)}(?!\w)"
     if name.isalpha() and name.islower():
         word = rf"(?:^|['\"`]|invalid ){name}(?!\w)|(?<!\w){name}\s*="

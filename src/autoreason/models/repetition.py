@@ -1,4 +1,4 @@
-"""Replies that say the same over and over: noticed as they stream, so that nobody waits and pays for the rest."""
+"""Replies that repeat themselves: noticed while they stream, so that the rest is neither awaited nor paid for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from autoreason.exchange import REPEATS, Outcome, Reply
 
 _TAILS = (4_000, 8_000)
-"""Characters. Refrains, tables, forms and lists of zeros that somebody asked for are shorter."""
+"""Characters. Refrains, tables, forms and lists of zeros that were asked for are shorter."""
 _TIMES = 5
 _INTERVAL = 500
 """Characters between two looks."""

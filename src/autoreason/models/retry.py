@@ -1,4 +1,4 @@
-"""Retries: what failed in passing is sent again; what stays wrong is said once and clearly."""
+"""Retries: a temporary failure is tried again; a permanent one is reported once and clearly."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from random import Random
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
-from autoreason.models.guard import CircuitBreaker, Sleep, said
+from autoreason.models.circuit_breaker import CircuitBreaker, Sleep, failure_message
 from autoreason.models.log import LOG, attempt, kind_of
 
-_MENDS = {
+_FIXES = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
     "then `autoreason resume`",
     Failure.NO_CREDIT: "{provider} gives no more credit ({why}); top up there, "
@@ -29,14 +29,14 @@ class RetryPolicy:
     """How long one call is tried. Waits are in seconds."""
 
     tries: int = 6
-    """Enough to outlast a provider that is away for a quarter of a minute."""
+    """Enough for an outage of a quarter of a minute."""
     busy_tries: int = 10
-    """For a provider that is up but wants us slower: limits per minute take a minute to pass."""
+    """For a provider that is up but limits the rate: limits per minute take a minute to pass."""
     first_wait: float = 1.0
     """Longest wait after the first failure; doubles with each further one."""
-    longest_wait: float = 30.0
-    longest_retry_after: float = 120.0
-    """Told to wait longer than this, we give up at once instead."""
+    max_wait: float = 30.0
+    max_retry_after: float = 120.0
+    """Asked to wait longer than this, a call gives up at once."""
 
     def tries_for(self, failure: Failure) -> int:
         """How often a call that fails like this is sent."""
@@ -44,27 +44,27 @@ class RetryPolicy:
         return self.busy_tries if busy else self.tries
 
     def wait(self, failures: int, retry_after: float | None, rng: Random) -> float:
-        """Seconds until the next try: as long as we were told, and never all at the same moment."""
+        """Seconds until the next try: as long as the provider asks, with jitter."""
         # No more than 64 doublings: a float has no room for the powers beyond.
-        ceiling = min(self.longest_wait, self.first_wait * 2.0 ** min(failures - 1, 64))
+        ceiling = min(self.max_wait, self.first_wait * 2.0 ** min(failures - 1, 64))
         return (retry_after or 0.0) + rng.uniform(ceiling / 2, ceiling)
 
 
-class Retrying:
-    """A model that is asked again when a call fails in passing."""
+class RetryingModel:
+    """A model that is asked again when a call fails temporarily."""
 
     def __init__(
         self,
         model: Model,
         *,
-        guard: CircuitBreaker | None = None,
-        patience: RetryPolicy | None = None,
+        breaker: CircuitBreaker | None = None,
+        policy: RetryPolicy | None = None,
         rng: Random | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._model = model
-        self._guard = guard or CircuitBreaker(model.address.partition("/")[0])
-        self._patience = patience or RetryPolicy()
+        self._breaker = breaker or CircuitBreaker(model.address.partition("/")[0])
+        self._policy = policy or RetryPolicy()
         # Only spreads calls over time; nothing a run records depends on it.
         self._rng = rng or Random()
         self._sleep = sleep
@@ -75,8 +75,8 @@ class Retrying:
         return self._model.address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request, trying as often as patience allows, or raise `ProviderFailed`."""
-        self._guard.check()
+        """Answer one request, trying as often as the policy allows, or raise `ProviderFailed`."""
+        self._breaker.check()
         failures = 0
         while True:
             try:
@@ -88,37 +88,37 @@ class Retrying:
                 if given_up:
                     LOG.info("%s given up, attempt %d: %s", request.key, failures, kind_of(failed))
                     raise ProviderFailed(given_up) from failed
-                wait = self._patience.wait(failures, failed.retry_after, self._rng)
-                reason = said(failed)
+                wait = self._policy.wait(failures, failed.retry_after, self._rng)
+                reason = failure_message(failed)
                 LOG.info("%s again in %.1f s: %s", request.key, wait, kind_of(failed))
             # Outside the handler, so that what ends the wait is not chained to the failure.
             if on_signal:
                 on_signal(CallRetried(request.key, reason, wait))
             with idle_section():
-                await self._guard.wait(wait, self._sleep)
+                await self._breaker.wait(wait, self._sleep)
 
     async def close(self) -> None:
         """Close the model within."""
         await self._model.close()
 
     def _give_up(self, failed: CallFailed, failures: int) -> str | None:
-        """Why there is no further try, as one sentence with the mend."""
-        why, address = said(failed), self.address
+        """Why there is no further try, as one sentence with the fix."""
+        why, address = failure_message(failed), self.address
         provider = address.partition("/")[0]
-        if failed.failure in _MENDS and not failed.retry:
-            fix = _MENDS[failed.failure]
+        if failed.failure in _FIXES and not failed.retry:
+            fix = _FIXES[failed.failure]
             return fix.format(provider=provider, address=address, why=why)
         if failed.retry is False:
             return (
                 f"{address} failed, and trying again soon will not help ({why}); "
                 "`autoreason resume` later"
             )
-        if (failed.retry_after or 0.0) > self._patience.longest_retry_after:
+        if (failed.retry_after or 0.0) > self._policy.max_retry_after:
             return (
                 f"{provider} asks us to wait {failed.retry_after:.0f} seconds ({why}); "
                 "`autoreason resume` after that"
             )
-        if failures >= self._patience.tries_for(failed.failure):
+        if failures >= self._policy.tries_for(failed.failure):
             times = "once" if failures == 1 else f"{failures} times"
             return f"{address} failed {times}, last: {why}; `autoreason resume` when it is back"
         return None

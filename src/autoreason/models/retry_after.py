@@ -1,4 +1,4 @@
-"""How long a provider asks us to wait, in the several ways they say it."""
+"""How long a provider asks us to wait, in its various formats."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def retry_after(
-    status: int, headers: Mapping[str, str], told: float | None, now: datetime | None = None
+    status: int, headers: Mapping[str, str], stated: float | None, now: datetime | None = None
 ) -> float | None:
-    """Seconds to wait before asking again, or None where the provider does not say."""
+    """Seconds to wait before asking again, or None where the provider does not state it."""
     wait = _milliseconds(headers.get("retry-after-ms"))
     if wait is None:
         wait = _seconds_or_date(headers.get("retry-after"), now)
     if wait is None:
-        wait = told
+        wait = stated
     if wait is None and status == 429:
         wait = _until_reset(headers, now)
     return wait
@@ -46,7 +46,7 @@ def duration(text: str | None) -> float | None:
 
 
 def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
-    """Until the limit that was hit is lifted; the longest where it is not said which."""
+    """Until the limit that was hit is lifted; the longest where that one is not known."""
     given = [
         (headers.get(left), _duration_or_moment(headers.get(reset), now)) for left, reset in _RESETS
     ]

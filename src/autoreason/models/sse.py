@@ -10,7 +10,7 @@ class Whole(bytes):
 
 
 class Failed(bytes):
-    """The data of an event that the server itself calls an error, in whatever form."""
+    """The data of an event that the server marks as an error."""
 
 
 class Events:
@@ -54,7 +54,7 @@ class Events:
         return events
 
     def _begin(self, received: bytes) -> bytes:
-        """Tell a stream from a plain body by its first character; no field of an event begins so."""
+        """Distinguish a stream from a plain body by its first character, which begins no field of an event."""
         received = received.removeprefix(BOM_UTF8)
         bare = received.lstrip()
         # Part of a byte order mark may be all that has come so far.

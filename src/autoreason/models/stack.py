@@ -1,4 +1,4 @@
-"""A model with all its layers on."""
+"""A model with all its layers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import asyncio
 from random import Random
 
 from autoreason.exchange import Model
+from autoreason.models.circuit_breaker import CircuitBreaker, GuardedModel, Sleep
 from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
-from autoreason.models.guard import CircuitBreaker, GuardedModel, Sleep
-from autoreason.models.retry import Retrying, RetryPolicy
+from autoreason.models.retry import RetryingModel, RetryPolicy
 
 
 def stack(
     model: Model,
     *,
-    gate: ConcurrencyLimiter,
-    guard: CircuitBreaker,
-    patience: RetryPolicy | None = None,
+    limiter: ConcurrencyLimiter,
+    breaker: CircuitBreaker,
+    policy: RetryPolicy | None = None,
     rng: Random | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Model:
-    """The model with its layers in the right order: retry around gate around guard around model.
+    """The model with its layers in the right order: retry around limiter around circuit breaker around model.
 
-    Retry is outermost, so that a call in back-off holds no place in the gate. The guard is
-    innermost, so that it counts every try, and a call that waited in the gate learns of an outage
+    Retry is outermost, so that a call in back-off takes no place in the limiter. The circuit breaker is
+    innermost, so that it counts every try, and a call that waited in the limiter learns of an outage
     before it is sent; retry asks it too, so that new calls and those in back-off end at once.
-    `gate` and `guard` are one each for a provider, shared by all its models.
+    `limiter` and `breaker` are one each per provider, shared by all its models.
     """
-    guarded = GuardedModel(model, guard)
-    limited = LimitedModel(guarded, gate)
-    return Retrying(limited, guard=guard, patience=patience, rng=rng, sleep=sleep)
+    guarded = GuardedModel(model, breaker)
+    limited = LimitedModel(guarded, limiter)
+    return RetryingModel(limited, breaker=breaker, policy=policy, rng=rng, sleep=sleep)

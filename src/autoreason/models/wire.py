@@ -21,14 +21,14 @@ from autoreason.exchange import (
 from autoreason.models import prices
 from autoreason.models.dialects import openai_responses
 from autoreason.models.dialects.base import Dialect, Unreadable, credible
-from autoreason.models.failures import ErrorTold, Refused, read_error, refusal
+from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
 from autoreason.models.repetition import LoopDetector, marked
 from autoreason.models.sse import Events, Failed, Whole
-from autoreason.models.transport import Call, Transport
+from autoreason.models.transport import HttpCall, Transport
 
 
 class WireModel:
@@ -59,10 +59,10 @@ class WireModel:
         return self._address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request; text streams where somebody listens, except for judges, or where it must be watched."""
+        """Answer one request; streamed with `on_signal`, except for judges, or where the text must be watched."""
         listener = None if request.role == "judge" else on_signal
         if listener is None and self._repeats:
-            listener = _unheard
+            listener = _ignore
         started = time.perf_counter()
         while True:
             quirks = self.quirks
@@ -70,7 +70,7 @@ class WireModel:
                 reply = await self._ask_once(request, quirks, listener)
                 break
             except Refused as refused:
-                if refused.told.refused:
+                if refused.provider_error.refused:
                     reply = Reply(
                         outcome=Outcome.REFUSED, text="", model=self._address, finish=str(refused)
                     )
@@ -97,7 +97,7 @@ class WireModel:
         )
 
     async def close(self) -> None:
-        """Let go of the connections, unless they are shared."""
+        """Close the connections, unless they are shared."""
         if self._owned:
             await self._transport.close()
 
@@ -111,8 +111,8 @@ class WireModel:
             if on_signal is not None and streamed:
                 return await self._stream(call, dialect, request.key, on_signal)
             reply = self._read(dialect, await self._transport.fetch(call))
-        except ErrorTold as error:
-            raise refusal(call.who, 200, {}, error.told, call.hide) from None
+        except ErrorReply as error:
+            raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
         except (Unreadable, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CallFailed(
                 Failure.BROKEN_REPLY,
@@ -123,7 +123,7 @@ class WireModel:
         return reply
 
     def _read(self, dialect: Dialect, body: bytes) -> Reply:
-        """A whole reply; some servers stream it although nobody asked for that."""
+        """A complete reply; some servers stream it without being asked to."""
         events = Events()
         payloads = [*events.feed(body), *events.end()]
         if not payloads or isinstance(payloads[0], Whole):
@@ -131,15 +131,17 @@ class WireModel:
         reducer = dialect.reducer()
         for payload in payloads:
             if isinstance(payload, Failed):
-                raise ErrorTold(read_error(payload))
+                raise ErrorReply(read_error(payload))
             reducer.feed(payload)
             if reducer.ended:
                 break
         return reducer.finish(self._address)
 
-    async def _stream(self, call: Call, dialect: Dialect, key: str, on_signal: OnSignal) -> Reply:
+    async def _stream(
+        self, call: HttpCall, dialect: Dialect, key: str, on_signal: OnSignal
+    ) -> Reply:
         reducer, detector = dialect.reducer(), LoopDetector()
-        said: list[str] = []
+        texts: list[str] = []
         try:
             async with aclosing(self._transport.stream(call)) as payloads:
                 async for payload in payloads:
@@ -148,35 +150,37 @@ class WireModel:
                         on_signal(TextArrived(key, reply.text))
                         return reply
                     if isinstance(payload, Failed):
-                        raise ErrorTold(read_error(payload))
+                        raise ErrorReply(read_error(payload))
                     if text := reducer.feed(payload):
-                        said.append(text)
+                        texts.append(text)
                         on_signal(TextArrived(key, text))
                         if detector.feed(text):
                             # Its accounts would have come at the end.
                             return Reply(
                                 outcome=Outcome.TRUNCATED,
-                                text="".join(said),
+                                text="".join(texts),
                                 model=self._address,
                                 finish=REPEATS,
                             )
                     if reducer.ended:
                         break
         except CallFailed:
-            # A text that came to its end is paid for; what was still to come are its accounts.
+            # A complete text is paid for; only its usage was still to come.
             if not reducer.whole:
                 raise
         return reducer.finish(self._address)
 
-    def _call(self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool) -> Call:
+    def _call(
+        self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool
+    ) -> HttpCall:
         body = dialect.body(request, self._model, quirks, streamed)
         try:
             encoded = msgspec.json.encode(body)
         except UnicodeEncodeError:
             raise CallFailed(
-                Failure.BAD_REQUEST, "the text holds half a character, which cannot be sent"
+                Failure.BAD_REQUEST, "the text contains half a character, which cannot be sent"
             ) from None
-        return Call(
+        return HttpCall(
             who=self._provider.name,
             url=self._base + dialect.path(self._model, streamed),
             headers=self._headers,
@@ -184,5 +188,5 @@ class WireModel:
         )
 
 
-def _unheard(_: Signal) -> None:
-    """Where nobody listens to a reply that streams."""
+def _ignore(_: Signal) -> None:
+    """Ignores the signals of a streamed reply."""

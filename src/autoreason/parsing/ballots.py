@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from autoreason.jobs.randomness import BOUNDARY
 from autoreason.parsing.normalization import (
-    Line,
+    TextLine,
     is_reported,
     own_words,
     runs_worst_first,
@@ -66,7 +66,7 @@ def _unmarked(text: str, labels: Sequence[str]) -> str:
     def bare(mark: re.Match[str]) -> str:
         return mark["name"] if mark["label"] in labels else mark[0]
 
-    # Most answers hold no such mark, and are spared the long search.
+    # Most answers contain no such mark, and skip the long search.
     return _COPIED.sub(bare, text) if _MARKED.search(text) else text
 
 
@@ -79,11 +79,11 @@ class Declaration(NamedTuple):
     weight: tuple[bool, int] = (False, 0)
     """The judge's own text counts before a code block, "final" before any other wording."""
     first: int = 0
-    """The first line of the declarations that stand together, of which this is one."""
+    """The first line of the group of declarations that this one belongs to."""
 
 
 def _final(declared: Sequence[Declaration]) -> Ranking | None:
-    """The last ranking, unless an earlier one that weighs as much says something else."""
+    """The last ranking, unless an earlier one of equal weight differs."""
     if not declared:
         return None
     last = declared[-1]
@@ -94,7 +94,7 @@ def _final(declared: Sequence[Declaration]) -> Ranking | None:
     return None if any(other.weight >= last.weight for other in others) else last.ranking
 
 
-def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
+def _declarations(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declaration]:
     heads = [(at, head) for at, line in enumerate(lines) if (head := _head(line.text))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
     first, together = 0, False
@@ -116,8 +116,10 @@ def _declarations(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
                 yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)), first)
 
 
-def _go_on(one: Line, between: Sequence[Line], other: Sequence[Line], forms: Forms) -> bool:
-    """Whether nothing but the labels in a list, or an "or", stands between two declarations."""
+def _go_on(
+    one: TextLine, between: Sequence[TextLine], other: Sequence[TextLine], forms: Forms
+) -> bool:
+    """Whether only labels in a list, or an "or", are between two declarations."""
     with suppress(Unreadable):
         return all(line.fenced == one.fenced for line in (*between, *other)) and all(
             _OR.fullmatch(line.text) or forms.list_entry(line.text) for line in between
@@ -132,8 +134,8 @@ def _head(line: str) -> re.Match[str] | None:
     return head if head and (head["core"] or leads_up) else None
 
 
-def _declared(head: re.Match[str], below: Sequence[Line], forms: Forms) -> Ranking | None:
-    """What stands behind a head on its line or, where nothing does, below it."""
+def _declared(head: re.Match[str], below: Sequence[TextLine], forms: Forms) -> Ranking | None:
+    """What follows a head on its line or, where nothing does, below it."""
     rest = head.string[head.end() :]
     if rest and head["delimiter"]:
         found = forms.on_line(rest)
@@ -148,14 +150,14 @@ def _declared(head: re.Match[str], below: Sequence[Line], forms: Forms) -> Ranki
     return found.ranking if found and found.is_alone else None
 
 
-def _bare_chains(lines: Sequence[Line], forms: Forms) -> Iterator[Declaration]:
-    """C > A > B, without another word, as the first or the last thing said."""
+def _bare_chains(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declaration]:
+    """C > A > B, without another word, as the first or the last line."""
     for at in sorted({0, len(lines) - 1} if lines else ()):
         if ranking := _bare_chain(lines, at, forms):
             yield Declaration(at, ranking)
 
 
-def _bare_chain(lines: Sequence[Line], at: int, forms: Forms) -> Ranking | None:
+def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | None:
     """A chain that is all of its line, unless the line above does not end before it."""
     found = forms.try_line(lines[at].text) if ">" in lines[at].text else None
     if not found or not found.is_chain or not found.is_alone:
@@ -171,7 +173,7 @@ def _finality(head: re.Match[str]) -> int:
 
 
 def _disowned(ranking: Ranking, before: str, after: str) -> bool:
-    """Whether what is said around a ranking takes it back, turns it round or gainsays it."""
+    """Whether the text around a ranking retracts, reverses or contradicts it."""
     if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
         return True
     where = _places(ranking)
@@ -185,7 +187,7 @@ def _disowned(ranking: Ranking, before: str, after: str) -> bool:
 
 def _mentions(text: str, where: Mapping[str, int]) -> bool:
     """Whether a text can be about the labels at all. Most are not, and are spared the patterns."""
-    # Two letters stand inside many words; only as a word of their own are they a label.
+    # Two letters occur inside many words; only as a word of their own are they a label.
     return any(label in text for label in where) and not where.keys().isdisjoint(
         _WORD.findall(text.translate(_NO_BRACKETS))
     )
@@ -238,7 +240,7 @@ def _place(said: re.Match[str], last: int) -> int:
 
 
 def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
-    """Whether labels stand in a run, such as "C > A" or "C, then A", in another order."""
+    """Whether a sequence of labels, such as "C > A" or "C, then A", is in another order."""
     places = [where[word] for word in _WORD.findall(_ASIDE.sub("", run[0])) if word in where]
     if run["listed"] and ">" not in run[0]:
         # "B, C" may be any two of them, and "B is second, C first" is in no order.
@@ -249,8 +251,8 @@ def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
     return len(places) > 1 and places != rising
 
 
-def _contradicted(ranking: Ranking, lines: Sequence[Line], at: int, forms: Forms) -> bool:
-    """Whether the judge gave the texts their places elsewhere too, and not those they have here."""
+def _contradicted(ranking: Ranking, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
+    """Whether the judge states other places for the texts somewhere else."""
     others = {_bare_chain(lines, index, forms) for index in range(at)}
     others |= {forms.alone(lines[i : i + len(ranking)]) for i in range(at + 1, len(lines))}
     if others - {None, ranking}:
@@ -263,7 +265,7 @@ def _contradicted(ranking: Ranking, lines: Sequence[Line], at: int, forms: Forms
     return sorted(in_words) == sorted(ranking) and in_words != ranking
 
 
-def _joined(lines: Sequence[Line]) -> str:
+def _joined(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Critiques: problems whose quotes code looks up, read from whatever form the critic chose."""
+"""Critiques: problems whose quotes code looks up, read from any format a critic uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from autoreason.events import Problem
+from autoreason.events import CritiqueProblem
 from autoreason.exchange import Schema
 from autoreason.parsing.patterns import Pattern
 from autoreason.parsing.quotes import Program, Prose, is_code, is_program
@@ -50,14 +50,14 @@ _SEVERITIES = ("critical", "major", "minor")
 
 
 class Critique(NamedTuple):
-    """The problems that stand, and how many did not."""
+    """The problems with a valid quote, and how many had none."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[CritiqueProblem, ...]
     dropped: int
 
 
 def read_critique(reply: str, text: str, *, program: bool | None = None) -> Critique | None:
-    """The problems of a critic's reply that hold against `text`; None where it cannot be read.
+    """The problems of a critic's reply that apply to `text`; None where it cannot be read.
 
     Of a program critics speak in sentences rather than in quotes; such a problem stands if the critique as
     a whole is plainly about this program. Whether it is one can be seen, unless it is said.
@@ -72,11 +72,13 @@ def read_critique(reply: str, text: str, *, program: bool | None = None) -> Crit
         kept = _about_program(stated, reply, about)
     else:
         kept = tuple(p for p in stated if p.kind == "missing" or stands(p.quote))
-    # Prose of which nothing stands may be about anything, so it is asked for again in the form.
+    # Prose without a valid quote may be about anything, so it is asked for again in the form.
     return Critique(kept, len(stated) - len(kept)) if in_form or kept else None
 
 
-def _about_program(stated: Sequence[Problem], reply: str, program: Program) -> tuple[Problem, ...]:
+def _about_program(
+    stated: Sequence[CritiqueProblem], reply: str, program: Program
+) -> tuple[CritiqueProblem, ...]:
     if not program.is_meant(reply):
         return ()
     kept = []
@@ -90,25 +92,25 @@ def _about_program(stated: Sequence[Problem], reply: str, program: Program) -> t
     return tuple(kept)
 
 
-def describe(problems: tuple[Problem, ...]) -> str:
+def describe(problems: tuple[CritiqueProblem, ...]) -> str:
     """The problems as the reviser reads them, worst first."""
     worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
     return "\n".join(f"- ({p.severity}) {_where(p)}{p.problem}" for p in worst_first)
 
 
-def _where(problem: Problem) -> str:
+def _where(problem: CritiqueProblem) -> str:
     return {"quote": f"“{problem.quote}”: ", "missing": "Missing: ", "general": ""}[problem.kind]
 
 
-def _stated(reply: str) -> list[Problem] | None:
-    """What a reply in JSON calls a problem, be the JSON whole or broken; None where it calls nothing so."""
+def _stated(reply: str) -> list[CritiqueProblem] | None:
+    """The problems in a reply in JSON, valid or broken; None where there is no list of them."""
     listed = _listed(reply)
     if listed == []:
         return []
     return _problems(listed or ()) or _problems(_fields(reply)) or None
 
 
-def _problems(items: Iterable[dict[str, Any]]) -> list[Problem]:
+def _problems(items: Iterable[dict[str, Any]]) -> list[CritiqueProblem]:
     return list(dict.fromkeys(problem for item in items if (problem := _problem(item))))
 
 
@@ -135,7 +137,7 @@ def _fields(reply: str) -> Iterator[dict[str, str]]:
         if name in item:
             yield item
             item = {}
-        # Why it fails says more than what was asked for.
+        # The reason for a failure says more than the requirement.
         item["problem" if name == "failure" else name] = value
     yield item
 
@@ -148,7 +150,7 @@ def _in_prose(reply: str, stands: Callable[[str], bool]) -> Iterator[dict[str, s
         if not _FAULT.search(words) or _NO_FAULT.search(words) or _NO_PROBLEM.search(words):
             continue
         severity = _SEVERITY.search(words)
-        # Beside what stands there, prose quotes what should.
+        # Prose quotes both what the text has and what it should have.
         quotes = [quote.strip('"`“”') for quote in _QUOTED.findall(item)]
         quoted = next(filter(stands, quotes), "".join(quotes[:1]))
         yield {
@@ -159,7 +161,7 @@ def _in_prose(reply: str, stands: Callable[[str], bool]) -> Iterator[dict[str, s
         }
 
 
-def _problem(item: dict[str, Any]) -> Problem | None:
+def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
     said = {
         name: str(item.get(name) or "").strip() for name in ("severity", "kind", "quote", "problem")
     }
@@ -171,7 +173,7 @@ def _problem(item: dict[str, Any]) -> Problem | None:
     kind = {"kind": "missing", "quote": ""} if missing else {"kind": "quote"}
     severity = said["severity"].lower()
     known = severity if severity in _SEVERITIES else "major"
-    return msgspec.convert(said | {"severity": known} | kind, Problem)
+    return msgspec.convert(said | {"severity": known} | kind, CritiqueProblem)
 
 
 _PLACEHOLDER = "what is wrong with them"

@@ -1,4 +1,4 @@
-"""What an author sends back: the document, and after it the notes that no judge ever sees."""
+"""An author's reply: the document, and after it the notes that no judge ever sees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", 
 
 
 class Document(NamedTuple):
-    """A text and what its author says of it."""
+    """A text and its author's notes on it."""
 
     text: str
     notes: str
@@ -38,7 +38,7 @@ def read_document(reply: str) -> Document:
 
 
 def _split(reply: str) -> Document:
-    """Text and notes, where notes stand before it or at the end on lines of their own."""
+    """Text and notes, where notes come before it or at the end on lines of their own."""
     before = _NOTES_FIRST.match(reply)
     reply = reply[before.end() :] if before else reply
     start = reply.lower().rfind("<notes>")

@@ -1,4 +1,4 @@
-"""The leak check: does a text give away how it came to be? Then judging would not be blind."""
+"""The leak check: a text that reveals how it was written would not be judged blind."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _OPENERS = Pattern(
 
 
 class _Sign(NamedTuple):
-    """Wherever this stands, a text speaks of its own making."""
+    """Matches passages in which a text mentions how it was written."""
 
     needles: tuple[str, ...]
-    """One of these stands in every passage the pattern finds; looking for them first is far quicker."""
+    """Every match contains one of these; searching for them first is far quicker."""
     pattern: Pattern
 
 
@@ -96,14 +96,14 @@ _SIGNS = (
         \s*:[^\n)\]]{0,60}""",
     ),
 )
-_LONGEST = 100
+_MAX_LENGTH = 100
 _MARKS = " \t*#_>-.:0123456789)"
 
 
 def without_opener(text: str, *allowed: str) -> str:
     """The text without a line that announces it (“Sure, here is the text:”), unless the task words it so."""
     found = _ANNOUNCEMENT.match(text)
-    if not found or _named(found.group().strip(" *#_>-"), _spaced(allowed)):
+    if not found or _names_label(found.group().strip(" *#_>-"), _spaced(allowed)):
         return text
     return text[found.end() :].strip()
 
@@ -123,12 +123,12 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
     if not passages:
         return ()
     known = _spaced(allowed)
-    shown = (" ".join(passage.split()).strip(" *#_>-")[:_LONGEST] for passage in passages)
-    return tuple(dict.fromkeys(leak for leak in shown if leak and not _named(leak, known)))
+    shown = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
+    return tuple(dict.fromkeys(leak for leak in shown if leak and not _names_label(leak, known)))
 
 
 def _repeated(text: str, rules: tuple[str, ...]) -> list[str]:
-    """Lines of a text that are rules word by word, or say something of one, whatever marks stand around them."""
+    """Lines of a text that are rules word for word, or comment on one, whatever marks are around them."""
     wanted = {rule.strip(_MARKS).casefold() for rule in rules}
     lines = (line.strip(_MARKS) for line in text.splitlines()) if wanted else ()
     heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
@@ -139,5 +139,5 @@ def _spaced(allowed: tuple[str, ...]) -> str:
     return " ".join("\n".join(allowed).casefold().split())
 
 
-def _named(leak: str, known: str) -> bool:
+def _names_label(leak: str, known: str) -> bool:
     return " ".join(leak.casefold().split()[:3]) in known

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 from autoreason.parsing.patterns import Pattern
 
 
-class Line(NamedTuple):
-    """A line that says something."""
+class TextLine(NamedTuple):
+    """A line that is not empty."""
 
     text: str
     indent: int
     fenced: bool
-    """It stands in a code block."""
+    """It is in a code block."""
 
 
-def own_words(answer: str) -> list[Line]:
-    """The lines of an answer that are neither empty nor quoted from elsewhere."""
+def own_words(answer: str) -> list[TextLine]:
+    """The lines of an answer that are neither empty nor quoted."""
     text = "\n".join(_after_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub(lambda quote: quote["rest"].replace("\n", f"\n{_DISCUSSED} "), text)
@@ -40,7 +40,7 @@ Fields = list[tuple[str, Any]]
 
 
 class Ballot(NamedTuple):
-    """A ranking in a JSON object, and what the object says in other fields."""
+    """A ranking in a JSON object, and the text of its other fields."""
 
     ranking: tuple[str, ...]
     before: str
@@ -48,7 +48,7 @@ class Ballot(NamedTuple):
 
 
 def structured(text: str) -> Ballot | None:
-    """The ballot of an answer that is one JSON object, as judges held to a schema give it."""
+    """The ballot of an answer that is one JSON object, as judges with a schema give it."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -75,7 +75,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def _beside_ranking(fields: Fields) -> tuple[list[str], list[str]]:
-    """What an object says before its ranking and after it, line by line."""
+    """The text of an object before its ranking and after it, line by line."""
     before: list[str] = []
     after: list[str] = []
     ranked = False
@@ -135,20 +135,20 @@ def _after_thinking(answer: str) -> str:
     return answer[end:] if tag == "</" else ""
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[TextLine]:
     fenced = False
     for raw in text.splitlines():
         bare = raw.lstrip()
         if bare.startswith("```"):
             fenced = not fenced
         elif words := " ".join(bare.replace("`", "").strip("#| ").split()):
-            yield Line(words, len(raw) - len(bare), fenced)
+            yield TextLine(words, len(raw) - len(bare), fenced)
 
 
 def _spell_out_json(text: str) -> str:
     """Every JSON object that starts a line becomes lines, its rankings as rankings."""
-    # The real ballot comes last, and nobody writes more objects than this; it bounds the work.
-    starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MOST_OBJECTS:]
+    # The real ballot comes last, and no answer has more objects than this; it bounds the work.
+    starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MAX_OBJECTS:]
     parts, done = [], 0
     for start in starts:
         if start < done:
@@ -181,8 +181,8 @@ def _ranking_line(value: object) -> str:
 _DISCUSSED = "'"
 _RANKINGS = ("ranking", "final_ranking")
 _VERDICT_WORDS = 4
-_MOST_OBJECTS = 50
-# As pairs: a key given twice must not hide what it said first.
+_MAX_OBJECTS = 50
+# As pairs: a repeated key must not hide its first value.
 _JSON = json.JSONDecoder(strict=False, object_pairs_hook=list)
 _NO_MARKS = dict.fromkeys(map(ord, '"“”<~'), " ")
 _THINKING = Pattern(r"(</?)think(?:ing)?>", re.IGNORECASE)
@@ -245,7 +245,7 @@ _WORST_FIRST = Pattern(
     r"|signif\w+|represents?|=|is)\b[^.\n]{0,30}\b(?:worse|weaker|lower|inferior|less|below|beaten)\b",
     re.IGNORECASE,
 )
-# One of these is in whatever that pattern finds, and they are looked for in far less time.
+# Every match of that pattern contains one of these, which are searched for in far less time.
 _MAYBE_WORST_FIRST = (
     *("wors", "weakest", "lowest", "last", "least", "bottom", "order", " left", " right", " end"),
     "most ",

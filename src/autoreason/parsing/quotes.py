@@ -1,4 +1,4 @@
-"""Whether a critic's words are about the text under review: quotes looked up as a person would look them up."""
+"""Whether a critique is about the text under review: quotes are looked up as a person would do it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Prose:
         self.text = text
 
     def quotes(self, quote: str) -> bool:
-        """Whether the words stand in the text, white space and typography aside; an ellipsis may join two passages."""
+        """Whether a quote is in the text, white space and typography aside; an ellipsis may join two passages."""
         return _stands_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
 
     @cached_property
@@ -25,13 +25,13 @@ class Prose:
 
 
 class Program:
-    """A program as a critic may speak of it: in its lines, or in the words that its names are made of."""
+    """A program as a critic may quote it: by its lines, or by the words of its names."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def quotes(self, quote: str) -> bool:
-        """Whether the code stands in the program; between signs white space means nothing."""
+        """Whether the code is in the program, white space between symbols aside."""
         parts = [_squeezed(part) for part in _ELLIPSIS.split(_LINE_NUMBER.sub("", quote))]
         return _stands_in(parts, self._squeezed)
 
@@ -52,7 +52,7 @@ class Program:
         points += _A_NAME * min(2, len(self._names.intersection(words)))
         points += min(3, len(self._pairs & _pairs(words)))
         points -= min(4, sum(span not in self._squeezed for span in set(named)))
-        # The more is said, the more of it fits by chance.
+        # The longer a critique, the more of it matches by chance.
         return points >= (1 if len(set(words)) < _BRIEF else 2)
 
     @cached_property
@@ -117,7 +117,7 @@ def _stem(word: str) -> str:
 
 
 def _pairs(words: list[str]) -> set[frozenset[str]]:
-    """Words that stand side by side, unless both are said of any program."""
+    """Pairs of neighbouring words, unless both are common to all programs."""
     pairs = (frozenset(pair) for pair in pairwise(words))
     return {pair for pair in pairs if len(pair) > 1 and pair - _COMMON}
 

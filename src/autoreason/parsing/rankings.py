@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from autoreason.parsing.normalization import Line
+from autoreason.parsing.normalization import TextLine
 from autoreason.parsing.patterns import Pattern
 
 Ranking = tuple[str, ...]
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     label: str
     place: int | None
     in_words: bool
-    """The place is said, as "second" or "2nd", rather than shown by a number in front."""
+    """The place is a word, as "second" or "2nd", rather than a number in front."""
     named: bool
     """It has a noun: "Version C" may go on as a sentence, a mere "C" may not."""
     note: str
@@ -46,7 +46,7 @@ class InLine(NamedTuple):
     is_chain: bool
     """C > A > B"""
     is_alone: bool
-    """Nothing else stands on the line."""
+    """Nothing else is on the line."""
 
 
 class Forms:
@@ -88,13 +88,13 @@ class Forms:
             raise Unreadable(text)
         alone = not re.search(r"\w", text[at:])
         found = InLine(self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone)
-        # "A: 2nd, B: 1st" is a ranking; "A (2nd) > B (1st)" says two things.
+        # "A: 2nd, B: 1st" is a ranking; "A (2nd) > B (1st)" is ambiguous.
         strict = found.is_chain or "(" in text[:at]
         if strict and found.ranking != tuple(entry.label for entry in entries):
             raise Unreadable(f"places and order disagree: {entries}")
         return found
 
-    def as_list(self, lines: Sequence[Line]) -> Ranking | None:
+    def as_list(self, lines: Sequence[TextLine]) -> Ranking | None:
         """The ranking that lines begin with as a list, one label each; None if they have none."""
         first = self.list_entry(lines[0].text) if lines else None
         if first is None:
@@ -120,8 +120,8 @@ class Forms:
             return self.on_line(text)
         return None
 
-    def alone(self, lines: Sequence[Line]) -> Ranking | None:
-        """The ranking in lines that hold nothing else, be it a list or on the first of them."""
+    def alone(self, lines: Sequence[TextLine]) -> Ranking | None:
+        """The ranking in lines that contain nothing else, as a list or on the first of them."""
         text = lines[0].text
         # Two labels side by side, or one below the other, need not be in any order.
         ordered = len(self.labels) > 2 or any(mark in text for mark in ",;>-")
@@ -146,8 +146,8 @@ class Forms:
             return None
         return entry if entry.named or _SET_OFF.match(line, entry.end) else None
 
-    def _bare_list(self, lines: Sequence[Line]) -> Ranking | None:
-        """Labels alone on their lines. With remarks beside them they may stand in any order."""
+    def _bare_list(self, lines: Sequence[TextLine]) -> Ranking | None:
+        """Labels alone on their lines. With remarks next to them they may be in any order."""
         entries = []
         for line in lines[: len(self.labels)]:
             entry = self.list_entry(line.text)

@@ -1,4 +1,4 @@
-"""Marks beside a ranking: a judge who scores or places every text in figures may gainsay the ranking so."""
+"""Scores next to a ranking: a judge who gives every text a number may contradict the ranking."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from autoreason.parsing.rankings import NOUN
 
 
 def contradicts_scores(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text gives every label one figure, and these do not go with their places."""
+    """Whether a text gives every label one number, and these contradict their places."""
     figures: dict[int, set[tuple[float, bool]]] = {}
     first = None
     scored = False
-    for found in _MARK.finditer(text):
+    for match in _MARK.finditer(text):
         # "1: 2" may be anything; "Version 1: 2" is a mark.
-        if found["label"] in where and (found["noun"] or not found["label"].isdigit()):
-            first = first or found
-            scored = scored or bool(found["unit"] or _SCORE.search(found["words"]))
-            mark = (float(found["figure"]), bool(found["ordinal"]))
-            figures.setdefault(where[found["label"]], set()).add(mark)
+        if match["label"] in where and (match["noun"] or not match["label"].isdigit()):
+            first = first or match
+            scored = scored or bool(match["unit"] or _SCORE.search(match["words"]))
+            mark = (float(match["figure"]), bool(match["ordinal"]))
+            figures.setdefault(where[match["label"]], set()).add(mark)
     # Several figures for one text are about single criteria.
     if first is None or len(figures) < max(where.values()):
         return False

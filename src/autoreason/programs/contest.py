@@ -9,9 +9,9 @@ from autoreason.exchange import Outcome, Reply
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.programs.source import without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
-from autoreason.tournament.judging import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.plan import Plan
 
 _MIN_JUDGES = 2
@@ -86,7 +86,7 @@ class ProgramTournament(ProgramStrategy):
         # A call for the revision itself must be left.
         if not critique.readable and self.may_ask(_MIN_PASS_CALLS):
             reply = await self.context.ask(
-                self.context.once_more(request, f"{key}/try/1", reply, "critique_again")
+                self.context.second_request(request, f"{key}/try/1", reply, "critique_again")
             )
             critique = _critique(reply, number, program)
         self.emit(critique)
@@ -125,9 +125,9 @@ class ProgramTournament(ProgramStrategy):
             slot: without_comments(each.program) for slot, each in ballot.items()
         }
         judges = min(self.settings.judges, calls)
-        size = Size(start=judges, early_stop=self.settings.early_stop, calls=calls)
+        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=calls)
         panel = Panel(self.context, f"pass/{number}", texts, size)
-        verdict = await panel.hold()
+        verdict = await panel.run()
         if verdict is None:
             return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
         winner = next(slot for slot in ballot if slot == verdict.winner)

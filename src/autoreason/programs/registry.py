@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.strategy import ProgramStrategy
-from autoreason.strategies.registry import RIVALS, announced, find_strategy
+from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
 
 DEFAULT = "search"
 PROGRAM_STRATEGIES = {
@@ -29,7 +29,11 @@ def strategies_named(names: str) -> tuple[str, ...]:
 def find_program_strategy(name: str) -> type[ProgramStrategy]:
     """The class of that name; an error where there is none, or where it writes texts."""
     built_in = ", ".join(PROGRAM_STRATEGIES)
-    if name not in PROGRAM_STRATEGIES and ":" not in name and name not in (*RIVALS, *announced()):
+    if (
+        name not in PROGRAM_STRATEGIES
+        and ":" not in name
+        and name not in (*BUILT_IN, *installed_strategies())
+    ):
         raise InvalidInput(
             f"no strategy {name!r} for programs; there are {built_in}, or name your own as file.py:Class"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from autoreason.events import CandidateDropped, CritiqueWritten, Delivered
 from autoreason.exchange import Outcome, Reply, Schema
-from autoreason.jobs.context import again
+from autoreason.jobs.context import repeat_request
 from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.tournament.plan import Plan
 
@@ -115,7 +115,9 @@ class AnalyseRevisePrograms(ProgramStrategy):
         reply = await self.context.ask(request)
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
-            reply = await self.context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
+            reply = await self.context.ask(
+                repeat_request(request, f"{key}/try/1", longer=reply.needs_room)
+            )
         analysis = read_analysis(reply)
         self.emit(CritiqueWritten(number=1, critic=0, prose=analysis, readable=bool(analysis)))
         return analysis

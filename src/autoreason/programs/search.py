@@ -22,7 +22,7 @@ from autoreason.programs.source import same_program, without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size, quorum
+from autoreason.tournament.panel_size import PanelSize, quorum
 
 _PANEL_STAGE = "panel"
 """The stage of the judges who decide between groups of equal size."""
@@ -189,8 +189,8 @@ class Search(ProgramStrategy):
         tied = finalists.tied
         texts = {each.stage: without_comments(each.program) for each in tied}
         judges = min(self.settings.judges, self._calls_left)
-        size = Size(start=judges, early_stop=self.settings.early_stop, calls=self._calls_left)
-        verdict = await Panel(self.context, _PANEL_STAGE, texts, size).hold()
+        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=self._calls_left)
+        verdict = await Panel(self.context, _PANEL_STAGE, texts, size).run()
         self.emit(PanelDecided(stage=_PANEL_STAGE, verdict=verdict))
         if verdict is None:
             return self._deliver(finalists)

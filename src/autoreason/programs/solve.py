@@ -15,7 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import Delivered, Incumbent, Solved
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.parts import in_windows, part_of
+from autoreason.jobs.parts import part_context, run_in_windows
 from autoreason.plugins import short
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
@@ -23,7 +23,7 @@ from autoreason.programs.strategy import ProgramStrategy, no_program_result
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
-from autoreason.strategies.runner import held, made, user_code_errors
+from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy, read_options
@@ -77,7 +77,7 @@ class Solve(Strategy):
     async def run(self) -> Delivered:
         """Solve all problems, a window of them at a time."""
         terms = read_options(self.settings, SolveTerms)
-        await in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
+        await run_in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
         return self.deliver("done", self._reason(terms), self._best_program())
 
     @classmethod
@@ -123,8 +123,10 @@ class Solve(Strategy):
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _strategy_settings(self.settings, name, terms)
         seed_key = f"{number}/{repeat}"
-        context = part_of(self.context, part, self.emit, task, settings, allowance, luck=seed_key)
-        strategy = made(find_program_strategy(name), context)
+        context = part_context(
+            self.context, part, self.emit, task, settings, allowance, seed_name=seed_key
+        )
+        strategy = build_strategy(find_program_strategy(name), context)
         solved = Solved(
             part=part,
             problem=assignment.id,
@@ -169,7 +171,7 @@ class Solve(Strategy):
 async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
     assignment = context.task.assignments[0]
-    delivered = await held(strategy)
+    delivered = await run_strategy(strategy)
     story = strategy.story
     program = delivered.text or None
     solved = replace(

@@ -26,9 +26,9 @@ from autoreason.programs.context import over_program
 from autoreason.programs.examination import examine
 from autoreason.programs.feedback import feedback
 from autoreason.programs.source import read_program, same_program
+from autoreason.tournament.authors import MissingText
 from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.writing import Unwritten
 
 
 class Attempt(NamedTuple):
@@ -73,7 +73,7 @@ class ProgramStrategy(Strategy):
         self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""
-        self._unwritten: Unwritten | None = None
+        self._unwritten: MissingText | None = None
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
@@ -138,15 +138,15 @@ class ProgramStrategy(Strategy):
         self, number: int, slot: Slot, role: Role, model: str, prompt: str
     ) -> Attempt | None:
         """A challenger of a started pass, examined; None where it is dropped, which is emitted."""
-        self.check_begun(number)
+        self.check_pass_started(number)
         written = await self._write(role, f"pass/{number}/{role}", model, prompt)
         stage = f"pass/{number}/{slot}"
-        if isinstance(written, Unwritten):
+        if isinstance(written, MissingText):
             self._drop(number, slot, written)
             return None
         if not written:
             await self.examine(stage, written)
-            self._drop(number, slot, Unwritten("empty", "there was no program in the answer"))
+            self._drop(number, slot, MissingText("empty", "there was no program in the answer"))
             return None
         if any(same_program(written, other.program) for other in self.attempts):
             detail = "the same as a program that was tried before"
@@ -216,7 +216,7 @@ class ProgramStrategy(Strategy):
     async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:
         """A program outside of any pass, examined; None where the answer has none."""
         written = await self._write(role, stage, model, prompt)
-        if isinstance(written, Unwritten):
+        if isinstance(written, MissingText):
             self._unwritten = written
             attempt = self.story.failed_drafts
             self.emit(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
@@ -232,7 +232,7 @@ class ProgramStrategy(Strategy):
         self.attempts.append(attempt)
         return attempt
 
-    async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | Unwritten:
+    async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | MissingText:
         """A program from a complete reply, requested at most twice; empty where it has none."""
         request = self.context.request(
             *(role, f"{key}/try/0", model, prompt),
@@ -242,7 +242,7 @@ class ProgramStrategy(Strategy):
         program = self._read(reply)
         if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
             reply = await self.context.ask(
-                self.context.once_more(request, f"{key}/try/1", reply, "program_again")
+                self.context.second_request(request, f"{key}/try/1", reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program
@@ -258,7 +258,7 @@ class ProgramStrategy(Strategy):
             return None
         return read_program(reply.text, self.assignment.entry_point) or ""
 
-    def _drop(self, number: int, slot: Slot, why: Unwritten) -> None:
+    def _drop(self, number: int, slot: Slot, why: MissingText) -> None:
         self.emit(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
 
     def _spent_reason(self, attempt: Attempt) -> str:
@@ -279,14 +279,14 @@ def no_program_result(which: Which, total: int) -> Examined:
     return Examined(which=which, verdict=CodeVerdict.NO_CODE, passed=0, run=0, total=total)
 
 
-def _unwritten(reply: Reply) -> Unwritten:
+def _unwritten(reply: Reply) -> MissingText:
     match reply.outcome:
         case Outcome.TRUNCATED:
             cut = "was cut off" if reply.needs_room else "repeats itself without end"
-            return Unwritten("truncated", f"the answer {cut}")
+            return MissingText("truncated", f"the answer {cut}")
         case Outcome.REFUSED:
-            return Unwritten("refused", reply.finish or "the model declined")
-    return Unwritten("empty", "no text came back")
+            return MissingText("refused", reply.finish or "the model declined")
+    return MissingText("empty", "no text came back")
 
 
 def _all_tests(tests: int) -> str:

@@ -1,4 +1,4 @@
-"""The prompts: one Markdown file a role, rendered by Jinja in its sandbox."""
+"""The prompts: one Markdown file per role, rendered by Jinja in its sandbox."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"\{#- required: (.*?); optional: (.*?) -#\}")
 _BUILT_IN = Path(__file__).parent
 _SMALL = "small/"
-"""What the names of prompts in few words begin with where both stand together."""
+"""The prefix of short prompts in a set that has both."""
 SMALL = Path("small")
-"""What is given in place of a folder for ours in few words."""
+"""Selects the built-in short prompts in place of a folder."""
 
 
 class PromptSet:
@@ -39,13 +39,13 @@ class PromptSet:
         return "".join(template.root_render_func(context)).strip()
 
     def compile_all(self) -> None:
-        """Compile what has not been rendered yet, at a moment when nobody waits for it."""
+        """Compile what has not been rendered yet, while the run waits for a reply."""
         for source in self.sources.values():
             _compiled(source)
 
     @property
     def small(self) -> PromptSet | None:
-        """The same prompts in few words, as far as there are any; None where there are none."""
+        """The set with its short prompts in place of the long ones; None where there are none."""
         few = {
             name.removeprefix(_SMALL): text
             for name, text in self.sources.items()
@@ -54,11 +54,11 @@ class PromptSet:
         return PromptSet(self.sources | few) if few else None
 
     def with_small(self) -> PromptSet:
-        """Together with ours in few words, for every prompt that is ours as it came."""
+        """The set with the short version of every built-in prompt that the user has not replaced."""
         usual, few = built_in().sources, _read_all(_BUILT_IN / "small")
-        mine = self.sources
+        sources = self.sources
         return PromptSet(
-            mine | {_SMALL + name: few[name] for name in few if mine.get(name) == usual[name]}
+            sources | {_SMALL + name: few[name] for name in few if sources.get(name) == usual[name]}
         )
 
     def only(self, names: Iterable[str] | None) -> PromptSet:
@@ -75,7 +75,7 @@ class PromptSet:
 
 @cache
 def built_in(*, small: bool = False, code: bool = False) -> PromptSet:
-    """The prompts that come with the library, for texts or for programs; for a very small author, in a few words."""
+    """The prompts that come with the library, for texts or for programs; `small` are the short ones."""
     if code:
         # They are short enough for any model.
         return PromptSet(_read_all(_BUILT_IN / "code"))
@@ -110,11 +110,13 @@ def load(folder: Path | None, *, small: bool = False, code: bool = False) -> Pro
 
 
 def _check(path: Path, usual: PromptSet, full: PromptSet) -> str:
-    # Jinja is only needed once something is to be said.
+    # Jinja is only needed once a prompt is rendered.
     from autoreason.prompts.overrides import Override
 
     if path.stem not in usual.sources:
-        raise InvalidInput(f"{path} is no prompt of ours; the prompts are {_list(usual.sources)}")
+        raise InvalidInput(
+            f"{path} is not the name of a prompt; the prompts are {_list(usual.sources)}"
+        )
     known = takes(full.sources[path.stem]).all
     needed = takes(usual.sources[path.stem]).required
     source = read_text(path, "prompt")
@@ -131,7 +133,7 @@ class Takes(NamedTuple):
 
     @property
     def all(self) -> frozenset[str]:
-        """All of them, without what their entries hold."""
+        """All of them, without the fields of their entries."""
         return self.optional | {name.partition(".")[0] for name in self.required}
 
 
@@ -145,13 +147,13 @@ def takes(source: str) -> Takes:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> Template:
-    # Compiling takes milliseconds: only what is said is compiled, and once for hundreds of runs.
+    # Compiling takes milliseconds: only what is used is compiled, and once for hundreds of runs.
     return _environment().from_string(source)
 
 
 @cache
 def _environment() -> SandboxedEnvironment:
-    # Jinja is only needed once something is to be said.
+    # Jinja is only needed once a prompt is rendered.
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 

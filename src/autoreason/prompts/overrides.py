@@ -1,4 +1,4 @@
-"""Checks a prompt of the user's own before anything is spent: its language, its variables, what it shows."""
+"""Checks a user's prompt before anything is spent: its language, its variables, what it shows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _FILTERS = (
 )
 _LENGTHENING = ("indent", "join", "replace")
 _LISTS = tuple(name for name, each in VARIABLES.items() if isinstance(each.sample, list | tuple))
-_LONGEST_ARGUMENT = 20
+_MAX_ARGUMENT = 20
 _LARGEST_ARGUMENT = 10_000
-_DEEPEST = 2
+_MAX_DEPTH = 2
 _OFFERED = (
     "a prompt may use its variables, conditions, loops over lists and the filters "
     + ", ".join(_FILTERS)
@@ -36,7 +36,7 @@ _OFFERED = (
 
 
 class Override:
-    """A prompt of the user's own, with what its namesake takes and needs."""
+    """A user's prompt, with the variables that the built-in one takes and needs."""
 
     def __init__(
         self, path: Path, source: str, known: frozenset[str], needed: frozenset[str]
@@ -47,7 +47,7 @@ class Override:
         self.needed = needed
 
     def check(self, environment: SandboxedEnvironment) -> None:
-        """Refuse what would fail, leave something out or never end, with the reason."""
+        """Refuse a prompt that would fail, leave something out or never end, with the reason."""
         try:
             tree = environment.parse(self.source)
         except TemplateSyntaxError as error:
@@ -95,7 +95,7 @@ class Override:
                 meaning = VARIABLES[name.partition(".")[0]].meaning
                 raise InvalidInput(
                     f"{self.path} does not show `{name}` ({meaning}), so no model would see it; "
-                    f"`autoreason prompts show {self.path.stem}` shows where ours has it"
+                    f"`autoreason prompts show {self.path.stem}` shows where the built-in one has it"
                 )
 
 
@@ -112,8 +112,8 @@ def _fault(node: nodes.Node, depth: int) -> str:
 
 
 def _loop_fault(node: nodes.For, depth: int) -> str:
-    if depth > _DEEPEST:
-        return f"loops stand in each other more than {_DEEPEST} deep"
+    if depth > _MAX_DEPTH:
+        return f"loops are nested more than {_MAX_DEPTH} deep"
     over = node.iter
     while isinstance(over, nodes.Filter) and over.node is not None:
         over = over.node
@@ -130,15 +130,13 @@ def _filter_fault(node: nodes.Filter) -> str:
     if node.dyn_args or node.dyn_kwargs or not all(map(_is_small, arguments)):
         return (
             f"filter {node.name} is given something other than a number up to {_LARGEST_ARGUMENT:,} "
-            f"or a text of at most {_LONGEST_ARGUMENT} characters"
+            f"or a text of at most {_MAX_ARGUMENT} characters"
         )
     if node.name == "indent" and any(
-        isinstance(each, nodes.Const)
-        and isinstance(each.value, int)
-        and each.value > _LONGEST_ARGUMENT
+        isinstance(each, nodes.Const) and isinstance(each.value, int) and each.value > _MAX_ARGUMENT
         for each in arguments
     ):
-        return f"filter indent is given more than {_LONGEST_ARGUMENT}"
+        return f"filter indent is given more than {_MAX_ARGUMENT}"
     chain = [each.name for each in _chain(node)]
     if sum(name in _LENGTHENING for name in chain) > 1:
         return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
@@ -156,7 +154,7 @@ def _is_small(argument: nodes.Node) -> bool:
         return False
     value = argument.value
     if isinstance(value, str):
-        return len(value) <= _LONGEST_ARGUMENT
+        return len(value) <= _MAX_ARGUMENT
     return value is None or abs(value) <= _LARGEST_ARGUMENT
 
 

@@ -1,4 +1,4 @@
-"""The variables of the prompts: what each holds, and samples on which a prompt is tried out."""
+"""The variables of the prompts: what each contains, and samples on which a prompt is checked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ VARIABLES = {
         [],
     ),
     "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
-    "findings": Variable("what the critic or analyst says; may be empty", "It adds too much.", ""),
+    "findings": Variable(
+        "the critic's or analyst's findings; may be empty", "It adds too much.", ""
+    ),
     "fixes": Variable(
         "those limits, each with its place or how far off it is",
         ["12 words, at most 9 allowed; cut 3 or more"],
@@ -45,7 +47,7 @@ VARIABLES = {
     "leaks": Variable("passages that give the text away", ["a revised version"]),
     "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
     "memory": Variable("the memory limit in MB", 512),
-    "program": Variable("the program as it stands", "print(3)"),
+    "program": Variable("the current program", "print(3)"),
     "programs": Variable(
         "the two programs to join; each has `text` and `results`",
         [
@@ -60,7 +62,7 @@ VARIABLES = {
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
     "style": Variable("reasoned, holistic or specialists", "reasoned"),
-    "text": Variable("the text as it stands", "Low water."),
+    "text": Variable("the current text", "Low water."),
     "texts": Variable("the two texts to join", ["Low water.", "High water."]),
     "title": Variable("the problem's title; may be empty", "Sums", ""),
     "tried": Variable(

@@ -1,22 +1,22 @@
 """One run from start to end."""
 
 from autoreason.run.driver import resume, start
-from autoreason.run.estimate import Estimate, estimate
+from autoreason.run.estimate import RunEstimate, estimate
 from autoreason.run.export import export
 from autoreason.run.fork import fork
 from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
-from autoreason.run.replay import Replayed, replay
-from autoreason.run.result import Result, Switch
-from autoreason.run.working_time import Worked, worked
+from autoreason.run.replay import ReplayResult, replay
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.working_time import WorkingTime, working_time
 
 __all__ = [
-    "Estimate",
     "OnEvent",
-    "Replayed",
+    "ReplayResult",
     "Result",
-    "Switch",
-    "Worked",
+    "RunEstimate",
+    "StopSwitch",
+    "WorkingTime",
     "check",
     "estimate",
     "export",
@@ -24,5 +24,5 @@ __all__ = [
     "replay",
     "resume",
     "start",
-    "worked",
+    "working_time",
 ]

@@ -1,4 +1,4 @@
-"""The run's `ask`: what the journal knows is answered from there, everything else is paid for once."""
+"""The run's `ask`: recorded replies come from the journal, everything else is paid for once."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from autoreason.exchange import (
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.models.budget import BudgetTracker
-from autoreason.models.cancellation import STOPPED, InterruptibleModel, idle_section
+from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner, answer
 from autoreason.programs.policy import Policy, read_turn
 from autoreason.run.recall import Memory
-from autoreason.run.result import Switch
+from autoreason.run.result import StopSwitch
 
-_LOOK_EVERY = 0.5
-_ENDING: tuple[CommandKind, ...] = ("stop", "accept")
+_POLL_SECONDS = 0.5
+_END_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept")
 ACCEPTED = "a person accepted the text as it stands"
 
 
@@ -52,7 +52,7 @@ class Asker:
         memory: Memory,
         pool: ModelPool,
         budget_tracker: BudgetTracker,
-        switch: Switch,
+        switch: StopSwitch,
         on_signal: OnSignal | None = None,
         examiner: Examiner | None = None,
     ) -> None:
@@ -63,12 +63,12 @@ class Asker:
         self._switch = switch
         self._on_signal = on_signal
         self._examiner = examiner
-        self._calls: set[InterruptibleModel] = set()
+        self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
-        self._passes: Counter[str] = Counter()
+        self._calls_by_pass: Counter[str] = Counter()
         """Calls by pass."""
         self._policy = Policy()
-        self._out_of_reach = ""
+        self._provider_error = ""
         self.accepted = False
         self.budget_tracker = budget_tracker
         self.look_for_commands()
@@ -76,9 +76,9 @@ class Asker:
     async def __call__(self, request: Request) -> Reply:
         stage, _, rest = request.key.partition("/")
         if stage == "pass" and is_model(request.role):
-            self._passes[rest.partition("/")[0]] += 1
+            self._calls_by_pass[rest.partition("/")[0]] += 1
         if request.role == "policy":
-            # What the record answers has taught something, too.
+            # The policy learns from recorded turns, too.
             self._policy.learn(read_turn(request))
         known = self._memory.recall(request)
         if known is not None:
@@ -86,9 +86,13 @@ class Asker:
             return known
         if request.role == "person":
             return await self._journal.record_guidance(self._run, request)
-        self._heed_commands()
+        self._check_commands()
         if request.role in ("budget", "policy"):
-            reply = self._afforded(request) if request.role == "budget" else self._chosen(request)
+            reply = (
+                self._answer_budget(request)
+                if request.role == "budget"
+                else self._answer_policy(request)
+            )
             await self._journal.record_reply(self._run, request, reply)
             return reply
         if request.key in self._sent:
@@ -97,7 +101,7 @@ class Asker:
             )
         self._sent.add(request.key)
         if request.role == "examiner":
-            reply = await self._interruptible(self._examined(request))
+            reply = await self._interruptible(self._examine(request))
             await self._journal.record_reply(self._run, request, reply)
             return reply
         reservation = await self.budget_tracker.reserve(
@@ -113,20 +117,21 @@ class Asker:
         self._signal_end(request, reply)
         return reply
 
-    def _afforded(self, request: Request) -> Reply:
-        """Nothing where the budget pays for a pass and what comes after it, else what is left of it."""
+    def _answer_budget(self, request: Request) -> Reply:
+        """Empty where the budget is enough for a pass and what comes after it, else what is left of it."""
         need = msgspec.json.decode(request.messages[0].text, type=Need)
-        pass_calls = max(need.calls, *self._passes.values(), 0)
-        short = self.budget_tracker.short_of(pass_calls + need.after)
-        if short and request.key.startswith("pass/") and not self._passes:
+        pass_calls = max(need.calls, *self._calls_by_pass.values(), 0)
+        shortage = self.budget_tracker.shortage(pass_calls + need.after)
+        if shortage and request.key.startswith("pass/") and not self._calls_by_pass:
             raise BudgetReached(
-                f"a pass takes about {pass_calls} calls and what comes after the last one {need.after}, and {short}; "
+                f"a pass takes about {pass_calls} calls and "
+                f"what comes after the last one {need.after}, and {shortage}; "
                 "a new run with a lower --playoff and --confirmation takes fewer"
             )
-        return Reply(outcome=Outcome.OK, text=short, model=request.model)
+        return Reply(outcome=Outcome.OK, text=shortage, model=request.model)
 
-    def _chosen(self, request: Request) -> Reply:
-        """What a search does next, by how it went on all problems so far."""
+    def _answer_policy(self, request: Request) -> Reply:
+        """What a search does next, by the results on all problems so far."""
         action = self._policy.choose(read_turn(request))
         return Reply(outcome=Outcome.OK, text=action, model=request.model)
 
@@ -134,7 +139,7 @@ class Asker:
         started = monotonic()
         if self._on_signal:
             self._on_signal(CallStarted(request.key, request.role, request.model))
-        self._journal.asked(self._run, request)
+        self._journal.record_request(self._run, request)
         try:
             model = self._pool.lend(request.model)
             return await self._interruptible(model.ask(request, self._on_signal))
@@ -144,11 +149,11 @@ class Asker:
                 self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
             if isinstance(error, Stopped):
                 raise
-            # Whatever else is held side by side need not find out for itself, call by call.
-            self._out_of_reach = str(error)
-            raise ProviderFailed(self._out_of_reach) from error
+            # Other parts stop at their next call instead of failing one by one.
+            self._provider_error = str(error)
+            raise ProviderFailed(self._provider_error) from error
 
-    async def _examined(self, request: Request) -> Reply:
+    async def _examine(self, request: Request) -> Reply:
         """Running tests costs nothing: a run that is stopped does not wait for them."""
         if self._examiner is None:
             raise InvalidInput("this run has no examiner to run its programs; give it one")
@@ -163,7 +168,7 @@ class Asker:
                 self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
 
     async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
-        call = InterruptibleModel()
+        call = InterruptibleCall()
         self._calls.add(call)
         try:
             return await call.reply(asking)
@@ -171,29 +176,31 @@ class Asker:
             self._calls.discard(call)
 
     async def watch_for_commands(self) -> None:
-        """Look for what a person typed in another terminal, for as long as the run lasts."""
+        """Look for commands from another terminal, for as long as the run lasts."""
         while True:
-            if self._run in self._journal.commanded():
+            if self._run in self._journal.runs_with_commands():
                 self.look_for_commands()
             if self._switch.stopped:
                 for call in self._calls:
-                    call.end_rest()
-            await asyncio.sleep(_LOOK_EVERY)
+                    call.end_if_idle()
+            await asyncio.sleep(_POLL_SECONDS)
 
     def look_for_commands(self) -> None:
-        """Take note of a stop or an accept; the driver marks them as taken once they are obeyed."""
-        kinds = {command.kind for command in self._journal.pending_commands(self._run, _ENDING)}
+        """Note a stop or an accept; the driver marks them as taken once they are carried out."""
+        kinds = {
+            command.kind for command in self._journal.pending_commands(self._run, _END_COMMANDS)
+        }
         self.accepted = self.accepted or "accept" in kinds
         if kinds:
             self._switch.stop()
 
-    def _heed_commands(self) -> None:
+    def _check_commands(self) -> None:
         if self.accepted:
             raise Accepted(ACCEPTED)
         if self._switch.stopped:
             raise Stopped(STOPPED)
-        if self._out_of_reach:
-            raise ProviderFailed(self._out_of_reach)
+        if self._provider_error:
+            raise ProviderFailed(self._provider_error)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
         if self._on_signal and is_model(request.role):

@@ -1,4 +1,4 @@
-"""One run from start to end: created or taken up again, driven, and left in a state that can be resumed."""
+"""One run from start to end: created or resumed, driven, and left in a state that can be resumed."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
-from autoreason.run.kinds import kind_of
-from autoreason.run.recall import Memory, OnEvent, Teller, retell
-from autoreason.run.result import Result, Switch
-from autoreason.run.working_time import worked
+from autoreason.run.kinds import strategy_class
+from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
-from autoreason.story import Story, tell_all
-from autoreason.strategies.registry import prompts_of
-from autoreason.strategies.runner import held, made
+from autoreason.story import Story, build_story
+from autoreason.strategies.registry import strategy_prompts
+from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.strategy import Strategy
 from autoreason.version import __version__
 
-_LATE: tuple[CommandKind, ...] = ("stop",)
-_SENT = 0.05
-"""Seconds within which a run's first request is on its way."""
+_STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
+_COMPILE_DELAY = 0.05
+"""Seconds after which a run's first request has been sent."""
 
 
 async def start(
@@ -62,14 +62,16 @@ async def start(
     pool: ModelPool | None = None,
     on_event: OnEvent | None = None,
     on_signal: OnSignal | None = None,
-    switch: Switch | None = None,
+    switch: StopSwitch | None = None,
     forked_from: str | None = None,
     on_started: Callable[[str], None] | None = None,
     examiner: Examiner | None = None,
 ) -> Result:
-    """Begin a run and drive it until it ends or pauses."""
-    kind = kind_of(settings)
-    prompts = (prompts or built_in(code=kind.over_programs)).only(prompts_of(kind)).with_small()
+    """Start a run and drive it until it ends or pauses."""
+    kind = strategy_class(settings)
+    prompts = (
+        (prompts or built_in(code=kind.over_programs)).only(strategy_prompts(kind)).with_small()
+    )
     started = RunStarted(
         task=task,
         settings=settings,
@@ -79,7 +81,7 @@ async def start(
         departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
     )
     run = await journal.begin_run(task.title, __version__, started)
-    with journal.hold(run):
+    with journal.lock(run):
         if on_started:
             on_started(run)
         if on_event:
@@ -97,52 +99,52 @@ async def resume(
     pool: ModelPool | None = None,
     on_event: OnEvent | None = None,
     on_signal: OnSignal | None = None,
-    switch: Switch | None = None,
+    switch: StopSwitch | None = None,
     examiner: Examiner | None = None,
 ) -> Result:
-    """Take a run up where it was left; what is recorded is not asked again."""
-    with journal.hold(run):
+    """Resume a run where it was left; what is recorded is not asked again."""
+    with journal.lock(run):
         recorded = [item.event for item in journal.events(run)]
-        story = tell_all(recorded)
+        story = build_story(recorded)
         if story.status in FINISHED:
             fix = (
                 f"`autoreason fork {run}` goes on from its text"
                 if story.incumbents
-                else f"`autoreason show {run}` tells what came of it"
+                else f"`autoreason show {run}` shows its result"
             )
             raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
-        changed = replace(settings, **{**_second_chance(story, settings), **(changes or {})})
-        told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
+        changed = replace(settings, **{**_recovery_settings(story, settings), **(changes or {})})
+        emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
         replies = journal.replies(run)
-        retold = await retell(task, changed, prompts, told, Memory(replies))
-        if retold.difference and changes:
+        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies))
+        if rerun_result.difference and changes:
             raise InvalidInput(
-                f"run {run} cannot go on with these changes ({retold.difference}); "
+                f"run {run} cannot go on with these changes ({rerun_result.difference}); "
                 "leave them out, or fork the run"
             )
-        if retold.difference:
+        if rerun_result.difference:
             raise ReplayMismatch(
-                f"run {run} cannot go on: {retold.difference}; put it back as it was, or go on "
+                f"run {run} cannot go on: {rerun_result.difference}; put it back as it was, or go on "
                 f"from its text with `autoreason fork {run}`"
             )
-        # A stop that came too late was meant for whoever held the run before.
-        journal.take_command(run, kinds=_LATE)
+        # A stop that came too late was meant for the process that drove the run before.
+        journal.take_command(run, kinds=_STALE_COMMANDS)
         resumed = RunResumed(settings=changed)
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, told, replies, on_event)
+        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event)
         return await drive.go(pool, on_signal, switch, examiner)
 
 
-def _second_chance(story: Story, settings: Settings) -> dict[str, int]:
-    """What must change so that a run that failed by its own rules does not fail again on the same record."""
+def _recovery_settings(story: Story, settings: Settings) -> dict[str, int]:
+    """Settings that keep a resumed run from failing again on the same record."""
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
             return {"failed_panels": settings.failed_panels + 1}
@@ -174,13 +176,13 @@ class _Drive:
         self._prompts = prompts
         self._replies = replies
         self._on_event = on_event
-        self._tell = Teller(recorded, lambda event: journal.append(run, event), on_event)
+        self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
 
     async def go(
         self,
         pool: ModelPool | None,
         on_signal: OnSignal | None,
-        switch: Switch | None,
+        switch: StopSwitch | None,
         examiner: Examiner | None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
@@ -200,27 +202,29 @@ class _Drive:
                 Memory(self._replies),
                 pool,
                 budget_tracker,
-                switch or Switch(),
+                switch or StopSwitch(),
                 on_signal,
                 examiner,
             )
-            context = JobContext(self._task, self._settings, self._prompts, asker, self._tell)
-            strategy = made(kind_of(self._settings), context)
+            context = JobContext(self._task, self._settings, self._prompts, asker, self._emit)
+            strategy = build_strategy(strategy_class(self._settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
-            # While the first reply is awaited there is time for the prompts of the others.
-            compiling = asyncio.get_running_loop().call_later(_SENT, self._prompts.compile_all)
+            # While the first reply is awaited there is time to compile the other prompts.
+            compiling = asyncio.get_running_loop().call_later(
+                _COMPILE_DELAY, self._prompts.compile_all
+            )
             try:
-                ended: Delivered | RunPaused = await self._hold(strategy, asker)
+                end: Delivered | RunPaused = await self._run_strategy(strategy, asker)
             finally:
                 watcher.cancel()
                 compiling.cancel()
                 await self._journal.flush()
-        return self._result(strategy.story, ended, budget_tracker)
+        return self._result(strategy.story, end, budget_tracker)
 
     def _track_budget(self) -> BudgetTracker:
-        """What may still be spent; everything that earlier processes paid counts."""
+        """The budget that is left; what earlier processes spent counts."""
         limited = self._settings.budget.seconds is not None
-        before = worked(self._run, journal=self._journal).seconds if limited else 0.0
+        before = working_time(self._run, journal=self._journal).seconds if limited else 0.0
         started = monotonic()
         budget_tracker = BudgetTracker(
             self._settings.budget, lambda: before + monotonic() - started
@@ -230,15 +234,15 @@ class _Drive:
                 budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
-    async def _hold(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
+    async def _run_strategy(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
         try:
-            ended: Delivered | RunPaused = await held(strategy)
+            end: Delivered | RunPaused = await run_strategy(strategy)
         except Interruption as interruption:
-            # Whatever came in the way, a person who accepted the text has had the last word.
+            # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                ended = self._accept(strategy)
+                end = self._accept(strategy)
             else:
-                ended = RunPaused(status=interruption.status, reason=str(interruption))
+                end = RunPaused(status=interruption.status, reason=str(interruption))
         except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
             if not isinstance(failure, StrategyError):
@@ -246,12 +250,12 @@ class _Drive:
             raise StrategyError(
                 f"{failure}, then go on with `autoreason resume {self._run}`"
             ) from failure
-        if isinstance(ended, RunPaused):
-            self._pause(ended)
+        if isinstance(end, RunPaused):
+            self._pause(end)
         else:
-            self._journal.set_status(self._run, ended.status)
+            self._journal.set_status(self._run, end.status)
         self._journal.take_command(self._run)
-        return ended
+        return end
 
     def _pause(self, paused: RunPaused) -> None:
         self._journal.append(self._run, paused)
@@ -268,18 +272,18 @@ class _Drive:
         return delivered
 
     def _result(
-        self, story: Story, ended: Delivered | RunPaused, budget_tracker: BudgetTracker
+        self, story: Story, end: Delivered | RunPaused, budget_tracker: BudgetTracker
     ) -> Result:
         chosen = story.chosen
         return Result(
             run=self._run,
-            status=ended.status,
-            reason=ended.reason,
+            status=end.status,
+            reason=end.reason,
             text=story.text,
-            origin=ended.origin if isinstance(ended, Delivered) else chosen.name if chosen else "",
+            origin=end.origin if isinstance(end, Delivered) else chosen.name if chosen else "",
             passes=sum(p.decided is not None for p in story.passes),
             spent=budget_tracker.spent,
             seed=self._settings.seed,
-            evidence=ended.evidence if isinstance(ended, Delivered) else None,
+            evidence=end.evidence if isinstance(end, Delivered) else None,
             story=story,
         )

@@ -1,4 +1,4 @@
-"""Before anything is spent: what a run may take, and the first thing it would say."""
+"""Before anything is spent: what a run may take, and its first request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autoreason.jobs.context import JobContext
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import held, made, user_code_errors
+from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
-from autoreason.tournament.plan import TEXT_CALLS, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, Plan
 
-_TOKENS_A_WORD = 1.4
-_BYTES_A_TOKEN = 4
+_TOKENS_PER_WORD = 1.4
+_BYTES_PER_TOKEN = 4
 _USUAL_DOCUMENT = 900
 _CRITIQUE = 400
 _BALLOT = 450
@@ -39,48 +39,48 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What a run may take. Rough by nature: nobody knows how many passes it will need."""
+class RunEstimate:
+    """What a run may take. Rough by nature: the number of passes is not known."""
 
     request: Request | None
     """The first one; None where the run would ask nothing."""
     calls: Span | None = None
-    """None where the strategy cannot say."""
+    """None where the strategy cannot estimate it."""
     tokens: Span | None = None
     cost: tuple[Decimal, Decimal, Decimal] | None = None
     """US dollars; None where a price is not known."""
 
 
-class _First(AutoreasonError):
-    """Nothing is answered here."""
+class _NoReply(AutoreasonError):
+    """Raised in place of the first reply."""
 
 
-async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> Estimate:
+async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> RunEstimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    kind = kind_of(settings)
+    kind = strategy_class(settings)
     prompts = prompts or built_in(code=kind.over_programs)
     requests = await first_requests(task, settings, prompts)
     request = requests[0] if requests else None
     if task.draft is not None:
-        # It stands alone.
+        # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
     with user_code_errors(kind, settings.strategy):
         plans = kind.plans(settings)
     if request is None or plans is None:
-        return Estimate(request)
+        return RunEstimate(request)
     if task.assignments:
         # A plan is for one problem.
-        plans = _times(plans, sum(not each.remark for each in task.assignments))
+        plans = _multiply(plans, sum(not each.remark for each in task.assignments))
     if task.draft is not None:
         low, likely, high = plans
         # A given draft is one text less to write.
         plans = (
             _without_draft(low, 1),
             _without_draft(likely, 1),
-            _without_draft(high, TEXT_CALLS),
+            _without_draft(high, MAX_CALLS_PER_TEXT),
         )
     sizes = _sizes(task, request)
-    return Estimate(
+    return RunEstimate(
         request,
         Span(*(sum(plan.values()) for plan in plans)),
         Span(*(sum(count * sum(sizes[role]) for role, count in plan.items()) for plan in plans)),
@@ -88,7 +88,7 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
     )
 
 
-def _times(plans: tuple[Plan, Plan, Plan], problems: int) -> tuple[Plan, Plan, Plan]:
+def _multiply(plans: tuple[Plan, Plan, Plan], problems: int) -> tuple[Plan, Plan, Plan]:
     low, likely, high = ({role: calls * problems for role, calls in plan.items()} for plan in plans)
     return low, likely, high
 
@@ -98,34 +98,34 @@ def _without_draft(plan: Plan, calls: int) -> Plan:
 
 
 async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
-    """What models would be asked before any of them has answered: often one thing, or a whole panel's worth."""
-    asked: list[Request] = []
+    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
+    requests: list[Request] = []
 
     async def ask(request: Request) -> Reply:
         if request.role in ("person", "budget"):
             return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
         if is_model(request.role):
-            asked.append(request)
-        raise _First(request.key)
+            requests.append(request)
+        raise _NoReply(request.key)
 
     context = JobContext(task, settings, prompts, ask, lambda _: None)
-    strategy = made(kind_of(settings), context)
-    with suppress(_First):
-        await held(strategy)
-    return asked
+    strategy = build_strategy(strategy_class(settings), context)
+    with suppress(_NoReply):
+        await run_strategy(strategy)
+    return requests
 
 
 def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
     """Tokens read and written in one call of each role."""
-    prompt = sum(len(message.text.encode()) for message in request.messages) // _BYTES_A_TOKEN
+    prompt = sum(len(message.text.encode()) for message in request.messages) // _BYTES_PER_TOKEN
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
-    document = round(words * _TOKENS_A_WORD) if words else _USUAL_DOCUMENT
+    document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     return {
         "author": (prompt, document),
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + document + _CRITIQUE, document),
         "synthesizer": (prompt + 2 * document, document),
-        # Where judges are asked first, their question holds the texts already.
+        # Where judges are asked first, their prompt contains the texts already.
         "judge": (prompt + (0 if request.role == "judge" else 3 * document), _BALLOT),
     }
 
@@ -139,21 +139,21 @@ def _cost(
         "critic": models.critic,
         "reviser": models.author,
         "synthesizer": models.synthesizer,
-        # A mixed panel is priced by its dearest member.
+        # A mixed panel is priced by its most expensive member.
         "judge": max(models.judges, key=lambda address: _price(address, sizes["judge"]) or 0),
     }
-    known = {role: _price(address, sizes[role]) for role, address in addresses.items()}
-    if any(price is None for price in known.values()):
+    prices = {role: _price(address, sizes[role]) for role, address in addresses.items()}
+    if any(price is None for price in prices.values()):
         return None
     low, likely, high = (
-        sum((count * (known[role] or Decimal(0)) for role, count in plan.items()), Decimal(0))
+        sum((count * (prices[role] or Decimal(0)) for role, count in plan.items()), Decimal(0))
         for plan in plans
     )
     return low, likely, high
 
 
 def _price(address: str, size: tuple[int, int]) -> Decimal | None:
-    found: Rates | None = rates(address)
-    if found is None or found.input is None or found.output is None:
+    price: Rates | None = rates(address)
+    if price is None or price.input is None or price.output is None:
         return None
-    return (size[0] * found.input + size[1] * found.output) / _MILLION
+    return (size[0] * price.input + size[1] * price.output) / _MILLION

@@ -12,12 +12,12 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message, for_readers, is_model
 from autoreason.journal import Journal
-from autoreason.story import Pass, Story, tell_all
+from autoreason.story import RecordedPass, Story, build_story
 
 
 def export(run: str, folder: Path, *, journal: Journal, force: bool = False) -> list[Path]:
     """Write brief, settings, prompts, every text, critique and ballot by pass, `final.md` and `run.json`."""
-    story = tell_all([item.event for item in journal.events(run)])
+    story = build_story([item.event for item in journal.events(run)])
     files = _texts(story) | _calls(run, journal)
     files["run.json"] = _run_json(run, story, journal)
     try:
@@ -33,22 +33,22 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
         raise InvalidInput(
             f"{folder} is not empty; name a new folder, or use --force to write into it"
         )
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         for name, text in files.items():
             path = folder / name
-            made += [up for up in (path, *path.parents) if not up.exists()]
+            created += [up for up in (path, *path.parents) if not up.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
     except OSError:
-        _remove(made)
+        _remove(created)
         raise
     return [folder / name for name in files]
 
 
-def _remove(made: list[Path]) -> None:
-    """Take away what an export wrote that cannot be finished, the deepest first."""
-    for path in sorted(set(made), key=lambda path: len(path.parts), reverse=True):
+def _remove(created: list[Path]) -> None:
+    """Remove what an unfinished export created, the deepest path first."""
+    for path in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -66,8 +66,10 @@ def _texts(story: Story) -> dict[str, str]:
     if story.draft:
         files["draft.md"] = story.draft.text
     files |= {f"drafts/{each.number:02}.md": each.text for each in story.drafts}
-    for held in story.passes:
-        files |= {f"passes/{held.number:02}/{name}": text for name, text in _pass(held).items()}
+    for recorded in story.passes:
+        files |= {
+            f"passes/{recorded.number:02}/{name}": text for name, text in _pass(recorded).items()
+        }
     for ballot in story.playoff_ballots:
         files[f"playoff/ballot_{ballot.seat + 1}.md"] = _ballot(ballot)
     if story.playoff:
@@ -83,7 +85,7 @@ def _texts(story: Story) -> dict[str, str]:
 
 
 def _programs(story: Story) -> dict[str, str]:
-    """The problems as everybody saw them, what was handed in for them, and what came of it."""
+    """The problems as every role saw them, the programs handed in, and their results."""
     from autoreason.programs.report_files import programs
 
     assigned = story.task.assignments if story.task else ()
@@ -95,7 +97,7 @@ def _programs(story: Story) -> dict[str, str]:
 
 
 def _panels(story: Story) -> dict[str, str]:
-    """Finished texts and what judges made of them."""
+    """Finished texts and the ballots on them."""
     files = {}
     for entry in story.task.entries if story.task else ():
         place = f"{_folder(entry.stage)}/" if entry.stage else ""
@@ -103,8 +105,8 @@ def _panels(story: Story) -> dict[str, str]:
     for stage, panel in story.panels.items():
         folder = f"panels/{_folder(stage)}"
         files |= {f"{folder}/ballot_{b.seat + 1}.md": _ballot(b) for b in panel.ballots}
-        if panel.held:
-            files[f"{folder}/verdict.json"] = _pretty(panel.held)
+        if panel.decided:
+            files[f"{folder}/verdict.json"] = _pretty(panel.decided)
     return files
 
 
@@ -113,43 +115,43 @@ def _folder(address: str) -> str:
     return "/".join(_file_name(step).lstrip(".") or "_" for step in address.split("/"))
 
 
-def _pass(held: Pass) -> dict[str, str]:
-    files = {"A.md": held.incumbent}
-    if held.guidance:
-        files["guidance.md"] = held.guidance
-    for made in held.critiques:
-        name = "contract.md" if made.by_code else f"critique_{made.critic + 1}.md"
-        files[name] = _critique(made)
-    for slot, ready in held.candidates.items():
+def _pass(recorded: RecordedPass) -> dict[str, str]:
+    files = {"A.md": recorded.incumbent}
+    if recorded.guidance:
+        files["guidance.md"] = recorded.guidance
+    for critique in recorded.critiques:
+        name = "contract.md" if critique.by_code else f"critique_{critique.critic + 1}.md"
+        files[name] = _critique(critique)
+    for slot, ready in recorded.candidates.items():
         files[f"{slot}.md"] = ready.text
         if ready.notes:
             files[f"{slot}.notes.md"] = ready.notes
-    for number, dropped in enumerate(held.dropped, 1):
+    for number, dropped in enumerate(recorded.dropped, 1):
         why = f"dropped: {dropped.reason}\n{dropped.detail}\n"
         text = f"{why}\n{dropped.text}" if dropped.text else why
         files[f"dropped_{number}_{dropped.slot}.md"] = text
-    files |= {f"ballot_{ballot.seat + 1}.md": _ballot(ballot) for ballot in held.ballots}
-    if held.decided:
-        files["verdict.json"] = _pretty(held.decided)
+    files |= {f"ballot_{ballot.seat + 1}.md": _ballot(ballot) for ballot in recorded.ballots}
+    if recorded.decided:
+        files["verdict.json"] = _pretty(recorded.decided)
     return files
 
 
-def _critique(made: CritiqueWritten) -> str:
-    if made.prose:
-        return made.prose
-    if not made.readable:
+def _critique(critique: CritiqueWritten) -> str:
+    if critique.prose:
+        return critique.prose
+    if not critique.readable:
         return "The critic's answer could not be read."
     lines = [
         f"- **{p.severity}** "
         + (f"> {p.quote}\n  " if p.quote else "(missing) " * (p.kind == "missing"))
         + p.problem
-        for p in made.problems
+        for p in critique.problems
     ]
-    if made.dropped:
+    if critique.dropped:
         lines.append(
-            f"\n{made.dropped} more quoted words that are not in the text and were dropped."
+            f"\n{critique.dropped} more quoted words that are not in the text and were dropped."
         )
-    return "\n".join(lines) or "Nothing to mend."
+    return "\n".join(lines) or "Nothing to fix."
 
 
 def _ballot(ballot: BallotCast) -> str:
@@ -163,22 +165,22 @@ def _ballot(ballot: BallotCast) -> str:
 
 
 def _calls(run: str, journal: Journal) -> dict[str, str]:
-    """Every prompt as it was sent and what came back."""
+    """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
         if not is_model(call.request.role):
             continue
-        asked = "\n\n".join(_said(message) for message in call.request.messages)
+        messages = "\n\n".join(_message(message) for message in call.request.messages)
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
         files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
-            f"{head}\n\n{asked}\n\n## reply\n\n{reply.text}"
+            f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
 
 
-def _said(message: Message) -> str:
+def _message(message: Message) -> str:
     return f"## {message.speaker}\n\n{message.text}"
 
 

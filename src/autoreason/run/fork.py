@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.story import Story, tell_all
+from autoreason.story import Story, build_story
 from autoreason.task import Task
 
 
 def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
-    """The same task, starting from the text that stood after a pass; 0 is the first draft, None the text delivered."""
-    story = tell_all([item.event for item in journal.events(run)])
+    """The same task, starting from the incumbent after a pass; 0 is the first draft, None the text delivered."""
+    story = build_story([item.event for item in journal.events(run)])
     if story.task is None:
         raise InvalidInput(
             f"run {run} was killed before anything was recorded; there is nothing to fork"
@@ -25,11 +25,11 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
-    held = sum(p.decided is not None for p in story.passes)
-    if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= held):
+    decided = sum(p.decided is not None for p in story.passes)
+    if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):
         raise InvalidInput(
-            f"run {run} has no text after pass {at_pass or 0}; it has {held} decided passes"
+            f"run {run} has no text after pass {at_pass or 0}; it has {decided} decided passes"
         )
     if at_pass is None:
         return story.text or ""
-    return [reign for reign in story.incumbents if reign.since <= at_pass][-1].text
+    return [each for each in story.incumbents if each.since <= at_pass][-1].text

@@ -17,7 +17,7 @@ STUDIES = {
 """Runs that judge texts, strategies or programs instead of writing one text."""
 
 
-def kind_of(settings: Settings) -> type[Strategy]:
+def strategy_class(settings: Settings) -> type[Strategy]:
     """The strategy a run's settings name."""
     return find_strategy(settings.strategy, STUDIES)
 

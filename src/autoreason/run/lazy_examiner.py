@@ -1,4 +1,4 @@
-"""The examiner of a run: opened for the first program the record does not know, and closed with the run."""
+"""The examiner of a run: opened for the first program that is not in the record, closed with the run."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class LazyExaminer:
         return await (await self._client()).examine(examination)
 
     async def observe(self, probe: Probe) -> Observed:
-        """Run one program on inputs whose answers nobody knows."""
+        """Run one program on inputs whose answers are not known."""
         return await (await self._client()).observe(probe)
 
     async def _client(self) -> ExaminerClient:
         if self._opening is None:
-            # Opened once for all who ask; where that fails, all of them are told.
+            # Opened once for all callers; where that fails, all of them get the error.
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)
 
     async def close(self) -> None:
-        """End whatever was opened."""
+        """Close the examiner, if it was opened."""
         if self._opening is None:
             return
         if not self._opening.done():

@@ -1,4 +1,4 @@
-"""What can be known to be wrong before a run begins, so that nothing is written and nothing is paid."""
+"""Checks before a run starts, so that nothing is written and nothing is paid for a run that would fail."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.settings import Settings
 from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
-from autoreason.tournament.judging import lens_of
+from autoreason.tournament.judges import lens_of
 from autoreason.tournament.stop import user_rules
 from autoreason.tournament.voting import check_rule
 
-_BYTES_A_TOKEN = 4
+_BYTES_PER_TOKEN = 4
 
 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
-    """Raise `InvalidInput` for whatever would only fail later; spends nothing."""
-    check_strategy(task, settings, kind_of(settings))
+    """Raise `InvalidInput` for what would only fail later; spends nothing."""
+    check_strategy(task, settings, strategy_class(settings))
     check_rule(settings.voting)
     lens_of(settings.style, 0)
     user_rules(settings)
@@ -34,9 +34,9 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
         # All are opened before the first is asked: a key may be missing, or not meant for its server.
         pool.lend(address)
     for address in settings.models.all():
-        checked = await pool.check(address)
-        if False in (checked.reachable, checked.key_accepted, checked.model_known):
-            raise InvalidInput(checked.problem)
+        result = await pool.check(address)
+        if False in (result.reachable, result.key_accepted, result.model_known):
+            raise InvalidInput(result.problem)
         room = pool.window(address)
         if room is not None and needed > room:
             raise InvalidInput(
@@ -56,12 +56,12 @@ async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> 
         longest = max(task.assignments, key=lambda each: len(encode(each)))
         task = replace(task, assignments=(longest,))
     requests = await first_requests(task, settings, prompts)
-    said = max(
+    longest_request = max(
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0
     )
-    # The first request holds a given draft once; a synthesizer reads two texts and writes a third.
-    return said + 2 * _tokens(task.draft or "")
+    # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
+    return longest_request + 2 * _tokens(task.draft or "")
 
 
 def _tokens(text: str) -> int:
-    return len(text.encode()) // _BYTES_A_TOKEN
+    return len(text.encode()) // _BYTES_PER_TOKEN

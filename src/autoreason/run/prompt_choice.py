@@ -12,9 +12,9 @@ from autoreason.settings import DEFAULT_MODEL, Settings
 def choose_prompts(
     settings: Settings, folder: Path | None = None, *, code: bool = False
 ) -> PromptSet:
-    """The user's own, and beside them ours: in few words where the author is known to need that.
+    """The user's prompts, and the built-in ones for the rest: the short ones where the author needs them.
 
-    What is not known beforehand an author shows within the run (`Strategy.begin_pass`).
+    Where that is not known beforehand, the run finds out (`Strategy.begin_pass`).
     """
     return load(folder, small=needs_few_words(settings), code=code)
 
@@ -24,12 +24,12 @@ def needs_few_words(settings: Settings) -> bool:
     author = settings.models.author
     if author == DEFAULT_MODEL or not certificates_folder().is_dir():
         return author == DEFAULT_MODEL
-    # Reading a certificate takes what few commands need.
+    # Certificates need imports that few commands use.
     from autoreason.studies.certify.properties import BALLOTS, DEFECTS
     from autoreason.studies.certify.store import find
 
     stored = find(author, settings.server_of(author))
-    # Other failings, such as a taste for what stands first, say nothing of how a model is to be asked.
+    # Other failures, such as a preference for the first position, say nothing about prompts.
     return stored is not None and bool(
         {BALLOTS.name, DEFECTS.name} & set(stored.certificate.failed)
     )

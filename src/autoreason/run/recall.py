@@ -1,4 +1,4 @@
-"""What a record knows: its replies by key, its events in order, and where running it again leads."""
+"""A run's record: its replies by key, its events in order, and running it again."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autoreason.jobs.context import JobContext
 from autoreason.journal import RecordedReply
 from autoreason.plugins import is_in_file
 from autoreason.prompts import PromptSet
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import held, made
+from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.strategy import Strategy
@@ -26,7 +26,7 @@ OnEvent = Callable[[AnyEvent], None]
 
 
 class Memory:
-    """Replies by key; a request that differs from the one recorded is never answered with its reply."""
+    """Recorded replies by key; a request that differs from the recorded one is refused."""
 
     def __init__(self, replies: Mapping[str, RecordedReply]) -> None:
         self._replies = replies
@@ -36,29 +36,29 @@ class Memory:
         """The recorded reply, if this was asked before."""
         recorded = self._replies.get(request.key)
         if recorded is None:
-            return self._by_what_followed(request)
+            return self._infer_budget(request)
         if not _same_question(recorded.request, request):
             raise ReplayMismatch(f"{request.key} asks something else than the record answers")
         self._recalled.add(request.key)
         return recorded.reply
 
-    def _by_what_followed(self, request: Request) -> Reply | None:
-        """A budget that nobody was asked about has paid for whatever the record holds of that stage."""
+    def _infer_budget(self, request: Request) -> Reply | None:
+        """Where the record has no answer of the budget, it was enough for what the record has of that stage."""
         stage = request.key.removesuffix("budget")
         if request.role == "budget" and any(key.startswith(stage) for key in self._replies):
             return Reply(outcome=Outcome.OK, text="", model=request.model)
         return None
 
     @property
-    def forgotten(self) -> list[str]:
-        """Keys of replies that nobody asked for."""
+    def unused(self) -> list[str]:
+        """Keys of replies that were not asked for."""
         return [key for key in self._replies if key not in self._recalled]
 
 
-class Teller:
-    """Passes events on; those the record already holds must come again as they were.
+class EventRecorder:
+    """Records new events; those that are recorded already must come again as they were.
 
-    Parts work side by side and tell as it happens, so each is held to its own order and not to that of the others.
+    Parts emit as it happens, so each must repeat its own order, whatever the order between them.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Teller:
         """Events that came again as recorded."""
 
     def __call__(self, event: AnyEvent) -> None:
-        """Tell one event."""
+        """Emit one event."""
         expected = self._recorded.get(_part_of(event))
         if not expected:
             self._append(event)
-        elif expected[0] == event or _without_words(expected[0]) == _without_words(event):
+        elif expected[0] == event or _without_reason(expected[0]) == _without_reason(event):
             expected.popleft()
             self.repeated += 1
         else:
@@ -96,8 +96,8 @@ class Teller:
         return next((events[0] for events in self._recorded.values() if events), None)
 
 
-def _without_words(event: AnyEvent) -> AnyEvent:
-    """The event but for why a problem was left, which a later version may say better."""
+def _without_reason(event: AnyEvent) -> AnyEvent:
+    """The event without its reason, which a later version may word differently."""
     if isinstance(event, PartEvent) and isinstance(event.event, Delivered):
         return replace(event, event=replace(event.event, reason=""))
     return replace(event, reason="") if isinstance(event, Solved) else event
@@ -107,84 +107,88 @@ def _part_of(event: AnyEvent) -> str:
     return event.part if isinstance(event, PartEvent | Solved) else ""
 
 
-class Retold(NamedTuple):
-    """What came of running a record again, from its replies alone."""
+class RerunResult(NamedTuple):
+    """The result of running a record again, from its replies alone."""
 
     events: int
-    """Events told again exactly as recorded."""
+    """Events that came again as recorded."""
     difference: str | None
-    """Where it first went another way; None where it did not."""
+    """Where it first differed; None where it did not."""
 
 
-class _RecordEnds(Interruption):
-    """The next reply was never recorded: here the run was left."""
+class _EndOfRecord(Interruption):
+    """The next reply was never recorded: the run was interrupted here."""
 
     status = "stopped"
 
 
-async def retell(
+async def rerun(
     task: Task,
     settings: Settings,
     prompts: PromptSet,
     recorded: Sequence[AnyEvent],
     memory: Memory,
-) -> Retold:
+) -> RerunResult:
     """Run a record again; offline, for nothing."""
 
     async def ask(request: Request) -> Reply:
         reply = memory.recall(request)
         if reply is None:
-            raise _RecordEnds(request.key)
+            raise _EndOfRecord(request.key)
         return reply
 
-    more: list[AnyEvent] = []
-    teller = Teller(recorded, more.append)
-    strategy = made(kind_of(settings), JobContext(task, settings, prompts, ask, teller))
+    extra: list[AnyEvent] = []
+    recorder = EventRecorder(recorded, extra.append)
+    strategy = build_strategy(
+        strategy_class(settings), JobContext(task, settings, prompts, ask, recorder)
+    )
     try:
-        await held(strategy)
-    except _RecordEnds:
-        _repeat_acceptance(strategy, recorded, teller)
+        await run_strategy(strategy)
+    except _EndOfRecord:
+        _repeat_acceptance(strategy, recorded, recorder)
     except Interruption:
         pass
     except ReplayMismatch as diverged:
-        return Retold(teller.repeated, f"{diverged}; {_cause(settings)}")
-    difference = _difference(recorded, teller, more, memory)
-    return Retold(teller.repeated, difference and f"{difference}; {_cause(settings)}")
+        return RerunResult(recorder.repeated, f"{diverged}; {_likely_cause(settings)}")
+    difference = _difference(recorded, recorder, extra, memory)
+    return RerunResult(recorder.repeated, difference and f"{difference}; {_likely_cause(settings)}")
 
 
-def _cause(settings: Settings) -> str:
-    """Why a record goes another way when it is run again, most likely."""
+def _likely_cause(settings: Settings) -> str:
+    """The most likely reason why running a record again differs."""
     if is_in_file(settings.strategy):
         return (
             "the strategy was changed since, or it draws at random or reads the clock: "
             "it must draw from `self.settings.seed` alone"
         )
-    return "the run was made by another version of autoreason or its record was changed"
+    return "the run was recorded by another version of autoreason or its record was changed"
 
 
-def _repeat_acceptance(strategy: Strategy, recorded: Sequence[AnyEvent], teller: Teller) -> None:
+def _repeat_acceptance(
+    strategy: Strategy, recorded: Sequence[AnyEvent], recorder: EventRecorder
+) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
     chosen = strategy.story.chosen
     if isinstance(last, Delivered) and last.status == "accepted" and chosen:
-        teller(deliver(strategy.story, "accepted", last.reason, chosen))
+        recorder(deliver(strategy.story, "accepted", last.reason, chosen))
 
 
 def _difference(
-    recorded: Sequence[AnyEvent], teller: Teller, more: list[AnyEvent], memory: Memory
+    recorded: Sequence[AnyEvent], recorder: EventRecorder, extra: list[AnyEvent], memory: Memory
 ) -> str | None:
-    if teller.missing is not None:
-        missing = type(teller.missing).__name__
-        return f"event {teller.repeated + 1} ({missing}) is in the record and did not come again"
-    if more and recorded and isinstance(recorded[-1], Delivered):
+    if recorder.missing is not None:
+        missing = type(recorder.missing).__name__
+        return f"event {recorder.repeated + 1} ({missing}) is in the record and did not come again"
+    if extra and recorded and isinstance(recorded[-1], Delivered):
         return "it went on after the end"
-    if memory.forgotten:
-        return f"the reply to {memory.forgotten[0]} is in the record and was not asked for again"
+    if memory.unused:
+        return f"the reply to {memory.unused[0]} is in the record and was not asked for again"
     return None
 
 
 def _same_question(recorded: Request, request: Request) -> bool:
-    """Whether the same is asked; who answers, how warmly and at what length may differ."""
+    """Whether the same is asked; model, temperature and length may differ."""
     return (recorded.role, recorded.messages, recorded.schema) == (
         request.role,
         request.messages,

@@ -17,7 +17,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.plugins import absolute
 from autoreason.programs.examination import Examiner
 from autoreason.run.driver import start
-from autoreason.run.kinds import kind_of
+from autoreason.run.kinds import strategy_class
 from autoreason.run.preflight import check
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.recall import OnEvent
@@ -33,12 +33,12 @@ def refine(brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any
     return wait_for(lambda: refine_async(brief, model, **options), "refine")
 
 
-def wait_for(begin: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
-    """What comes of it, for callers who have no event loop of their own."""
+def wait_for(start_call: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
+    """Run a coroutine to its result, for callers without an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(begin())
+        return asyncio.run(start_call())
     raise InvalidInput(
         f"{name}() cannot wait inside a running event loop; write `await {name}_async(...)`"
     )
@@ -74,35 +74,36 @@ async def refine_async(
     `pool` share connections and limits. An `examiner` runs programs, where programs are the task. Everything
     else is a field of `Settings`: `k`, `passes`, `judges`.
     """
-    cast = _Cast()
+    addresses = _ModelAddresses()
     models = Models(
-        author=cast.address(model if author_model is None else author_model),
-        critic=cast.address(model if critic_model is None else critic_model),
-        synthesizer=cast.address(model if synthesizer_model is None else synthesizer_model),
-        judges=tuple(cast.address(judge) for judge in judge_models) or (cast.address(model),),
+        author=addresses.address(model if author_model is None else author_model),
+        critic=addresses.address(model if critic_model is None else critic_model),
+        synthesizer=addresses.address(model if synthesizer_model is None else synthesizer_model),
+        judges=tuple(addresses.address(judge) for judge in judge_models)
+        or (addresses.address(model),),
     )
     task = as_task(brief, draft, facts, contract)
     if "strategy" in settings:
         settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
-    chosen = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    code = kind_of(chosen).over_programs
-    prompt_set = choose_prompts(chosen, Path(prompts) if prompts else None, code=code)
+    run_settings = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
+    code = strategy_class(run_settings).over_programs
+    prompt_set = choose_prompts(run_settings, Path(prompts) if prompts else None, code=code)
     async with AsyncExitStack() as exits:
-        if pool is not None and (chosen.base_url or chosen.allow_http):
+        if pool is not None and (run_settings.base_url or run_settings.allow_http):
             raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
         if pool is None:
-            pool = ModelPool.of(chosen)
+            pool = ModelPool.of(run_settings)
             exits.push_async_callback(pool.close)
-        pool.add(cast.objects)
-        await check(task, chosen, pool, prompt_set)
+        pool.add(addresses.objects)
+        await check(task, run_settings, pool, prompt_set)
         if not isinstance(journal, Journal):
             journal = exits.enter_context(
                 Journal.open(str(journal) if journal else None, create=True)
             )
         return await start(
             task,
-            chosen,
+            run_settings,
             journal=journal,
             prompts=prompt_set,
             pool=pool,
@@ -112,8 +113,8 @@ async def refine_async(
         )
 
 
-class _Cast:
-    """Who plays: addresses as they are, model objects under theirs."""
+class _ModelAddresses:
+    """The addresses of models given as strings or as objects."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Model] = {}
@@ -142,7 +143,7 @@ def as_task(
     if isinstance(brief, Task):
         for name, given in (("draft", draft), ("facts", facts), ("contract", contract)):
             if given is not None:
-                raise InvalidInput(f"a Task says its {name} itself; give it there, not beside it")
+                raise InvalidInput(f"a Task has its own {name}; set it there")
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()

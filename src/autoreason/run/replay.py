@@ -1,4 +1,4 @@
-"""Replay: the record run again, offline and for nothing, must tell the same story."""
+"""Replay: the record run again, offline and without cost, must give the same events."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from autoreason.errors import InvalidInput
 from autoreason.events import LIFECYCLE
 from autoreason.journal import Journal
 from autoreason.prompts import PromptSet
-from autoreason.run.recall import Memory, retell
-from autoreason.story import tell_all
+from autoreason.run.recall import Memory, rerun
+from autoreason.story import build_story
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """What came of running a record again."""
+class ReplayResult:
+    """The result of a replay."""
 
     run: str
     events: int
-    """Events told again exactly as recorded."""
+    """Events that came again as recorded."""
     difference: str | None
-    """Where it first went another way; None where it did not."""
+    """Where it first differed; None where it did not."""
 
     @property
     def same(self) -> bool:
@@ -28,15 +28,17 @@ class Replayed:
         return self.difference is None
 
 
-async def replay(run: str, *, journal: Journal) -> Replayed:
+async def replay(run: str, *, journal: Journal) -> ReplayResult:
     """Run a record again from its replies alone."""
     recorded = [item.event for item in journal.events(run)]
-    story = tell_all(recorded)
+    story = build_story(recorded)
     if story.task is None or story.settings is None:
         raise InvalidInput(
             f"run {run} was killed before anything was recorded; there is nothing to replay"
         )
-    told = [event for event in recorded if not isinstance(event, LIFECYCLE)]
+    emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
     memory = Memory(journal.replies(run))
-    retold = await retell(story.task, story.settings, PromptSet(story.prompts), told, memory)
-    return Replayed(run, retold.events, retold.difference)
+    rerun_result = await rerun(
+        story.task, story.settings, PromptSet(story.prompts), emitted, memory
+    )
+    return ReplayResult(run, rerun_result.events, rerun_result.difference)

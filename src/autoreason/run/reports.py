@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.journal import Journal
-from autoreason.story import Story, tell_all
+from autoreason.story import Story, build_story
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -23,7 +23,7 @@ def report_of(run: str, story: Story, journal: Journal) -> Report:
         from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
         before = [recorded.event for recorded in journal.events(rejudged_run(story))]
-        return rejudge_report(story, tell_all(before))
+        return rejudge_report(story, build_story(before))
     if strategy == "certify":
         from autoreason.studies.certify.report import certificate_of
 

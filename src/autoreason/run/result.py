@@ -1,4 +1,4 @@
-"""What a run came to, for whoever started it."""
+"""The result of a run, for the caller."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from autoreason.story import Story
 
 @dataclass(frozen=True)
 class Result:
-    """How a run stands when control comes back."""
+    """The result of a run when it has ended or paused."""
 
     run: str
     status: Status
     reason: str
     text: str | None
-    """Delivered, or standing when the run paused; None where not even a first draft came."""
+    """Delivered, or the incumbent when the run paused; None where there is no first draft."""
     origin: str
     """Where the text came from: `draft`, or the pass it won."""
     passes: int
@@ -43,7 +43,7 @@ class Result:
         return self.spent.cost
 
 
-class Switch:
+class StopSwitch:
     """Lets the process that drives a run ask it to stop: no new calls, replies on their way are still taken in."""
 
     def __init__(self) -> None:

@@ -29,12 +29,12 @@ Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
 _OF_TEXTS = frozenset({"draft", "facts", "contract", "examiner", "models", "strategy_options"})
-"""Options of `refine_async` that mean nothing here, or that are ours to give."""
+"""Options of `refine_async` that mean nothing here, or that this module sets."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What came of a problem, or of a set of them."""
+    """The result for a problem, or for a set of them."""
 
     run: str
     status: Status
@@ -49,7 +49,7 @@ class Solution:
     cost: Decimal | None
     """US dollars; None where a price is not known."""
     level: str
-    """How well the sandbox held, by name; empty where nothing was run."""
+    """The sandbox level, by name; empty where nothing was run."""
 
     @property
     def public(self) -> Examined | None:
@@ -98,7 +98,7 @@ async def solve_async(
         except InvalidInput as error:
             if not isinstance(problem, Mapping):
                 raise
-            # Nobody knows the file that it was put into.
+            # The caller does not know the temporary file.
             raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
         exits.push_async_callback(client.close)
         terms = solving_terms(
@@ -108,9 +108,9 @@ async def solve_async(
 
 
 def _check_options(given: Mapping[str, Any]) -> None:
-    """Refuse an option that there is not, before anything is begun."""
-    ours = [*_keywords(solve_async), *_keywords(refine_async), *Settings.__struct_fields__]
-    known = [name for name in dict.fromkeys(ours) if name not in _OF_TEXTS]
+    """Refuse an unknown option before anything is started."""
+    options = [*_keywords(solve_async), *_keywords(refine_async), *Settings.__struct_fields__]
+    known = [name for name in dict.fromkeys(options) if name not in _OF_TEXTS]
     if unknown := [name for name in given if name not in known]:
         raise InvalidInput(f"unknown option `{unknown[0]}`; known are {', '.join(known)}")
 
@@ -136,7 +136,7 @@ async def solve_with(
     terms: Mapping[str, Any],
     **options: Any,
 ) -> Solution:
-    """The same with an examiner of one's own."""
+    """The same with a given examiner."""
     result = await refine_async(
         solving_task(assignments),
         model,

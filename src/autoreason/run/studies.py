@@ -30,7 +30,7 @@ _PART = 3
 def judge(
     brief: str | Task, texts: Mapping[str, str], model: str | Model = DEFAULT_MODEL, **options: Any
 ) -> PanelReport:
-    """Hold a blind panel and wait for it; takes what `judge_async` takes."""
+    """Run a blind panel and wait for it; takes what `judge_async` takes."""
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from autoreason.events import RunResumed, RunStarted
-from autoreason.journal import Journal, Recorded
+from autoreason.journal import Journal, RecordedEvent
 
 
 @dataclass(frozen=True)
-class Worked:
-    """The times at which somebody drove a run, one after another."""
+class WorkingTime:
+    """The times at which processes drove a run, one after another."""
 
     spans: tuple[tuple[datetime, datetime], ...]
     """From a start to the last sign of life before the next one."""
@@ -29,12 +29,12 @@ class Worked:
         return self.until(self.spans[-1][1]) if self.spans else 0.0
 
 
-def worked(run: str, *, journal: Journal) -> Worked:
+def working_time(run: str, *, journal: Journal) -> WorkingTime:
     """When a run was worked on, by the times in its record."""
-    return spans_of(journal.events(run), journal.reply_times(run))
+    return working_time_of(journal.events(run), journal.reply_times(run))
 
 
-def spans_of(events: Sequence[Recorded], replies: Iterable[datetime]) -> Worked:
+def working_time_of(events: Sequence[RecordedEvent], replies: Iterable[datetime]) -> WorkingTime:
     """The same, from the record's parts."""
     starts = [each.at for each in events if isinstance(each.event, RunStarted | RunResumed)]
     signs = [each.at for each in events] + list(replies)
@@ -43,4 +43,4 @@ def spans_of(events: Sequence[Recorded], replies: Iterable[datetime]) -> Worked:
         following = starts[place + 1] if place + 1 < len(starts) else None
         within = (at for at in signs if at >= start and (following is None or at < following))
         spans.append((start, max(within, default=start)))
-    return Worked(tuple(spans))
+    return WorkingTime(tuple(spans))

@@ -1,1 +1,1 @@
-"""The rival ways from a task to a text, and where a strategy is found by its name."""
+"""The other ways from a task to a text, and the registry of strategies."""

@@ -1,4 +1,4 @@
-"""Revision after revision, each taken as it comes: what models do when nobody asks whether to stop."""
+"""Revision after revision, each accepted without a vote."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import ClassVar
 
 from autoreason.events import Delivered
 from autoreason.settings import Settings
-from autoreason.tournament.criticism import CRITICS, criticise
-from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.authors import MissingText, WrittenText
+from autoreason.tournament.critics import CRITICS, criticise
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
 from autoreason.tournament.revision import revise
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.writing import Unwritten, Written
 
 
 class Iterated(Strategy):
-    """One instruction, given again and again; there is no vote and no way to say that the text is done."""
+    """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
     prompt: ClassVar[str]
 
@@ -25,21 +25,25 @@ class Iterated(Strategy):
         while self.may_begin(number + 1):
             number += 1
             self.begin_pass(number)
-            await self.hold_pass(number, await self.guidance(number))
+            await self.run_pass(number, await self.guidance(number))
         return self.deliver("capped", self.why_capped(number))
 
-    async def hold_pass(self, number: int, guidance: str) -> None:
+    async def run_pass(self, number: int, guidance: str) -> None:
         """One revision."""
         self.take(number, await self._revise(number, guidance))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One text a pass."""
+        """One text per pass."""
         passes = settings.passes
         likely = {"author": 1, "reviser": passes}
-        return likely, likely, {"author": TEXT_CALLS, "reviser": passes * TEXT_CALLS}
+        return (
+            likely,
+            likely,
+            {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT},
+        )
 
-    async def _revise(self, number: int, guidance: str) -> Written | Unwritten:
+    async def _revise(self, number: int, guidance: str) -> WrittenText | MissingText:
         text = self.incumbent.text
         key = f"pass/{number}/reviser"
         prompt = self.context.prompt(
@@ -57,7 +61,7 @@ class Conservative(Iterated):
 
 
 class Improve(Iterated):
-    """The plain request that everybody makes."""
+    """The usual request: improve it."""
 
     summary = "revised in every pass, told to improve it"
     prompt = "improve"
@@ -65,7 +69,7 @@ class Improve(Iterated):
 
 
 class Harsh(Iterated):
-    """Told to find fault, it will."""
+    """The author is asked to find fault with its own text."""
 
     summary = "revised in every pass by its own harshest critic"
     prompt = "harsh"
@@ -78,7 +82,7 @@ class CritiqueRevise(Iterated):
     summary = "a critique and a revision in every pass, taken without a vote"
     prompts = ("critic", "critique_again", "reviser")
 
-    async def hold_pass(self, number: int, guidance: str) -> None:
+    async def run_pass(self, number: int, guidance: str) -> None:
         """One critique and one revision."""
         text = self.incumbent.text
         findings = await criticise(self.context, number, text, guidance)
@@ -91,14 +95,14 @@ class CritiqueRevise(Iterated):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """A critic and a text a pass."""
+        """A critic and a text per pass."""
         passes = settings.passes
         return (
             {"author": 1, "critic": passes * CRITICS},
             {"author": 1, "critic": passes, "reviser": passes},
             {
-                "author": TEXT_CALLS,
+                "author": MAX_CALLS_PER_TEXT,
                 "critic": passes * CRITICS * TRIES,
-                "reviser": passes * TEXT_CALLS,
+                "reviser": passes * MAX_CALLS_PER_TEXT,
             },
         )

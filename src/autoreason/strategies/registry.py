@@ -1,4 +1,4 @@
-"""Strategies by name: built in, of installed packages, and in files of the user's own."""
+"""Strategies by name: built in, of installed packages, or a class in a user's file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from autoreason.errors import InvalidInput
 from autoreason.plugins import installed, load
 from autoreason.tournament.strategy import COMMON_PROMPTS, Strategy
 
-RIVALS = {
+BUILT_IN = {
     "autoreason": "autoreason.tournament.loop:Tournament",
     "single": "autoreason.strategies.sampling:Single",
     "conservative": "autoreason.strategies.iteration:Conservative",
@@ -16,26 +16,26 @@ RIVALS = {
     "best_of_n": "autoreason.strategies.sampling:BestOfN",
     "self_refine": "autoreason.strategies.self_refine:SelfRefine",
 }
-"""Ways from a task to a text, each imported when it is asked for."""
+"""Built-in strategies by name, each imported when it is used."""
 
 
 def find_strategy(
     name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
 ) -> type[Strategy]:
     """The class behind a name, which must have this parent."""
-    kind = load("strategies", name, others if name in (others or {}) else RIVALS)
+    kind = load("strategies", name, others if name in (others or {}) else BUILT_IN)
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.{parent}")
     if kind.run is Strategy.run:
-        raise InvalidInput(f"{name} says nothing of what it does; give it a `run` of its own")
+        raise InvalidInput(f"{name} does not define `run`; add it")
     return kind
 
 
-def announced() -> list[str]:
-    """Strategies that installed packages bring."""
+def installed_strategies() -> list[str]:
+    """Strategies of installed packages."""
     return installed("strategies")
 
 
-def prompts_of(kind: type[Strategy]) -> tuple[str, ...] | None:
+def strategy_prompts(kind: type[Strategy]) -> tuple[str, ...] | None:
     """Every prompt a strategy uses; None is all there are."""
     return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)

@@ -1,4 +1,4 @@
-"""How a strategy of whatever origin is checked, made and held."""
+"""Checking, building and running a strategy, built in or a user's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy
 
-_OURS = "autoreason."
+_BUILT_IN_PREFIX = "autoreason."
 Kind = TypeVar("Kind", bound=Strategy)
 
 
 def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None:
-    """Raise `InvalidInput` where the strategy cannot be held with these settings."""
+    """Raise `InvalidInput` where the strategy cannot run this task with these settings."""
     if task.entries and not kind.over_texts:
         raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
     if kind.over_texts and not task.entries:
@@ -37,23 +37,23 @@ def check_strategy(task: Task, settings: Settings, kind: type[Strategy]) -> None
         kind.check(settings)
 
 
-def made(kind: type[Kind], context: JobContext) -> Kind:
-    """A strategy that is ready to be held."""
+def build_strategy(kind: type[Kind], context: JobContext) -> Kind:
+    """A strategy that is ready to run."""
     name = context.settings.strategy
     with user_code_errors(kind, name):
         strategy = kind(context)
     if not hasattr(strategy, "story"):
         raise StrategyError(
-            f"the strategy {name} is only half made; call super().__init__(venue) in its __init__"
+            f"the strategy {name} is not initialized; call super().__init__(context) in its __init__"
         )
     return strategy
 
 
-async def held(strategy: Strategy) -> Delivered:
-    """A strategy's run, up to a text that was told to everybody."""
+async def run_strategy(strategy: Strategy) -> Delivered:
+    """Run a strategy until it delivers."""
     name = strategy.settings.strategy
     with user_code_errors(type(strategy), name):
-        # Somebody else's class may return what it likes.
+        # A user's class may return anything.
         delivered: object = await strategy.run()
     if not isinstance(delivered, Delivered) or strategy.story.delivered != delivered:
         raise StrategyError(
@@ -65,13 +65,13 @@ async def held(strategy: Strategy) -> Delivered:
 
 @contextmanager
 def user_code_errors(kind: type[Strategy], name: str) -> Iterator[None]:
-    """What somebody else's class raises is one sentence to them, and nothing is lost by it."""
+    """Turn what a user's class raises into one sentence; what was recorded before is kept."""
     try:
         yield
     except AutoreasonError:
         raise
     except (Exception, SystemExit) as error:
-        if kind.__module__.startswith(_OURS):
+        if kind.__module__.startswith(_BUILT_IN_PREFIX):
             raise
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         raise StrategyError(

@@ -6,16 +6,16 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
-from autoreason.jobs.attempts import attempts
+from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import MAX_DRAFTS, Settings
+from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.drafting import write_draft
-from autoreason.tournament.judging import JUDGES_PER_SEAT
-from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.drafts import write_draft
+from autoreason.tournament.judges import JUDGES_PER_SEAT
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.strategy import Strategy, read_options
-from autoreason.tournament.writing import Unwritten, Written
 
 
 class Single(Strategy):
@@ -32,7 +32,7 @@ class Single(Strategy):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
         """One text."""
-        return {"author": 1}, {"author": 1}, {"author": TEXT_CALLS}
+        return {"author": 1}, {"author": 1}, {"author": MAX_CALLS_PER_TEXT}
 
 
 class Samples(Struct, frozen=True, kw_only=True):
@@ -52,14 +52,14 @@ class BestOfN(Strategy):
     prompts = ("judge", "ballot_again")
 
     async def run(self) -> Delivered:
-        """Write them all, then hold the panel."""
+        """Write them all, then run the panel."""
         await self.write_draft()
         if self.context.allowance and self.context.allowance.limited:
             await self._write_what_fits()
         else:
             await self._write_at_once(read_options(self.settings, Samples).n)
         drafts = self.story.incumbents
-        for attempt in attempts(self.settings):
+        for attempt in panel_attempts(self.settings):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)
@@ -67,18 +67,18 @@ class BestOfN(Strategy):
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:
-        """All the others beside the first."""
+        """All the others at once."""
         numbers = range(2, n + 1)
         drafts = [write_draft(self.context, f"pass/{number}/author") for number in numbers]
-        # All are in before the first is taken: whatever ends the run here must not lose the others.
-        written: list[Written | Unwritten] = []
+        # All have arrived before the first is used: an error here must not lose the others.
+        written: list[WrittenText | MissingText] = []
         await use_in_order(drafts, written.append)
         for number, each in zip(numbers, written, strict=True):
             self.begin_pass(number)
             self.take(number, each)
 
     async def _write_what_fits(self) -> None:
-        """One after another, as many as the allowance pays for and a judge can rank."""
+        """One after another, as many as the allowance permits and a judge can rank."""
         for number in range(2, MAX_DRAFTS + 1):
             if not self.affords_another(self.settings.playoff + self.settings.confirmation):
                 return
@@ -91,7 +91,7 @@ class BestOfN(Strategy):
         n = read_options(settings, Samples).n
         judges = settings.playoff + settings.confirmation
         likely = {"author": n, "judge": judges}
-        most = {"author": n * TEXT_CALLS, "judge": judges * TRIES * JUDGES_PER_SEAT}
+        most = {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * TRIES * JUDGES_PER_SEAT}
         return likely, likely, most
 
     @classmethod

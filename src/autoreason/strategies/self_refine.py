@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from autoreason.events import CritiqueWritten, Delivered
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
-from autoreason.jobs.context import again, later
+from autoreason.jobs.context import repeat_request, with_history
 from autoreason.settings import Settings
-from autoreason.tournament.plan import TEXT_CALLS, TRIES, Plan
+from autoreason.tournament.authors import fixes, write
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.writing import fixes, write
 
-_REMEMBERED = 3
-"""Rounds of the conversation that are shown again: all of it would soon fill any window."""
+_MAX_ROUNDS = 3
+"""Rounds of the conversation that are repeated: all of it would soon fill any window."""
 _DONE = "DONE"
 """What the author is asked to say when nothing is left to improve."""
 
@@ -37,22 +37,26 @@ class SelfRefine(Strategy):
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
             broken = fixes(self.context, self.incumbent.text)
-            if _content(feedback) and not broken:
+            if _is_content(feedback) and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 return self.deliver("converged", "the author found nothing more to improve")
-            said = [] if _content(feedback) else [feedback]
-            wanted = [*(f"- {fix}" for fix in broken), *said]
+            own_feedback = [] if _is_content(feedback) else [feedback]
+            wanted = [*(f"- {fix}" for fix in broken), *own_feedback]
             await self._refine(number, "\n".join(wanted), rounds)
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """Feedback and a text a pass."""
+        """Feedback and a text per pass."""
         passes = settings.passes
         return (
             {"author": 1, "critic": 1},
             {"author": 1, "critic": passes, "reviser": passes},
-            {"author": TEXT_CALLS, "critic": passes * TRIES, "reviser": passes * TEXT_CALLS},
+            {
+                "author": MAX_CALLS_PER_TEXT,
+                "critic": passes * TRIES,
+                "reviser": passes * MAX_CALLS_PER_TEXT,
+            },
         )
 
     async def _feedback(self, number: int, rounds: list[tuple[Message, ...]]) -> str | None:
@@ -65,11 +69,17 @@ class SelfRefine(Strategy):
         )
         request = self._question("critic", f"{key}/try/0", prompt, rounds)
         reply = await self.context.ask(request)
-        if not _usable(reply):
-            reply = await self.context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-        said = reply.text.strip() if _usable(reply) else ""
-        self.emit(CritiqueWritten(number=number, critic=0, prose=said, readable=bool(said)))
-        return said or None
+        if not _is_usable(reply):
+            reply = await self.context.ask(
+                repeat_request(request, f"{key}/try/1", longer=reply.needs_room)
+            )
+        own_feedback = reply.text.strip() if _is_usable(reply) else ""
+        self.emit(
+            CritiqueWritten(
+                number=number, critic=0, prose=own_feedback, readable=bool(own_feedback)
+            )
+        )
+        return own_feedback or None
 
     async def _refine(self, number: int, feedback: str, rounds: list[tuple[Message, ...]]) -> None:
         before, key = self.incumbent.text, f"pass/{number}/reviser"
@@ -87,14 +97,16 @@ class SelfRefine(Strategy):
         request = self.context.request(
             role, key, settings.models.author, prompt, temperature=settings.author_temperature
         )
-        return later(request, [said for each in rounds[-_REMEMBERED:] for said in each])
+        return with_history(
+            request, [message for each in rounds[-_MAX_ROUNDS:] for message in each]
+        )
 
 
-def _content(feedback: str) -> bool:
-    """Whether the author says that it is done, and nothing else of weight."""
+def _is_content(feedback: str) -> bool:
+    """Whether the author says that it is done, and nothing more."""
     first = feedback.splitlines()[0].strip(" .!*_#`\"'")
     return first.upper() == _DONE
 
 
-def _usable(reply: Reply) -> bool:
+def _is_usable(reply: Reply) -> bool:
     return reply.outcome is Outcome.OK and bool(reply.text.strip())

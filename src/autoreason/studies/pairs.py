@@ -13,7 +13,7 @@ from autoreason.exchange import Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.prompts import PromptSet
-from autoreason.story import Pass, RecordedPanel, Story, tell_all
+from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
 
@@ -125,7 +125,7 @@ def find_pairs(
         ("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0
     )
     for run in runs:
-        story = tell_all([recorded.event for recorded in journal.events(run)])
+        story = build_story([recorded.event for recorded in journal.events(run)])
         counted["runs"] += 1
         panels = list(_panels(story))
         duels = _duels(panels)
@@ -167,10 +167,10 @@ def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
         texts = {reign.name: reign.text for reign in story.playoff.texts}
         yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, held in story.panels.items():
-        if held.held and held.held.verdict:
+        if held.decided and held.decided.verdict:
             finished = {reign.name: reign.text for reign in story.incumbents}
             finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
-            yield _over(stage, finished, held.held.verdict.winner, _one_a_judge(held))
+            yield _over(stage, finished, held.decided.verdict.winner, _one_a_judge(held))
 
 
 def _one_a_judge(panel: RecordedPanel) -> list[BallotCast]:
@@ -211,12 +211,12 @@ def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCa
 
 def _undecided(story: Story) -> int:
     passes = sum(_sat_in_vain(held) for held in story.passes)
-    finished = sum(bool(p.held and p.held.verdict is None) for p in story.panels.values())
+    finished = sum(bool(p.decided and p.decided.verdict is None) for p in story.panels.values())
     playoff = bool(story.playoff and story.playoff.winner is None)
     return passes + finished + playoff + sum(map(_undecided, story.parts.values()))
 
 
-def _sat_in_vain(held: Pass) -> bool:
+def _sat_in_vain(held: RecordedPass) -> bool:
     return bool(held.ballots and held.decided and held.decided.verdict is None)
 
 

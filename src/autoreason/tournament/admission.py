@@ -1,4 +1,4 @@
-"""Which texts may stand: whole, no more against the contract than what stands, and not the same as another."""
+"""Which texts become candidates: complete, no further from the contract than the incumbent, no clone."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from autoreason.contract import count_words
 from autoreason.events import CandidateDropped, CandidateReady, Slot
 from autoreason.jobs.context import JobContext
 from autoreason.parsing.documents import same_text
-from autoreason.tournament.writing import Unwritten, Written, violations
+from autoreason.tournament.authors import MissingText, WrittenText, violations
 
 
 def admit(
     context: JobContext,
     number: int,
     slot: Slot,
-    written: Written | Unwritten,
+    written: WrittenText | MissingText,
     others: tuple[str, ...],
     *,
     fresh: bool = False,
 ) -> bool:
-    """Whether a text may stand beside others, the incumbent first; what it is, or why not, is told either way."""
-    if isinstance(written, Unwritten):
+    """Whether a text becomes a candidate next to others, the incumbent first; emits it, or why it is dropped."""
+    if isinstance(written, MissingText):
         context.emit(
             CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
         )

@@ -9,36 +9,36 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
-from autoreason.tournament.drafting import write_draft
+from autoreason.tournament.authors import MissingText, WrittenText, write
+from autoreason.tournament.drafts import write_draft
 from autoreason.tournament.revision import revise
-from autoreason.tournament.writing import Unwritten, Written, write
 
-RIVALS = 4
+MAX_RIVALS = 4
 """Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
 
 
 async def challenge(
     context: JobContext, number: int, incumbent: str, problems: str
 ) -> dict[Slot, str]:
-    """The challengers that may stand against the incumbent; none, one or two."""
-    standing: dict[Slot, str] = {}
+    """The challengers of the incumbent: none, one or two."""
+    challengers: dict[Slot, str] = {}
     revision = await revise(context, number, incumbent, problems)
     if admit(context, number, "B", revision, (incumbent,)):
-        standing["B"] = _text(revision)
-    if isinstance(revision, Unwritten) or same_text(revision.text, incumbent):
-        # Nothing to make a synthesis with.
-        return standing
+        challengers["B"] = _text(revision)
+    if isinstance(revision, MissingText) or same_text(revision.text, incumbent):
+        # There is nothing to combine.
+        return challengers
     synthesis = await _synthesize(context, number, incumbent, revision.text)
     if admit(context, number, "AB", synthesis, (incumbent, revision.text)):
-        standing["AB"] = _text(synthesis)
-    return standing
+        challengers["AB"] = _text(synthesis)
+    return challengers
 
 
-async def rival(
+async def write_rival(
     context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
 ) -> dict[Slot, str]:
-    """The first of `RIVALS` fresh drafts, as far as they are afforded, that may stand against the incumbent."""
-    for attempt in range(RIVALS):
+    """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
+    for attempt in range(MAX_RIVALS):
         key = f"pass/{number}/draft/{attempt}"
         if attempt and not await affords(key):
             break
@@ -50,7 +50,7 @@ async def rival(
 
 async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
-) -> Written | Unwritten:
+) -> WrittenText | MissingText:
     settings = context.settings
     key = f"pass/{number}/synthesizer"
     texts = [incumbent, revision]
@@ -66,6 +66,6 @@ async def _synthesize(
     return await write(context, request, key)
 
 
-def _text(written: Written | Unwritten) -> str:
-    assert isinstance(written, Written)
+def _text(written: WrittenText | MissingText) -> str:
+    assert isinstance(written, WrittenText)
     return written.text

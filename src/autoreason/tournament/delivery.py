@@ -1,4 +1,4 @@
-"""What a run can show for itself: the evidence, folded from its story."""
+"""The end of a run: what is delivered, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def gather_evidence(story: Story) -> Evidence:
         verdicts.append(story.playoff.verdict)
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
     among_drafts = story.panels.get(DRAFTS)
-    if among_drafts and among_drafts.held and among_drafts.held.verdict:
-        verdicts.append(among_drafts.held.verdict)
+    if among_drafts and among_drafts.decided and among_drafts.decided.verdict:
+        verdicts.append(among_drafts.decided.verdict)
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
@@ -84,18 +84,20 @@ def _chances(story: Story) -> Iterator[float]:
     for each in story.passes:
         if each.decided and each.decided.winner:
             chance = each.decided.survival_chance
-            # Where no panel sat, chance had no part in it.
+            # Without a panel chance had no part in it.
             yield float(each.decided.streak > 0) if chance is None else chance
 
 
 def _preference(story: Story) -> Preference | None:
-    found = story.confirmation
-    if found is None:
+    confirmation = story.confirmation
+    if confirmation is None:
         return None
-    share = exact_share(found.prefer, found.judges)
+    share = exact_share(confirmation.prefer, confirmation.judges)
     assert share.low is not None
     assert share.high is not None
-    return Preference(judges=found.judges, prefer=found.prefer, low=share.low, high=share.high)
+    return Preference(
+        judges=confirmation.judges, prefer=confirmation.prefer, low=share.low, high=share.high
+    )
 
 
 def _first_places(ballots: list[BallotCast]) -> tuple[int, ...]:

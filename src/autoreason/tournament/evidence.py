@@ -1,4 +1,4 @@
-"""What chance alone would have given."""
+"""What chance alone gives: the probabilities of margins, survivals and streaks if judges rank at random."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from itertools import combinations_with_replacement, permutations
 from math import comb, factorial, prod
 from typing import NamedTuple
 
-from autoreason.tournament.panel_size import Size
-from autoreason.tournament.voting import adds_up, count_votes
+from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import count_votes, is_additive
 
 Scores = tuple[int, ...]
 """Scores of a panel in ascending order, whichever candidate they belong to."""
-Cast = tuple[tuple[str, ...], ...]
+CastBallots = tuple[tuple[str, ...], ...]
 """The ballots of a panel."""
 _NAMES = tuple(map(str, range(100)))
-_DRAWN = 10_000
+_SAMPLED_BALLOTS = 10_000
 """Ballots drawn where following every course of a panel would take too long."""
 
 
 def chance_of_margin(
-    judges: int | Size,
+    judges: int | PanelSize,
     margin: int,
     candidates: int = 3,
     rule: str = "borda",
-    lost: tuple[int, ...] = (),
+    invalid: tuple[int, ...] = (),
 ) -> float:
     """How often the top score leads the next by `margin` or more if judges rank at random.
 
     Exact, but for panels too large to count: there it is estimated from the same random panels every time.
-    A `Size` is a panel that may stop early or grow: it is no panel of as many judges as it happened to ask,
-    because it stops where the vote is clear. `lost` are its seats without a valid ballot.
+    A `PanelSize` is a panel that may stop early or grow. It differs from a panel of as many judges as it happened
+    to ask, because it stops where the vote is clear. `invalid` are its seats without a valid ballot.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
-    ends = _ends(judges, candidates, rule, lost)
+    ends = _ends(judges, candidates, rule, invalid)
     if isinstance(ends, int):
         counts = _margins(ends, candidates, rule)
         as_much, total = sum(counts[margin:]), sum(counts)
         return _estimated(as_much / total, _SAMPLE if total == _SAMPLE else 0)
-    return _estimated(sum(ends.margins[margin:]) if margin else 1.0, ends.drawn)
+    return _estimated(sum(ends.margins[margin:]) if margin else 1.0, ends.sampled)
 
 
 def chance_of_survival(
-    judges: int | Size, candidates: int = 3, rule: str = "borda", lost: tuple[int, ...] = ()
+    judges: int | PanelSize, candidates: int = 3, rule: str = "borda", invalid: tuple[int, ...] = ()
 ) -> float:
     """How often a fixed incumbent, who wins ties, stays if judges rank at random."""
-    ends = _ends(judges, candidates, rule, lost)
+    ends = _ends(judges, candidates, rule, invalid)
     if not isinstance(ends, int):
         return ends.survival
     panels = _random_panels(ends, candidates, rule)
@@ -59,9 +59,9 @@ def chance_of_survival(
     return survived / (candidates * sum(panels.values()))
 
 
-def _estimated(chance: float, drawn: int) -> float:
-    """What no sampled panel shows may still happen: the one at hand counts as one more."""
-    return min(1.0, (chance * drawn + 1) / (drawn + 1) if drawn else chance)
+def _estimated(chance: float, sampled: int) -> float:
+    """Never zero from a sample: the observed panel counts as one more."""
+    return min(1.0, (chance * sampled + 1) / (sampled + 1) if sampled else chance)
 
 
 class _Ends(NamedTuple):
@@ -70,55 +70,59 @@ class _Ends(NamedTuple):
     margins: tuple[float, ...]
     """The chance of each margin, from 0 on."""
     survival: float
-    drawn: int
+    sampled: int
     """Panels in the sample these are estimated from; 0 where they are exact."""
 
 
-def _ends(judges: int | Size, candidates: int, rule: str, lost: tuple[int, ...]) -> _Ends | int:
+def _ends(
+    judges: int | PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]
+) -> _Ends | int:
     """The ends of a panel whose size depends on the votes; of another just its ballots."""
     if isinstance(judges, int):
         return judges
     if not judges.early_stop and not judges.extra:
-        return judges.start - len(lost)
-    return _all_ends(judges, candidates, rule, lost)
+        return judges.start - len(invalid)
+    return _all_ends(judges, candidates, rule, invalid)
 
 
 @cache
-def _all_ends(size: Size, candidates: int, rule: str, lost: tuple[int, ...]) -> _Ends:
+def _all_ends(size: PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]) -> _Ends:
     names = _NAMES[:candidates]
-    if candidates <= 3 and size.limit <= (12 if adds_up(rule) else 7):
-        return _gather(_waves(size, names, rule, lost), rule, names)
-    drawn = _DRAWN // size.limit
-    return _gather(_drawn_waves(size, names, rule, lost, drawn), rule, names, drawn)
+    if candidates <= 3 and size.limit <= (12 if is_additive(rule) else 7):
+        return _gather(_waves(size, names, rule, invalid), rule, names)
+    sampled = _SAMPLED_BALLOTS // size.limit
+    return _gather(_sampled_waves(size, names, rule, invalid, sampled), rule, names, sampled)
 
 
 def _gather(
-    panels: Iterable[tuple[float, Cast]], rule: str, names: tuple[str, ...], drawn: int = 0
+    panels: Iterable[tuple[float, CastBallots]], rule: str, names: tuple[str, ...], sampled: int = 0
 ) -> _Ends:
     margins: defaultdict[int, float] = defaultdict(float)
     first = 0.0
     for chance, cast in panels:
-        # Where every seat was lost nobody leads.
-        tally = count_votes(rule, cast, names) if cast else None
-        margins[tally.margin if tally else 0] += chance
-        first += chance if tally is None or tally.winner == names[0] else 0.0
-    return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, drawn)
+        # Where every seat is invalid no candidate leads.
+        result = count_votes(rule, cast, names) if cast else None
+        margins[result.margin if result else 0] += chance
+        first += chance if result is None or result.winner == names[0] else 0.0
+    return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)
 
 
 def _waves(
-    size: Size, names: tuple[str, ...], rule: str, lost: tuple[int, ...]
-) -> Iterator[tuple[float, Cast]]:
+    size: PanelSize, names: tuple[str, ...], rule: str, invalid: tuple[int, ...]
+) -> Iterator[tuple[float, CastBallots]]:
     """Every way such a panel can end, with its chance; each stands for all that are alike to the rule."""
-    sitting: dict[tuple[Hashable, int], tuple[float, Cast]] = {((), 0): (1.0, ())}
+    sitting: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {((), 0): (1.0, ())}
     ballots = list(permutations(names))
     for seat in range(size.limit + 1):
-        further: dict[tuple[Hashable, int], tuple[float, Cast]] = {}
+        further: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {}
         for (_, due), (chance, cast) in sitting.items():
             due = due or size.wave(cast, names, rule, seat - len(cast))
             if not due:
                 yield chance, cast
                 continue
-            votes: Sequence[Cast] = [()] if seat in lost else [(vote,) for vote in ballots]
+            votes: Sequence[CastBallots] = (
+                [()] if seat in invalid else [(vote,) for vote in ballots]
+            )
             for vote in votes:
                 then = cast + vote
                 state = _state(then, rule, names), due - 1
@@ -127,9 +131,9 @@ def _waves(
         sitting = further
 
 
-def _drawn_waves(
-    size: Size, names: tuple[str, ...], rule: str, lost: tuple[int, ...], panels: int
-) -> Iterator[tuple[float, Cast]]:
+def _sampled_waves(
+    size: PanelSize, names: tuple[str, ...], rule: str, invalid: tuple[int, ...], panels: int
+) -> Iterator[tuple[float, CastBallots]]:
     """The same from a sample, which is the same every time."""
     rng = random.Random(0)
     for _ in range(panels):
@@ -137,25 +141,25 @@ def _drawn_waves(
         seat = 0
         while due := size.wave(cast, names, rule, seat - len(cast)):
             seats = range(seat, seat + due)
-            cast += [tuple(rng.sample(names, len(names))) for each in seats if each not in lost]
+            cast += [tuple(rng.sample(names, len(names))) for each in seats if each not in invalid]
             seat += due
         yield 1 / panels, tuple(cast)
 
 
-def _state(cast: Cast, rule: str, names: tuple[str, ...]) -> Hashable:
+def _state(cast: CastBallots, rule: str, names: tuple[str, ...]) -> Hashable:
     """What of some ballots the rule and the further course of the panel depend on."""
-    if adds_up(rule):
+    if is_additive(rule):
         return tuple(count_votes(rule, cast, names).scores.values()) if cast else ()
     return tuple(sorted(cast))
 
 
 def chance_of_streak(k: int, chances: Sequence[float]) -> float:
-    """How likely k survivals in a row are within passes that each have these chances of one.
+    """How likely k survivals in a row are within passes that each have these chances of a survival.
 
-    What counts survivals cannot ask less: a run that stops at its k-th in a row has them at its end by design.
+    A count of survivals would not do: a run that stops at its k-th in a row ends with them by design.
     """
     so_far = [1.0] + [0.0] * (k - 1)
-    """By length of the streak at hand; what has reached k is no longer among them."""
+    """By length of the current streak; streaks that have reached k are taken out."""
     for chance in chances:
         so_far = [(1 - chance) * sum(so_far), *(chance * each for each in so_far[:-1])]
     return max(0.0, 1 - sum(so_far))
@@ -217,7 +221,7 @@ def _one_judge_more(panels: Mapping[Scores, int], candidates: int) -> Mapping[Sc
         further: defaultdict[tuple[Scores, Scores], int] = defaultdict(int)
         for (waiting, served), count in partly.items():
             for at, score in enumerate(waiting):
-                # Candidates with equal scores need no telling apart.
+                # Candidates with equal scores are interchangeable.
                 if at and score == waiting[at - 1]:
                     continue
                 slot = bisect(served, score + points)
@@ -230,7 +234,7 @@ def _one_judge_more(panels: Mapping[Scores, int], candidates: int) -> Mapping[Sc
 
 @cache
 def _all_elections(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
-    """Every way to hand out ballots, whoever cast which, under a rule that is more than a sum of points."""
+    """Every multiset of ballots, under a rule that is more than a sum of points."""
     ballots = list(permutations(range(candidates)))
     panels: defaultdict[Scores, int] = defaultdict(int)
     for cast in combinations_with_replacement(ballots, judges):
@@ -243,7 +247,7 @@ def _all_elections(judges: int, candidates: int, rule: str) -> Mapping[Scores, i
 def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     rng = random.Random(0)
     panels: defaultdict[Scores, int] = defaultdict(int)
-    # Ballots are drawn once and dealt out again and again: drawing each anew takes many times as long.
+    # Ballots are drawn once and reused: drawing each anew takes many times as long.
     ballots = [tuple(rng.sample(range(1, candidates + 1), candidates)) for _ in range(_SAMPLE)]
     for _ in range(_SAMPLE):
         cast = rng.choices(ballots, k=judges)

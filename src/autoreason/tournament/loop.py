@@ -1,4 +1,4 @@
-"""The loop: pass after pass until A has stood its ground, a playoff over every text that reigned, a confirmation."""
+"""The loop: pass after pass until A has survived k in a row, a playoff over all incumbents, a confirmation."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Stat
 from autoreason.exchange import Need
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
-from autoreason.tournament.challengers import challenge, rival
+from autoreason.tournament.authors import violations
+from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.criticism import Findings, criticise
-from autoreason.tournament.drafting import choose_draft
+from autoreason.tournament.critics import CritiqueResult, criticise
+from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import A_TEXT, Plan, fewest, likely, most
+from autoreason.tournament.plan import CALLS_PER_TEXT, Plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.stop import user_rules
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.writing import violations
 
 
 class Tournament(Strategy):
-    """The method: every pass a contest that A may win."""
+    """The method: in every pass A can win."""
 
     summary = "A, a revision B and a synthesis AB, ranked blind in every pass, until A stands"
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
 
     async def run(self) -> Delivered:
-        """Hold passes until something stops them, and deliver a text."""
+        """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts)
         number, stopped = 0, ""
         stop = user_rules(self.settings)
         while (
             self.story.streak < self.settings.k
             and not (stopped := stop(self.story))
-            and await self._may_begin(number + 1)
+            and await self._can_begin(number + 1)
         ):
             number += 1
-            await self._hold_pass(number)
+            await self._run_pass(number)
         if self.story.streak >= self.settings.k:
             status: Status = "converged"
-            reason = f"A survived {self.story.streak} passes in a row{self._by_what()}"
+            reason = f"A survived {self.story.streak} passes in a row{self._describe_streak()}"
         else:
             status, reason = "capped", stopped or self.why_capped(number)
         winner = await run_playoff(self.context, self.story.incumbents)
@@ -48,21 +48,21 @@ class Tournament(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """From critics who find nothing to everything asked as often as it can be."""
-        return fewest(settings), likely(settings), most(settings)
+        """From critics who find nothing to every request repeated as often as possible."""
+        return min_plan(settings), likely_plan(settings), max_plan(settings)
 
-    async def _may_begin(self, number: int) -> bool:
+    async def _can_begin(self, number: int) -> bool:
         after = self._calls_after
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
-        """Whether more texts fit, into an allowance with these calls to come, into a budget with a pass and the end."""
-        calls = A_TEXT * texts
+        """Whether more texts fit: into the allowance with these calls after them, else into the budget."""
+        calls = CALLS_PER_TEXT * texts
         if self.context.allowance:
             return self.context.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
-        need = Need(calls, self.most_calls_a_pass() + self._calls_after)
-        return not await self.short_of(stage, need)
+        need = Need(calls, self.max_calls_per_pass() + self._calls_after)
+        return not await self.budget_shortage(stage, need)
 
     async def _affords_drafts(self, numbers: range) -> bool:
         return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))
@@ -74,8 +74,8 @@ class Tournament(Strategy):
     def _calls_after(self) -> int:
         return self.settings.playoff + self.settings.confirmation
 
-    def _by_what(self) -> str:
-        """Survivals of the last streak that no vote stands behind."""
+    def _describe_streak(self) -> str:
+        """How many survivals of the last streak were not decided by a vote."""
         last = [each.decided for each in self.story.passes if each.decided and each.decided.winner]
         streak = last[-self.story.streak :]
         kinds = (
@@ -84,7 +84,7 @@ class Tournament(Strategy):
         )
         return "".join(f", {number} of them {how}" for number, how in kinds if number)
 
-    async def _hold_pass(self, number: int) -> None:
+    async def _run_pass(self, number: int) -> None:
         incumbent = self.incumbent
         self.begin_pass(number)
         guidance = await self.guidance(number)
@@ -98,21 +98,23 @@ class Tournament(Strategy):
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
             if self._wants_rival(findings):
-                challengers = await rival(self.context, number, incumbent.text, self._affords_rival)
+                challengers = await write_rival(
+                    self.context, number, incumbent.text, self._affords_rival
+                )
         if not challengers and findings.outcome == "none":
             return self.decide(number, "A", reason="two critics found nothing to mend")
         ballot = self._ballot(number, incumbent, challengers)
-        if not challengers and self._unanswered():
+        if not challengers and self._author_failed():
             return self.end_pass(
                 number, "inconclusive", None, reason="no author would write a challenger"
             )
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self.decide(number, winner, reason=_ALONE[winner == "A"])
+            return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
         panel = Panel(
             self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings)
         )
-        verdict = await panel.hold()
+        verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
             reason = f"{valid} of {seats} ballots were valid, too few to decide"
@@ -122,7 +124,7 @@ class Tournament(Strategy):
         winner = next(slot for slot in ballot if slot == verdict.winner)
         return self.decide(number, winner, verdict=verdict, survival_chance=chance)
 
-    def _wants_rival(self, findings: Findings) -> bool:
+    def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.
 
         What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
@@ -133,11 +135,11 @@ class Tournament(Strategy):
     def _ballot(
         self, number: int, incumbent: Incumbent, challengers: dict[Slot, str]
     ) -> dict[Slot, str]:
-        """Who stands, in the order in which ties are decided: the texts that break the fewest limits."""
+        """The candidates, in the order in which ties are decided: the texts that break the fewest limits."""
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
-        broken = {slot: violations(self.context, text) for slot, text in texts.items()}
-        fewest = min(map(len, broken.values()))
-        for slot, breaches in broken.items():
+        breaches_by_slot = {slot: violations(self.context, text) for slot, text in texts.items()}
+        fewest = min(map(len, breaches_by_slot.values()))
+        for slot, breaches in breaches_by_slot.items():
             if len(breaches) > fewest:
                 detail = "; ".join(breach.message for breach in breaches)
                 self.emit(
@@ -150,15 +152,15 @@ class Tournament(Strategy):
                     )
                 )
         order = sorted(texts, key=self.settings.tie_order.index)
-        return {slot: texts[slot] for slot in order if len(broken[slot]) == fewest}
+        return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == fewest}
 
-    def _unanswered(self) -> bool:
-        """Whether an author refused or sent nothing: that says nothing about A."""
+    def _author_failed(self) -> bool:
+        """Whether an author refused or sent nothing, which says nothing about A."""
         dropped = self.story.passes[-1].dropped
         return any(text.reason in ("refused", "empty") for text in dropped)
 
 
-_ALONE = {
+_UNOPPOSED_REASONS = {
     True: "no challenger was left",
     False: "it keeps more of the contract than the others",
 }

@@ -10,10 +10,10 @@ Order = tuple[str, ...]
 
 
 def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
-    """One order per judge, so that nobody gains by where they stand.
+    """One order per judge, so that no candidate gains by its position.
 
-    Every n judges in turn see each of the n candidates once in each position. Who stands next to
-    whom is balanced as well: over n judges where n is even, over 2n where it is odd. The orders of
+    Every n judges in turn see each of the n candidates once in each position. Neighbours are
+    balanced as well: over n judges where n is even, over 2n where it is odd. The orders of
     a smaller panel are the first of a larger one's.
     """
     _check(candidates)

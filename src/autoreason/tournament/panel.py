@@ -1,4 +1,4 @@
-"""A panel: seats filled in waves, no more than the outcome needs, and what they decided together."""
+"""A panel: seats filled in waves, no more than the outcome needs, and its verdict."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import use_in_order
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
-from autoreason.tournament.judging import cast_ballot
+from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.orders import balanced_orders, random_orders
-from autoreason.tournament.panel_size import Size, quorum
+from autoreason.tournament.panel_size import PanelSize, quorum
 from autoreason.tournament.voting import count_votes
 
 
@@ -24,7 +24,7 @@ class Panel:
     context: JobContext
     stage: str
     texts: Mapping[str, str]
-    size: Size
+    size: PanelSize
     ballots: list[BallotCast] = field(default_factory=list)
 
     @property
@@ -33,7 +33,7 @@ class Panel:
         return [ballot.ranking for ballot in self.ballots if ballot.ranking]
 
     @property
-    def lost(self) -> tuple[int, ...]:
+    def invalid_seats(self) -> tuple[int, ...]:
         """Seats without a valid ballot."""
         return tuple(ballot.seat for ballot in self.ballots if not ballot.ranking)
 
@@ -41,13 +41,13 @@ class Panel:
     def survival_chance(self) -> float:
         """How often the first of the texts, which wins ties, wins a panel like this one if judges rank at random."""
         rule = self.context.settings.voting
-        return chance_of_survival(self.size, len(self.texts), rule, self.lost)
+        return chance_of_survival(self.size, len(self.texts), rule, self.invalid_seats)
 
-    async def hold(self) -> Verdict | None:
-        """The verdict, or None where too few ballots are valid to speak of one."""
+    async def run(self) -> Verdict | None:
+        """The verdict, or None where too few ballots are valid."""
         orders = self._orders()
         names, rule = tuple(self.texts), self.context.settings.voting
-        while wave := self.size.wave(self.rankings, names, rule, len(self.lost)):
+        while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
                 cast_ballot(
@@ -56,7 +56,7 @@ class Panel:
                     seat,
                     orders[seat],
                     self.texts,
-                    most=self.size.requests(seat),
+                    max_requests=self.size.requests(seat),
                 )
                 for seat in seats
             ]
@@ -73,7 +73,7 @@ class Panel:
     def _orders(self) -> tuple[tuple[str, ...], ...]:
         spread = balanced_orders if self.context.settings.balanced_orders else random_orders
         seed = draw(self.context.settings.seed, f"{self.stage}/orders").getrandbits(64)
-        # Sorted first, so that the schedule cannot depend on who is the incumbent.
+        # Sorted first, so that the schedule cannot depend on which text is the incumbent.
         return spread(sorted(self.texts), self.size.limit, seed)
 
 
@@ -81,21 +81,21 @@ def verdict_of(
     ballots: Sequence[BallotCast],
     names: Sequence[str],
     rule: str,
-    size: int | Size,
+    size: int | PanelSize,
     *,
     always: int | None = None,
 ) -> Verdict:
     """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
     rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
-    lost = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
-    tally = count_votes(rule, rankings, names)
+    invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
+    result = count_votes(rule, rankings, names)
     return Verdict(
-        winner=tally.winner,
-        scores=tally.scores,
-        margin=tally.margin,
-        chance=chance_of_margin(size, tally.margin, len(names), rule, lost),
-        tied=tally.tied,
+        winner=result.winner,
+        scores=result.scores,
+        margin=result.margin,
+        chance=chance_of_margin(size, result.margin, len(names), rule, invalid),
+        tied=result.tied,
         ballots=len(rankings),
-        invalid=len(lost),
+        invalid=len(invalid),
         agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),
     )

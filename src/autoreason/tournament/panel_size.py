@@ -1,4 +1,4 @@
-"""How many judges a panel has, and whom it asks next."""
+"""How many judges a panel has, and how many it asks next."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autoreason.settings import Settings
-from autoreason.tournament.judging import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.voting import Ranking, next_wave
 
 
 @dataclass(frozen=True)
-class Size:
+class PanelSize:
     """How many judges a panel has."""
 
     start: int
@@ -24,7 +24,7 @@ class Size:
     """Requests all seats may take together, second tries included; None is no limit."""
 
     def requests(self, seat: int) -> int:
-        """Requests a seat may take: an equal share, whatever the other seats need, so that a record repeats."""
+        """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""
         if self.calls is None:
             return MAX_REQUESTS_PER_SEAT
         share, over = divmod(self.calls, self.limit)
@@ -32,13 +32,13 @@ class Size:
 
     @property
     def limit(self) -> int:
-        """The most judges it can come to."""
+        """The most judges it can have."""
         return max(self.start, self.maximum) if self.extra else self.start
 
     def wave(
-        self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, lost: int = 0
+        self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, invalid: int = 0
     ) -> int:
-        """Judges to ask next, after these ballots and `lost` seats without one; 0 when the panel is complete."""
+        """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
         wave = next_wave(
             rankings,
             tie_order,
@@ -47,22 +47,22 @@ class Size:
             step=self.extra,
             close_margin=self.close_margin,
             limit=self.limit,
-            seats_lost=lost,
+            invalid_seats=invalid,
             early_stop=self.early_stop,
         )
-        asked = len(rankings) + lost
+        asked = len(rankings) + invalid
         if not wave and len(rankings) < quorum(asked):
             return max(0, self.start - asked)
         return wave
 
     def first_wave(self, names: Sequence[str], rule: str) -> int:
-        """Judges who are asked whatever the others say: only their votes are a sample that stopping left alone."""
+        """Judges who are asked in any case: only their votes are a sample that early stopping does not bias."""
         return self.wave((), names, rule)
 
 
-def pass_size(settings: Settings) -> Size:
+def pass_size(settings: Settings) -> PanelSize:
     """The panel of a pass."""
-    return Size(
+    return PanelSize(
         start=settings.judges,
         extra=settings.extra_judges,
         maximum=settings.max_judges,

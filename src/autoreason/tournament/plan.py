@@ -1,26 +1,26 @@
-"""How many calls a tournament takes, by role, before it is held."""
+"""How many calls a tournament takes, by role, estimated beforehand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from autoreason.settings import Settings
-from autoreason.tournament.challengers import RIVALS
-from autoreason.tournament.criticism import CRITICS
+from autoreason.tournament.challengers import MAX_RIVALS
+from autoreason.tournament.critics import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.judging import JUDGES_PER_SEAT
+from autoreason.tournament.judges import JUDGES_PER_SEAT
 
 Plan = Mapping[str, int]
 """Calls by role."""
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
-A_TEXT = 2
-"""What a text takes that breaks the contract: itself, and a request to put it right."""
-TEXT_CALLS = TRIES + 2
-"""The most a text can take: one call to mend a leak and one to mend a breach of contract come on top."""
+CALLS_PER_TEXT = 2
+"""A text that breaks the contract: the text itself, and a request to fix it."""
+MAX_CALLS_PER_TEXT = TRIES + 2
+"""The most a text can take: one more call to fix a leak and one to fix a breach of contract."""
 
 
-def fewest(settings: Settings) -> Plan:
+def min_plan(settings: Settings) -> Plan:
     """Critics find nothing from the start."""
     return {
         "author": settings.drafts,
@@ -29,7 +29,7 @@ def fewest(settings: Settings) -> Plan:
     }
 
 
-def likely(settings: Settings) -> Plan:
+def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
     stays = chance_of_survival(settings.judges, rule=settings.voting)
     expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
@@ -43,15 +43,15 @@ def likely(settings: Settings) -> Plan:
     }
 
 
-def most(settings: Settings) -> Plan:
-    """Everything that can be asked again is."""
+def max_plan(settings: Settings) -> Plan:
+    """Every request is repeated as often as possible."""
     seats = max(settings.judges, settings.max_judges) if settings.extra_judges else settings.judges
-    drafts = settings.max_drafts + settings.passes * RIVALS * settings.rivals
+    drafts = settings.max_drafts + settings.passes * MAX_RIVALS * settings.rivals
     return {
-        "author": drafts * TEXT_CALLS,
+        "author": drafts * MAX_CALLS_PER_TEXT,
         "critic": settings.passes * CRITICS * TRIES,
-        "reviser": settings.passes * TEXT_CALLS,
-        "synthesizer": settings.passes * TEXT_CALLS,
+        "reviser": settings.passes * MAX_CALLS_PER_TEXT,
+        "synthesizer": settings.passes * MAX_CALLS_PER_TEXT,
         "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
     }
 

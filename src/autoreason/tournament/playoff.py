@@ -1,4 +1,4 @@
-"""The playoff: a larger, balanced panel over texts that reigned decides which of them is delivered."""
+"""The playoff: a larger, balanced panel over former incumbents decides which of them is delivered."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from autoreason.jobs.attempts import stage_of
 from autoreason.jobs.context import JobContext
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 
 
 async def run_playoff(
-    context: JobContext, incumbents: Sequence[Incumbent], most: int | None = None, attempt: int = 0
+    context: JobContext,
+    incumbents: Sequence[Incumbent],
+    max_texts: int | None = None,
+    attempt: int = 0,
 ) -> Incumbent:
     """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
-    finalists = choose_finalists(incumbents, most or context.settings.playoff_texts)
+    finalists = choose_finalists(incumbents, max_texts or context.settings.playoff_texts)
     if not context.settings.playoff or len(finalists) < 2:
         return incumbents[-1]
-    by_name = {reign.name: reign for reign in finalists}
-    # Every judge counts towards the evidence, so none is spared. Ties go to whichever reigned last.
+    by_name = {incumbent.name: incumbent for incumbent in finalists}
+    # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
     panel = Panel(
         context,
         stage_of("playoff", attempt),
         {name: by_name[name].text for name in reversed(by_name)},
-        Size(start=context.settings.playoff),
+        PanelSize(start=context.settings.playoff),
     )
-    verdict = await panel.hold()
+    verdict = await panel.run()
     winner = by_name[verdict.winner] if verdict else incumbents[-1]
     first = incumbents[0].name
     compared = verdict is not None and first in by_name and winner.name != first
@@ -46,15 +49,15 @@ async def run_playoff(
     return winner
 
 
-def choose_finalists(incumbents: Sequence[Incumbent], most: int) -> list[Incumbent]:
+def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[Incumbent]:
     """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
     distinct: list[Incumbent] = []
-    for reign in reversed(incumbents):
-        if reign.keeps_contract and not any(
-            same_text(reign.text, other.text) for other in distinct
+    for incumbent in reversed(incumbents):
+        if incumbent.keeps_contract and not any(
+            same_text(incumbent.text, other.text) for other in distinct
         ):
-            distinct.insert(0, reign)
-    if len(distinct) <= most:
+            distinct.insert(0, incumbent)
+    if len(distinct) <= max_texts:
         return distinct
     last = len(distinct) - 1
-    return [distinct[round(step * last / (most - 1))] for step in range(most)]
+    return [distinct[round(step * last / (max_texts - 1))] for step in range(max_texts)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from autoreason.jobs.context import JobContext
-from autoreason.tournament.writing import Unwritten, Written, write
+from autoreason.tournament.authors import MissingText, WrittenText, write
 
 
-async def revise(context: JobContext, number: int, text: str, problems: str) -> Written | Unwritten:
-    """A text that serves the task better, written by somebody who sees the old one and its problems."""
+async def revise(
+    context: JobContext, number: int, text: str, problems: str
+) -> WrittenText | MissingText:
+    """A better text for the task, by an author who sees the old one and its problems."""
     settings = context.settings
     key = f"pass/{number}/reviser"
     prompt = context.prompt("reviser", key, (text, problems), text=text, critique=problems)

@@ -47,7 +47,7 @@ def all_of(*rules: StopRule) -> StopRule:
 
 
 def user_rules(settings: Settings) -> StopRule:
-    """The rules that the user brings: any of them ends the run."""
+    """The user's rules: any of them ends the run."""
     return any_of(*map(_load, settings.stop_rules))
 
 

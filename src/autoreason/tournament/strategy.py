@@ -1,4 +1,4 @@
-"""What every way from a task to a text has in common: the story so far, and how it is told."""
+"""The base class of strategies: the story so far, its events, its passes and its end."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
+from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
-from autoreason.tournament.drafting import draft
+from autoreason.tournament.drafts import prepare_draft
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import Plan
-from autoreason.tournament.writing import Unwritten, Written, write
 
 COMMON_PROMPTS = ("system", "task", "author", "fix_leak", "fix_contract")
-Own = TypeVar("Own", bound=Struct)
+Options = TypeVar("Options", bound=Struct)
 
 
 class Strategy:
-    """A way from a task to a text: `run` asks through the venue, tells what happens, and delivers.
+    """A way from a task to a text: `run` asks through the context, emits events, and delivers.
 
-    The same seed and the same replies must tell the same story: that is what resuming rests on.
+    The same seed and the same replies must give the same events: resuming depends on it.
     """
 
     summary: ClassVar[str] = ""
-    """What it does, in a line."""
+    """What it does, in one line."""
     prompts: ClassVar[tuple[str, ...] | None] = None
-    """The prompts it uses beside the common ones; None is all of them."""
+    """The prompts it uses in addition to the common ones; None is all of them."""
     over_texts: ClassVar[bool] = False
-    """Whether finished texts are what it is held over."""
+    """Whether it judges finished texts."""
     over_programs: ClassVar[bool] = False
-    """Whether programs are what it writes, with prompts of their own."""
+    """Whether it writes programs, with prompts of their own."""
     ending: ClassVar[str] = "self.deliver(...)"
-    """How its run ends, as whoever writes one types it."""
+    """How its `run` must end, as code, for an error message."""
 
     def __init__(self, context: JobContext) -> None:
         self.story = Story(task=context.task, settings=context.settings)
-        self._outside = context.emit
+        self._emit_outside = context.emit
         self._ask_outside = context.ask
-        self.context = replace(context, emit=self.emit, ask=self._ask_watchfully)
+        self.context = replace(context, emit=self.emit, ask=self._ask_and_watch)
         self.settings = context.settings
-        self._short = ""
-        """What the run's budget lacks for another pass and what comes after it."""
-        self._formed = ""
-        """The first request to the author's model for an answer in a certain form."""
+        self._shortage = ""
+        """What is left of the run's budget, where that is too little for another pass and what comes after it."""
+        self._first_form_key = ""
+        """The key of the first request to the author's model for an answer in a given form."""
         self._weakness = ""
-        """What the author's model has shown that calls for the short prompts."""
+        """What the author's model failed at, so that it needs the short prompts."""
 
     async def run(self) -> Delivered:
         """From the task to a text."""
@@ -76,61 +76,61 @@ class Strategy:
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
-        """Calls by role, from the fewest to the most, without a given draft; None where nobody can say."""
+        """Calls by role, from the fewest to the most, without a given draft; None where that is not known."""
         return None
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Raise `InvalidInput` for options it does not understand; by default it understands none."""
+        """Raise `InvalidInput` for unknown options; by default there are none."""
         if settings.strategy_options:
             name = min(settings.strategy_options)
             raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
 
     def emit(self, event: AnyEvent) -> None:
-        """Take an event into the story and pass it on."""
-        self.story.emit(event)
-        self._outside(event)
+        """Apply an event to the story and pass it on."""
+        self.story.apply(event)
+        self._emit_outside(event)
 
     @property
     def incumbent(self) -> Incumbent:
-        """The text that stands now."""
+        """The current text."""
         if self.story.incumbent is None:
             raise InvalidInput("there is no text yet; write the draft first")
         return self.story.incumbent
 
     async def write_draft(self) -> Incumbent:
         """The first text: given, or written by the author."""
-        await draft(self.context)
+        await prepare_draft(self.context)
         return self.incumbent
 
-    async def _ask_watchfully(self, request: Request) -> Reply:
-        """Ask, and notice a model that cannot answer in a form: short prompts are for such authors."""
-        formed = request.schema is not None and request.model == self.settings.models.author
-        if formed:
-            self._formed = self._formed or request.key.removesuffix("/try/0")
-            if request.key == f"{self._formed}/try/1":
+    async def _ask_and_watch(self, request: Request) -> Reply:
+        """Ask, and notice an author's model that cannot answer in a given form: it needs short prompts."""
+        asks_for_form = request.schema is not None and request.model == self.settings.models.author
+        if asks_for_form:
+            self._first_form_key = self._first_form_key or request.key.removesuffix("/try/0")
+            if request.key == f"{self._first_form_key}/try/1":
                 self._weakness = "its first answer in a form could not be read"
         reply = await self._ask_outside(request)
-        if formed and reply.schema_refused:
+        if asks_for_form and reply.schema_refused:
             self._weakness = "it takes no schema"
         return reply
 
     def _shorten_prompts(self, number: int) -> None:
-        """Between passes, so that it depends on recorded replies alone and not on which came first."""
+        """Switch to the short prompts; between passes, so that it does not depend on the order of replies."""
         small = self.context.prompts.small
         if self._weakness and small and not self.story.shortened:
             self.emit(PromptsShortened(number=number, reason=self._weakness))
             self.context = replace(self.context, prompts=small)
 
     def begin_pass(self, number: int) -> None:
-        """The next pass begins with the text that stands."""
+        """Begin a pass with the incumbent."""
         self._shorten_prompts(number)
         if self.context.allowance:
             self.context.allowance.begin_pass()
         self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
 
-    def check_begun(self, number: int) -> None:
-        """Refuse what belongs to a pass that is not under way, before anything of it is asked or told."""
+    def check_pass_started(self, number: int) -> None:
+        """Refuse to work in a pass that has not begun, before any request or event of it."""
         if not self.story.passes or self.story.passes[-1].number != number:
             raise StrategyError(
                 f"the strategy {self.settings.strategy} works in pass {number}, which has not begun; "
@@ -138,27 +138,27 @@ class Strategy:
             )
 
     def may_begin(self, number: int, *, calls_after: int = 0) -> bool:
-        """Whether this pass may be held, with this many calls to come after the last one."""
+        """Whether this pass may be run, with this many calls to come after the last one."""
         return number <= self.settings.passes and self.affords_another(calls_after)
 
     def affords_another(self, calls_after: int = 0) -> bool:
-        """Whether the allowance, where there is one, pays for another pass and what comes after."""
+        """Whether the allowance, where there is one, is enough for another pass and what comes after."""
         allowance = self.context.allowance
-        return allowance is None or allowance.fits_another(self._calls_a_pass(), calls_after)
+        return allowance is None or allowance.fits_another(self._calls_per_pass(), calls_after)
 
     async def budget_allows(self, number: int, calls_after: int) -> bool:
-        """Whether the run's budget pays for this pass and the calls that come after the last one.
+        """Whether the run's budget is enough for this pass and the calls that come after the last one.
 
-        It is asked without limits, too, and the answer recorded: a resumed run takes the same turn whatever its limits.
+        Asked without limits, too, and the answer is recorded: a resumed run goes the same way whatever its limits.
         """
         if not calls_after or self.context.allowance:
             return True
-        need = Need(self.most_calls_a_pass(), calls_after)
-        self._short = await self.short_of(f"pass/{number}", need)
-        return not self._short
+        need = Need(self.max_calls_per_pass(), calls_after)
+        self._shortage = await self.budget_shortage(f"pass/{number}", need)
+        return not self._shortage
 
-    async def short_of(self, stage: str, need: Need) -> str:
-        """What is left of the run's budget, where that does not pay for what a stage needs; else nothing."""
+    async def budget_shortage(self, stage: str, need: Need) -> str:
+        """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
         request = Request(
             role="budget",
             key=f"{stage}/budget",
@@ -178,7 +178,7 @@ class Strategy:
             self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance
 
-    async def write(self, number: int, prompt: str) -> Written | Unwritten:
+    async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
         key = f"pass/{number}/reviser"
         request = self.context.request(
@@ -190,11 +190,11 @@ class Strategy:
         )
         return await write(self.context, request, key)
 
-    def take(self, number: int, written: Written | Unwritten) -> None:
-        """End a pass with its revision, unless it cannot stand: cut off, a clone, or in breach of contract."""
+    def take(self, number: int, written: WrittenText | MissingText) -> None:
+        """End a pass with its revision, unless that is cut off, a clone, or in breach of contract."""
         if admit(self.context, number, "B", written, (self.incumbent.text,)):
             self.end_pass(number, "unjudged", "B")
-        elif isinstance(written, Unwritten) and written.reason != "truncated":
+        elif isinstance(written, MissingText) and written.reason != "truncated":
             self.end_pass(number, "inconclusive", None, reason="the author wrote nothing")
         else:
             self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
@@ -231,8 +231,8 @@ class Strategy:
         survival_chance: float | None = None,
         reason: str = "",
     ) -> None:
-        """Tell how a pass ended; after too many that decided nothing the run pauses."""
-        self.check_begun(number)
+        """End a pass; after too many inconclusive ones the run pauses."""
+        self.check_pass_started(number)
         text = self.incumbent.text
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
@@ -255,14 +255,14 @@ class Strategy:
 
     def why_capped(self, done: int) -> str:
         """What kept another pass from being run."""
-        if self._short:
-            return f"{_passes(done)} run; another did not fit the budget, of which {self._short}"
+        if self._shortage:
+            return f"{_passes(done)} run; another did not fit the budget, of which {self._shortage}"
         if done < self.settings.passes:
             return f"{_passes(done)} run; another would not fit the allowance"
         return f"{_passes(done)} run, the most allowed"
 
     def deliver(self, status: Status, reason: str, text: Incumbent | None = None) -> Delivered:
-        """The end: this text, or the one that stands."""
+        """End the run with this text, or the incumbent."""
         if status not in FINISHED:
             raise InvalidInput(
                 f"{self.settings.strategy} ends as {status!r}; a run ends as converged, capped or done"
@@ -271,16 +271,16 @@ class Strategy:
         self.emit(delivered)
         return delivered
 
-    def _calls_a_pass(self) -> int:
-        """What a pass takes as it is planned; a call where nobody can say."""
+    def _calls_per_pass(self) -> int:
+        """Calls of a pass as planned; 1 where that is not known."""
         one = changed(self.settings, passes=1, playoff=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
 
-    def most_calls_a_pass(self) -> int:
-        """What a pass takes if its panel grows as large as it may."""
+    def max_calls_per_pass(self) -> int:
+        """Calls of a pass if its panel grows as large as it may."""
         settings = self.settings
-        return self._calls_a_pass() + pass_size(settings).limit - settings.judges
+        return self._calls_per_pass() + pass_size(settings).limit - settings.judges
 
     def _give_up_on_dead_passes(self) -> None:
         recent = self.story.passes[-self.settings.max_inconclusive :]
@@ -303,8 +303,8 @@ def _passes(done: int) -> str:
     return "1 pass was" if done == 1 else f"{done} passes were"
 
 
-def read_options(settings: Settings, kind: type[Own]) -> Own:
-    """A strategy's own options as it declares them; what it does not know is one clear sentence."""
+def read_options(settings: Settings, kind: type[Options]) -> Options:
+    """A strategy's options as it declares them; an unknown one is refused in one clear sentence."""
     unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
     if unknown:
         known = ", ".join(kind.__struct_fields__)
@@ -312,7 +312,7 @@ def read_options(settings: Settings, kind: type[Own]) -> Own:
             f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
         )
     try:
-        # Typed on a command line they are words.
+        # From the command line they are strings.
         return msgspec.convert(settings.strategy_options, kind, strict=False)
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, InvalidInput):

@@ -14,7 +14,7 @@ Ranking = Sequence[str]
 """Names, best first."""
 
 
-class Tally(NamedTuple):
+class VoteResult(NamedTuple):
     """What a panel decided."""
 
     winner: str
@@ -22,31 +22,31 @@ class Tally(NamedTuple):
     margin: int
     """The winner's score less the best other's; 0 where there is no other."""
     tied: bool
-    """Somebody else has the winner's score."""
+    """Another candidate has the winner's score."""
 
 
-def borda(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+def borda(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
     """Points by place: n for the best of n, down to 1 for the last."""
     return _decide(_points_by_place, rankings, tie_order)
 
 
-def majority(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+def majority(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
     """A point for every first place."""
     return _decide(_first_places, rankings, tie_order)
 
 
-def copeland(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
-    """Two points for every rival most judges put lower, one for every rival they are split on."""
+def copeland(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
+    """Two points for every rival that most judges put lower, one for every rival they are split on."""
     return _decide(_duels, rankings, tie_order)
 
 
-def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
-    """The winner by a rule, by its name."""
+def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
+    """The result by a rule, by its name."""
     return _decide(_scoring(rule).score, rankings, tie_order)
 
 
 def check_rule(rule: str) -> None:
-    """Refuse a rule that is not there or does not give every text a whole number."""
+    """Refuse a rule that does not exist or does not give every text a whole number."""
     scores = _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
     if sorted(scores) != ["a", "b", "c"] or not all(type(n) is int for n in scores.values()):
         raise InvalidInput(
@@ -54,22 +54,22 @@ def check_rule(rule: str) -> None:
         )
 
 
-def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> Tally:
-    """The highest score wins; among equals, whoever stands first in `tie_order`."""
+def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> VoteResult:
+    """The highest score wins; among equals, the first in `tie_order`."""
     if not tie_order or sorted(scores) != sorted(tie_order):
         raise ValueError(
-            f"scores for {_listed(scores)} cannot be decided in the tie order {_listed(tie_order)}"
+            f"scores for {_join_names(scores)} cannot be decided in the tie order {_join_names(tie_order)}"
         )
     winner = max(tie_order, key=scores.__getitem__)
     others = [scores[name] for name in tie_order if name != winner]
     margin = scores[winner] - max(others) if others else 0
     in_order = {name: scores[name] for name in tie_order}
-    return Tally(winner, in_order, margin, tied=scores[winner] in others)
+    return VoteResult(winner, in_order, margin, tied=scores[winner] in others)
 
 
-def adds_up(rule: str) -> bool:
-    """Whether a panel's scores are the sum of what each judge gives, so that they are all there is to know."""
-    return _scoring(rule).adds_up
+def is_additive(rule: str) -> bool:
+    """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
+    return _scoring(rule).is_additive
 
 
 def next_wave(
@@ -81,7 +81,7 @@ def next_wave(
     step: int,
     close_margin: int,
     limit: int,
-    seats_lost: int = 0,
+    invalid_seats: int = 0,
     early_stop: bool = True,
 ) -> int:
     """How many further judges to ask now, side by side; 0 when the panel is complete.
@@ -89,17 +89,17 @@ def next_wave(
     A panel of `start` judges grows by `step`, up to `limit`, as long as the best challenger ends
     within `close_margin` points of the incumbent, `tie_order[0]`, either way. With `early_stop`, a judge whose
     vote can no longer change the outcome is not asked: the wave is the smallest that could settle
-    it. `seats_lost` counts the judges who were asked and gave no valid ballot.
+    it. `invalid_seats` counts the judges who gave no valid ballot.
     """
     _check(rankings, tie_order)
-    cast = tuple(tuple(ranking) for ranking in rankings)
-    return _wave(
-        cast, tuple(tie_order), rule, start, step, close_margin, limit, seats_lost, early_stop
+    ballots = tuple(tuple(ranking) for ranking in rankings)
+    return _cached_wave(
+        ballots, tuple(tie_order), rule, start, step, close_margin, limit, invalid_seats, early_stop
     )
 
 
 @lru_cache(maxsize=4096)
-def _wave(
+def _cached_wave(
     rankings: tuple[Ranking, ...],
     tie_order: tuple[str, ...],
     rule: str,
@@ -107,16 +107,17 @@ def _wave(
     step: int,
     close_margin: int,
     limit: int,
-    seats_lost: int,
+    invalid_seats: int,
     early_stop: bool,
 ) -> int:
-    """The same panels come up again and again, and working a wave out takes a while."""
+    """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
-    asked = len(rankings) + seats_lost
+    seats_asked = len(rankings) + invalid_seats
     scoring = _scoring(rule)
     scores = scoring.score(rankings, tie_order)
     batch = (
-        _batch_end(asked, start, step, limit, _is_close(scores, tie_order, close_margin)) - asked
+        _batch_end(seats_asked, start, step, limit, _is_close(scores, tie_order, close_margin))
+        - seats_asked
     )
     if batch <= 0 or not early_stop or scoring.reach is None:
         return max(batch, 0)
@@ -124,16 +125,16 @@ def _wave(
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
     goals = (
         _Goal(tie_order, batch * reach, close_margin),
-        _Goal(tie_order, (limit - asked) * reach),
+        _Goal(tie_order, (limit - seats_asked) * reach),
     )
     return min(_wave_for(name, goal, rankings, rule, batch) for name in tie_order for goal in goals)
 
 
 class _Goal(NamedTuple):
-    """A lead that nobody can take away any more."""
+    """A lead that no further judge can reverse."""
 
     tie_order: Sequence[str]
-    lost: int
+    max_loss: int
     """The most by which further judges could shorten it."""
     close_margin: int | None = None
     """Given, the lead also keeps the panel from growing."""
@@ -143,7 +144,7 @@ class _Goal(NamedTuple):
         needed = int(self.tie_order.index(rival) < self.tie_order.index(leader))
         if self.close_margin is not None and self.tie_order[0] in (leader, rival):
             needed = self.close_margin + 1
-        return scores[leader] - scores[rival] - self.lost - needed
+        return scores[leader] - scores[rival] - self.max_loss - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
         """Whether `leader` cannot fail to win."""
@@ -151,30 +152,32 @@ class _Goal(NamedTuple):
         return all(self.slack(leader, rival, scores) >= 0 for rival in rivals)
 
     def best_vote_for(self, leader: str, scores: Mapping[str, int]) -> Ranking:
-        """The ballot that helps `leader` most: whoever presses hardest goes last."""
+        """The ballot that helps `leader` most: the closest rival goes last."""
         rivals = [name for name in self.tie_order if name != leader]
         rivals.sort(key=lambda rival: self.slack(leader, rival, scores), reverse=True)
         return (leader, *rivals)
 
 
-def _wave_for(leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, most: int) -> int:
-    """How many judges it takes for `leader` to reach the goal, if they vote for it; or `most`."""
+def _wave_for(
+    leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, max_wave: int
+) -> int:
+    """How many judges it takes for `leader` to reach the goal, if they vote for it; at most `max_wave`."""
     scoring = _scoring(rule)
     assert scoring.reach is not None
     votes = list(rankings)
     scores = scoring.score(votes, goal.tie_order)
-    for wave in range(most):
+    for wave in range(max_wave):
         if goal.reached_by(leader, scores):
             return wave
         vote = goal.best_vote_for(leader, scores)
-        goal = goal._replace(lost=goal.lost - scoring.reach(len(goal.tie_order)))
-        if scoring.adds_up:
+        goal = goal._replace(max_loss=goal.max_loss - scoring.reach(len(goal.tie_order)))
+        if scoring.is_additive:
             points = scoring.score((vote,), goal.tie_order)
             scores = {name: score + points[name] for name, score in scores.items()}
         else:
             votes.append(vote)
             scores = scoring.score(votes, goal.tie_order)
-    return most
+    return max_wave
 
 
 def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close_margin: int) -> bool:
@@ -182,14 +185,14 @@ def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close_margin:
     return bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
 
 
-def _batch_end(asked: int, start: int, step: int, limit: int, grow: bool) -> int:
+def _batch_end(seats_asked: int, start: int, step: int, limit: int, grow: bool) -> int:
     """How many judges will have been asked when the present batch is complete."""
-    if asked < start:
+    if seats_asked < start:
         return min(start, limit)
-    into_batch = (asked - start) % step if step else 0
+    into_batch = (seats_asked - start) % step if step else 0
     if into_batch or grow:
-        return min(asked + step - into_batch, limit)
-    return asked
+        return min(seats_asked + step - into_batch, limit)
+    return seats_asked
 
 
 def _points_by_place(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
@@ -225,15 +228,15 @@ class _Scoring(NamedTuple):
     score: _Score
     reach: Callable[[int], int] | None
     """The most by which one judge can move two of n candidates against each other; None is unknown."""
-    adds_up: bool
+    is_additive: bool
     """Whether a panel's scores are the sum of what each judge gives."""
 
 
 _SCORING: Mapping[str, _Scoring] = {
-    "borda": _Scoring(_points_by_place, lambda n: n - 1, adds_up=True),
-    "majority": _Scoring(_first_places, lambda _: 1, adds_up=True),
+    "borda": _Scoring(_points_by_place, lambda n: n - 1, is_additive=True),
+    "majority": _Scoring(_first_places, lambda _: 1, is_additive=True),
     # One vote moves a duel by at most a point for either side, and each has n - 1 of them.
-    "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), adds_up=False),
+    "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), is_additive=False),
 }
 
 
@@ -261,10 +264,10 @@ def _user_scoring(rule: str) -> _Scoring:
                 f"the voting rule {rule} raised {describe(error, file)}; correct it"
             ) from error
 
-    return _Scoring(score, reach=None, adds_up=False)
+    return _Scoring(score, reach=None, is_additive=False)
 
 
-def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> Tally:
+def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
     if not rankings:
         raise ValueError("an empty panel has no winner: there is not one ranking to count")
     _check(rankings, tie_order)
@@ -274,13 +277,13 @@ def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]
 def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:
     candidates = sorted(tie_order)
     if not candidates or len(set(candidates)) < len(candidates):
-        raise ValueError(f"candidates must be named once each, not {_listed(tie_order)}")
+        raise ValueError(f"candidates must be named once each, not {_join_names(tie_order)}")
     for ranking in rankings:
         if sorted(ranking) != candidates:
             raise ValueError(
-                f"a ballot must rank {_listed(tie_order)} once each, not {_listed(ranking)}"
+                f"a ballot must rank {_join_names(tie_order)} once each, not {_join_names(ranking)}"
             )
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "nobody"
+def _join_names(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no candidate"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import create_run
 from tests.run.comparisons import comparison
-from tests.run.runs import hold, open_journal, scripted, settings
+from tests.run.runs import open_journal, scripted, settings, start_run
 from tests.tournament.stage import critique, cut_off, document
 
 from autoreason.contract import Contract
@@ -36,7 +36,7 @@ def finding(run: AuditedRun, name: str) -> Finding:
 
 
 async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     (run,) = read_run(result.run, journal)
     assert (run.name, run.status, run.converged, run.k) == (result.run, "converged", True, 2)
     assert (run.first, run.last) == ("First text.", "First text.")
@@ -53,7 +53,7 @@ async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
 
 
 async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
-    result = await hold(journal, EchoModel(), changes={"passes": 3, "seed": 5})
+    result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 5})
     (run,) = read_run(result.run, journal)
     assert result.story.playoff is not None
     playoff, confirmation = run.finals
@@ -72,7 +72,7 @@ async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Jo
 async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
     journal: Journal,
 ) -> None:
-    result = await hold(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
+    result = await start_run(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
     (run,) = read_run(result.run, journal)
     sizes = {len(panel.votes or ()) for panel in (held.panel for held in run.passes) if panel}
     assert len(sizes) > 1, "no panel asked more judges than another"
@@ -85,7 +85,7 @@ async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
 
 
 async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
-    result = await hold(journal, scripted({"judge": "I cannot decide."}))
+    result = await start_run(journal, scripted({"judge": "I cannot decide."}))
     (run,) = read_run(result.run, journal)
     assert result.status == "panel_failed"
     assert finding(run, "empty panels").level == "look"
@@ -95,7 +95,7 @@ async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
 
 async def test_replies_that_were_cut_off_never_reached_a_ballot(journal: Journal) -> None:
     model = scripted({"pass/1/reviser/try/0": cut_off("Half a")})
-    result = await hold(journal, model)
+    result = await start_run(journal, model)
     (run,) = read_run(result.run, journal)
     found = finding(run, "cut-off texts")
     assert found.level == "fine"
@@ -108,7 +108,7 @@ async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> 
         "reviser": document("Second text of far too many words."),
         "synthesizer": document("First  text."),
     }
-    result = await hold(journal, scripted(script), task=task)
+    result = await start_run(journal, scripted(script), task=task)
     (run,) = read_run(result.run, journal)
     assert ("B", "contract") in run.passes[0].dropped
     assert finding(run, "contract").level == "fine"
@@ -121,7 +121,7 @@ async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -
     model = scripted(
         {"pass/1/critic/0/try/0": invented, "pass/1/critic/1/try/0": critique("No example.")}
     )
-    result = await hold(journal, model)
+    result = await start_run(journal, model)
     (run,) = read_run(result.run, journal)
     assert run.passes[0].made_up_quotes == 1
     assert run.passes[0].found_nothing is False
@@ -130,7 +130,7 @@ async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -
 async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
     runs = []
     for seed in (1, 2):
-        result = await hold(journal, EchoModel(), changes={"passes": 2, "seed": seed})
+        result = await start_run(journal, EchoModel(), changes={"passes": 2, "seed": seed})
         runs += read_run(result.run, journal)
     assert runs[0].group == runs[1].group
     assert examine(runs).runs == 2
@@ -151,7 +151,7 @@ def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal:
 
 async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
     asked = settings("echo/echo", strategy="certify", strategy_options={"model": "echo/echo"})
-    result = await hold(journal, settings=asked)
+    result = await start_run(journal, settings=asked)
     (run,) = read_run(result.run, journal)
     assert any(panel.seats == 1 for panel in run.panels)
     assert not any(panel.winner for panel in run.panels)
@@ -164,7 +164,7 @@ async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits
 ) -> None:
     entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
     task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
-    result = await hold(journal, task=task, changes={"strategy": "judge"})
+    result = await start_run(journal, task=task, changes={"strategy": "judge"})
     (run,) = read_run(result.run, journal)
     assert finding(run, "contract").level == "unknown"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.journal.samples import create_run
 from tests.run.comparisons import comparison
-from tests.run.runs import hold, open_journal, scripted
+from tests.run.runs import open_journal, scripted, start_run
 
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel
@@ -40,8 +40,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_what_was_read_is_not_read_again_and_comes_back_the_same(
     journal: Journal, asked: list[str]
 ) -> None:
-    first = await hold(journal, scripted())
-    second = await hold(journal, EchoModel(), changes={"passes": 3, "seed": 5})
+    first = await start_run(journal, scripted())
+    second = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 5})
     with readings_of(journal) as known:
         assert list(known) == [first.run, second.run]
         known.read(first.run)
@@ -64,7 +64,7 @@ async def test_a_comparison_comes_back_with_its_parts(journal: Journal) -> None:
 
 
 async def test_what_was_recorded_since_is_read(journal: Journal, asked: list[str]) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     for _ in range(2):
         with readings_of(journal) as known:
             known.read(result.run)
@@ -77,8 +77,8 @@ async def test_what_was_recorded_since_is_read(journal: Journal, asked: list[str
 
 
 async def test_a_live_run_is_not_kept(journal: Journal, asked: list[str]) -> None:
-    result = await hold(journal, scripted())
-    with journal.hold(result.run):
+    result = await start_run(journal, scripted())
+    with journal.lock(result.run):
         for _ in range(2):
             with readings_of(journal) as known:
                 known.read(result.run)
@@ -86,7 +86,7 @@ async def test_a_live_run_is_not_kept(journal: Journal, asked: list[str]) -> Non
 
 
 async def test_a_deleted_run_is_gone_from_what_was_kept(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     with readings_of(journal) as known:
         known.read(result.run)
     assert b"First text." in journal.readings.read_bytes()
@@ -97,14 +97,14 @@ async def test_a_deleted_run_is_gone_from_what_was_kept(journal: Journal) -> Non
 
 @pytest.mark.parametrize("content", [b"not a database", b""])
 async def test_what_cannot_be_used_is_done_without(journal: Journal, content: bytes) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     journal.readings.write_bytes(content)
     with readings_of(journal) as known:
         assert known.read(result.run) == read_run(result.run, journal)
 
 
 async def test_a_place_that_cannot_be_written_is_done_without(journal: Journal) -> None:
-    result = await hold(journal, scripted())
+    result = await start_run(journal, scripted())
     journal.readings.mkdir()
     with readings_of(journal) as known:
         assert known.read(result.run) == read_run(result.run, journal)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.run.runs import go_on, hold, open_journal
+from tests.run.runs import go_on, open_journal, start_run
 from tests.studies.certify.judges import (
     ADDRESS,
     TASK,
@@ -165,8 +165,8 @@ async def test_nothing_that_is_sent_tells_which_text_is_spoiled() -> None:
 async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_twice(
     journal: Journal,
 ) -> None:
-    at_once = await hold(journal, judge(ideal), task=TASK, settings=settings())
-    paused = await hold(journal, judge(ideal, most=60), task=TASK, settings=settings())
+    at_once = await start_run(journal, judge(ideal), task=TASK, settings=settings())
+    paused = await start_run(journal, judge(ideal, most=60), task=TASK, settings=settings())
     assert paused.status == "provider_failed"
     recorded = set(journal.replies(paused.run))
     assert recorded
@@ -181,7 +181,7 @@ async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_t
 
 async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
     limited = replace(settings(), budget=Budget(calls=20))
-    paused = await hold(journal, judge(ideal), task=TASK, settings=limited)
+    paused = await start_run(journal, judge(ideal), task=TASK, settings=limited)
     assert (paused.status, paused.text, paused.calls) == ("budget", None, 20)
 
 

@@ -36,7 +36,7 @@ async def test_the_same_ballots_give_the_same_certificate() -> None:
     story, events = await told(erratic)
     again = Story(settings=settings(), task=story.task)
     for event in events:
-        again.emit(event)
+        again.apply(event)
     assert certificate_of(again) == certificate_of(story)
 
 
@@ -62,7 +62,7 @@ async def test_a_story_cut_short_knows_less_and_fails_nothing_for_it() -> None:
     begun = Story(settings=settings(), task=story.task)
     ballots = [event for event in events if isinstance(event, BallotCast)]
     for event in ballots[:20]:
-        begun.emit(event)
+        begun.apply(event)
     certificate = certificate_of(begun)
     assert certificate.failed == ()
     assert certificate.verdict == "unknown"

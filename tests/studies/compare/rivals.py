@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK, hold, settings
+from tests.run.runs import TASK, settings, start_run
 from tests.tournament.stage import critique, document, vote
 
 from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
@@ -66,7 +66,7 @@ async def compared(
 ) -> tuple[Result, Breaking]:
     """A comparison from start to end, and the model it asked."""
     model = Breaking({**SCRIPT, **(script or {})})
-    return await hold(journal, model, task=task, settings=chosen), model
+    return await start_run(journal, model, task=task, settings=chosen), model
 
 
 def spent_on(journal: Journal, result: Result) -> dict[str, Spent]:

@@ -12,7 +12,7 @@ from hypothesis import settings as tuned
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import TASK, go_on, hold, lend, open_journal
+from tests.run.runs import TASK, go_on, lend, open_journal, start_run
 from tests.studies.compare.rivals import (
     A_CALL,
     SCRIPT,
@@ -200,7 +200,7 @@ async def test_dead_judges_end_no_comparison_and_others_may_follow(journal: Jour
     assert not set(first.answered) & set(model.asked)
     assert all("/panel/" in key for key in model.asked)
     panels = panels_of(result.story)
-    assert all(panel.held and panel.held.verdict for panel in panels.values())
+    assert all(panel.decided and panel.decided.verdict for panel in panels.values())
     assert (await replay(result.run, journal=journal)).same
 
 
@@ -235,10 +235,10 @@ async def test_neither_the_order_of_replies_nor_a_stop_changes_the_story(
     chosen = comparing("critique_revise", "improve", "single")
     with open_journal(tmp_path_factory.mktemp("journal")) as journal:
         whole = Breaking(SCRIPT)
-        ended = await hold(journal, whole, settings=chosen)
+        ended = await start_run(journal, whole, settings=chosen)
         calls = round(share * (len(whole.answered) - 1))
         broken = Breaking(SCRIPT, calls, luck=luck)
-        paused = await hold(journal, broken, settings=chosen)
+        paused = await start_run(journal, broken, settings=chosen)
         mended = Breaking(SCRIPT, luck=luck + 1)
         result = await go_on(journal, paused.run, mended)
         assert not set(broken.answered) & set(mended.asked)
@@ -263,7 +263,7 @@ OWN = """
 
     async def run(self):
         await self.write_draft()
-        from autoreason.tournament.drafting import write_draft
+        from autoreason.tournament.drafts import write_draft
         number = 0
         while self.may_begin(number + 1):
             number += 1
@@ -300,7 +300,7 @@ async def test_a_strategy_that_raises_loses_nothing_that_the_others_paid_for(
     chosen = comparing("critique_revise", name, "improve", repeats=2)
     model = Breaking(SCRIPT, luck=3)
     with pytest.raises(StrategyError, match="no shelf"):
-        await hold(journal, model, settings=chosen)
+        await start_run(journal, model, settings=chosen)
     run = journal.runs()[0]
     assert run.status == "stopped"
     assert sorted(journal.replies(run.id)) == sorted(model.asked)

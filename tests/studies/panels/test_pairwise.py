@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import hold, settings
+from tests.run.runs import settings, start_run
 from tests.studies.panels.test_ranked import ENTRIES, JUDGING, TASK, TEXTS, hold_on
 from tests.tournament.stage import play, shown_texts
 
@@ -62,7 +62,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
         assert isinstance(said, str)
         return said
 
-    result = await hold(journal, Breaking({"judge": one_flips}), task=TASK, settings=pairing())
+    result = await start_run(journal, Breaking({"judge": one_flips}), task=TASK, settings=pairing())
     report = panel_report(result.story)
     assert (report.ballots, report.abstained) == (3, 3)
     assert {each.name: each.points for each in report.standings} == {
@@ -80,7 +80,9 @@ async def test_nobody_wins_where_all_flip_and_the_panel_can_be_held_again(
     assert isinstance(played.interruption, PanelFailed)
     assert all(held.verdict is None for held in played.of(PanelDecided))
 
-    paused = await hold(journal, Breaking({"judge": first_shown}), task=TASK, settings=pairing())
+    paused = await start_run(
+        journal, Breaking({"judge": first_shown}), task=TASK, settings=pairing()
+    )
     assert paused.status == "panel_failed"
     result = await hold_on(journal, paused.run, JUDGING)
     assert (result.status, result.origin) == ("done", "rival.md")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call, told
-from tests.run.runs import go_on, hold, lend, settings
+from tests.run.runs import go_on, lend, settings, start_run
 from tests.tournament.stage import play, shown_texts, vote
 
 from autoreason.errors import InvalidInput, PanelFailed
@@ -83,7 +83,7 @@ async def test_left_after_any_call_a_panel_ends_the_same(journal: Journal) -> No
 async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
     journal: Journal,
 ) -> None:
-    paused = await hold(journal, Breaking(DEAD), task=TASK, settings=judging())
+    paused = await start_run(journal, Breaking(DEAD), task=TASK, settings=judging())
     assert paused.status == "panel_failed"
     assert "0 of 3 ballots were valid" in paused.reason
 
@@ -179,6 +179,8 @@ async def test_what_is_checked_before_leaves_no_loose_ends(
 async def test_the_story_does_not_depend_on_which_judge_is_quicker(journal: Journal) -> None:
     stories = []
     for luck in range(3):
-        result = await hold(journal, Breaking(JUDGING, luck=luck), task=TASK, settings=judging())
+        result = await start_run(
+            journal, Breaking(JUDGING, luck=luck), task=TASK, settings=judging()
+        )
         stories.append(told(journal, result.run))
     assert stories[0] == stories[1] == stories[2]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import hold, scripted, settings
+from tests.run.runs import scripted, settings, start_run
 from tests.studies.panels.test_ranked import DEAD, hold_on
 from tests.tournament.stage import USUAL, shown_texts, vote
 
@@ -29,7 +29,9 @@ RECORDED: dict[str, Any] = {
 
 async def recorded(journal: Journal, **changes: Any) -> Result:
     """A run with three passes and a playoff."""
-    return await hold(journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes})
+    return await start_run(
+        journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes}
+    )
 
 
 def again(of: str, **changes: Any) -> Settings:
@@ -43,7 +45,7 @@ async def held_again(
     """A run's panels before judges who follow a script."""
     model = Breaking(script)
     task = recorded_panels(run.story, run.run)
-    return await hold(journal, model, task=task, settings=again(run.run)), model
+    return await start_run(journal, model, task=task, settings=again(run.run)), model
 
 
 async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journal) -> None:
@@ -158,7 +160,9 @@ async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
 async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: Journal) -> None:
     long = " ".join(["First"] * 30)
     task = Task(brief="Write one sentence.", draft=long, contract=Contract(max_words=20))
-    run = await hold(journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3})
+    run = await start_run(
+        journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3}
+    )
     again_task = recorded_panels(run.story, run.run)
     first = {e.name for e in again_task.entries if e.stage == "again/pass/1"}
     assert first == {"AB", "B"}
@@ -168,7 +172,7 @@ async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: J
 
 async def test_a_run_that_was_stopped_can_be_judged_as_far_as_it_came(journal: Journal) -> None:
     model = Breaking({**{k: v for k, v in USUAL.items() if k != "person"}, **RECORDED}, 8)
-    paused = await hold(journal, model, changes={"judges": 2, "playoff": 3})
+    paused = await start_run(journal, model, changes={"judges": 2, "playoff": 3})
     assert paused.status == "provider_failed"
     stages = {entry.stage for entry in recorded_panels(paused.story, paused.run).entries}
     assert stages == {"again/pass/1"}

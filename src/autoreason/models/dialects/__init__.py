@@ -1,1 +1,1 @@
-"""The wire formats: a request as each provider wants it, and its answer as ours. Pure, no I/O."""
+"""The wire formats: a request as each provider expects it, and its answer as a `Reply`. Pure, no I/O."""

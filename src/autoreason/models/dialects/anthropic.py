@@ -20,7 +20,7 @@ from autoreason.models.dialects.base import (
     outcome_of,
     word,
 )
-from autoreason.models.failures import ErrorTold, read_error
+from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -41,7 +41,7 @@ def headers(key: Secret | None) -> Headers:
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
     """What to send."""
-    # An empty block is an error there; it says nothing anyway.
+    # An empty block is an error there.
     messages = [each for each in messages_of(request, quirks) if each.text]
     last = last_stable(messages)
     system: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def _output_config(request: Request, quirks: Quirks) -> dict[str, Any]:
 
 
 def text_block(message: Message, *, marked: bool) -> dict[str, Any]:
-    """One text block; the mark says that everything up to here will come again."""
+    """One text block; the mark asks to cache everything up to here."""
     block: dict[str, Any] = {"type": "text", "text": message.text}
     if marked:
         block["cache_control"] = {"type": "ephemeral"}
@@ -142,9 +142,9 @@ def read(payload: bytes, address: str) -> Reply:
     """A whole reply."""
     answer = _decode_answer(payload)
     if answer.type == "error":
-        raise ErrorTold(read_error(payload))
+        raise ErrorReply(read_error(payload))
     if answer.content is None:
-        raise Unreadable("the reply holds no content")
+        raise Unreadable("the reply has no content")
     collected = _Collected()
     collected.count(answer.usage)
     for block in answer.content:
@@ -179,7 +179,7 @@ class Stream:
         elif event.type == "message_stop":
             self.whole = self.ended = True
         elif event.type == "error":
-            raise ErrorTold(read_error(payload))
+            raise ErrorReply(read_error(payload))
         return ""
 
     def finish(self, address: str) -> Reply:
@@ -190,7 +190,7 @@ class Stream:
 
 
 class _Collected:
-    """What has been said so far."""
+    """The text and usage so far."""
 
     def __init__(self) -> None:
         self.stop_reason = ""
@@ -199,20 +199,20 @@ class _Collected:
         self._thinking: list[str] = []
 
     def count(self, accounts: Any) -> None:
-        """Later counts of a stream replace earlier ones; what they leave out still holds."""
+        """Later counts of a stream replace earlier ones; what they leave out is kept."""
         later = fields_of(accounts)
         self._accounts |= {name: value for name, value in later.items() if value is not None}
 
-    def add(self, said: _Block | _Delta) -> str:
+    def add(self, part: _Block | _Delta) -> str:
         """Take a block or a piece of one; give the text that can be shown."""
-        if said.thinking:
-            self._thinking.append(said.thinking)
-        if said.text:
-            self._text.append(said.text)
-        return said.text
+        if part.thinking:
+            self._thinking.append(part.thinking)
+        if part.text:
+            self._text.append(part.text)
+        return part.text
 
     def reply(self, address: str) -> Reply:
-        """All of it, as ours."""
+        """The complete reply."""
         text = "".join(self._text)
         return Reply(
             outcome=outcome_of(
@@ -226,17 +226,17 @@ class _Collected:
         )
 
 
-class _Named(Struct):
+class _ModelEntry(Struct):
     id: str
 
 
-class _Listed(Struct):
-    data: list[_Named]
+class _ModelList(Struct):
+    data: list[_ModelEntry]
 
 
 def read_models(payload: bytes) -> list[str]:
     """The names the server offers."""
-    return [each.id for each in msgspec.json.decode(payload, type=_Listed).data]
+    return [each.id for each in msgspec.json.decode(payload, type=_ModelList).data]
 
 
 DIALECT = Dialect(

@@ -17,7 +17,7 @@ from autoreason.models.quirks import Quirks
 
 Headers = dict[str, str | Secret]
 Kind = TypeVar("Kind")
-_MOST = 2**53
+_MAX_COUNT = 2**53
 """Beyond it a number in JSON is not exact, and no count of tokens is so large."""
 
 
@@ -31,7 +31,7 @@ class Reducer(Protocol):
     whole: bool
     """All of the text has come; at most the accounts are missing."""
     ended: bool
-    """The end mark has come: whatever the server does with the connection, this is the reply."""
+    """The end mark has arrived: whatever the server does with the connection, this is the reply."""
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
@@ -69,7 +69,7 @@ def outcome_of(text: str, *, cut: bool, refused: bool) -> Outcome:
 
 
 def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
-    """What to say; where no schema can be enforced, the last user message asks for the shape."""
+    """The messages to send; where no schema can be enforced, the last user message asks for the form."""
     messages = request.messages
     if quirks.no_system:
         messages = tuple(
@@ -81,9 +81,9 @@ def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
     plain = request.schema.plain
     for place in reversed(range(len(messages))):
         if messages[place].speaker == "user":
-            said = messages[place].text
-            asked = said if plain in said else f"{said}\n\n{plain}"
-            return (*messages[:place], Message("user", asked), *messages[place + 1 :])
+            text = messages[place].text
+            with_form = text if plain in text else f"{text}\n\n{plain}"
+            return (*messages[:place], Message("user", with_form), *messages[place + 1 :])
     return (*messages, Message("user", plain))
 
 
@@ -91,7 +91,7 @@ def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """A JSON object's fields; none where something else stands in its place."""
+    """A JSON object's fields; none where the value is no object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -110,7 +110,7 @@ def money(value: Any) -> Decimal | None:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if math.isfinite(value) and 0 <= value <= _MOST else None
+    return value if math.isfinite(value) and 0 <= value <= _MAX_COUNT else None
 
 
 def word(value: Any) -> str:
@@ -135,7 +135,7 @@ def last_stable(messages: Sequence[Message]) -> int | None:
 
 
 def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:
-    """Speaker and text by turns; what one speaker says in a row is joined with a blank line."""
+    """Speaker and text by turns; consecutive messages of one speaker are joined with a blank line."""
     joined: list[tuple[str, str]] = []
     for message in messages:
         if joined and joined[-1][0] == message.speaker:
@@ -155,12 +155,12 @@ def decoder(kind: type[Kind]) -> Callable[[bytes], Kind]:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
-            return strict(_mended(payload))
+            return strict(_replace_surrogates(payload))
 
     return decode
 
 
-def _mended(payload: bytes) -> bytes:
+def _replace_surrogates(payload: bytes) -> bytes:
     try:
         content = json.loads(payload)
     except ValueError:

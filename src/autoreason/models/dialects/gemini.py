@@ -20,7 +20,7 @@ from autoreason.models.dialects.base import (
     turns,
     word,
 )
-from autoreason.models.failures import ErrorTold, read_error
+from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -119,14 +119,14 @@ class _Feedback(Struct, rename="camel"):
 
 def _usage(accounts: Any) -> Usage:
     """In our terms, where reasoning is part of the output."""
-    told = fields_of(accounts)
-    thought = count(told.get("thoughtsTokenCount"))
-    written = (count(told.get("candidatesTokenCount")), thought)
+    fields = fields_of(accounts)
+    thought = count(fields.get("thoughtsTokenCount"))
+    written = (count(fields.get("candidatesTokenCount")), thought)
     counted = [each for each in written if each is not None]
     return Usage(
-        input=count(told.get("promptTokenCount")),
+        input=count(fields.get("promptTokenCount")),
         output=sum(counted) if counted else None,
-        cache_read=count(told.get("cachedContentTokenCount")),
+        cache_read=count(fields.get("cachedContentTokenCount")),
         reasoning=thought,
     )
 
@@ -168,7 +168,7 @@ class Stream:
         """Take one event; give the text in it that can be shown."""
         answer = _decode(payload)
         if answer.error is not None:
-            raise ErrorTold(read_error(payload))
+            raise ErrorReply(read_error(payload))
         if answer.usage_metadata is not None:
             self._accounts = answer.usage_metadata
         if answer.prompt_feedback and (reason := word(answer.prompt_feedback.block_reason)):
@@ -191,7 +191,7 @@ class Stream:
             raise Unreadable("the reply ended without a finish reason")
         text = "".join(self._text)
         refused = self._blocked or self._finish in _REFUSED
-        # Whatever else stopped it, a text that did not come to its own end is not whole.
+        # Whatever else stopped it, a text that did not end by itself is not complete.
         cut = self._finish not in _ENDED and (bool(text) or self._finish == "MAX_TOKENS")
         return Reply(
             outcome=outcome_of(text, cut=cut, refused=refused),
@@ -203,17 +203,17 @@ class Stream:
         )
 
 
-class _Named(Struct):
+class _ModelEntry(Struct):
     name: str
 
 
-class _Listed(Struct):
-    models: list[_Named] = []
+class _ModelList(Struct):
+    models: list[_ModelEntry] = []
 
 
 def read_models(payload: bytes) -> list[str]:
-    """The names the server offers, without the folder they stand in."""
-    listed = msgspec.json.decode(payload, type=_Listed).models
+    """The names the server lists, without their prefix."""
+    listed = msgspec.json.decode(payload, type=_ModelList).models
     return [each.name.removeprefix("models/") for each in listed]
 
 

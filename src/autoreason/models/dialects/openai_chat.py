@@ -24,7 +24,7 @@ from autoreason.models.dialects.base import (
     word,
 )
 from autoreason.models.dialects.thinking import Thinking
-from autoreason.models.failures import ErrorTold, read_error
+from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
@@ -46,7 +46,7 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     """What to send."""
     sent: dict[str, Any] = {
         "model": model,
-        "messages": spoken(request, quirks),
+        "messages": chat_messages(request, quirks),
     }
     limit = "max_completion_tokens" if quirks.completion_tokens else "max_tokens"
     sent[limit] = request.max_tokens
@@ -69,10 +69,10 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     return sent
 
 
-def spoken(request: Request, quirks: Quirks) -> list[dict[str, Any]]:
+def chat_messages(request: Request, quirks: Quirks) -> list[dict[str, Any]]:
     """The conversation."""
-    said = turns(messages_of(request, quirks))
-    return [{"role": speaker, "content": text} for speaker, text in said]
+    message = turns(messages_of(request, quirks))
+    return [{"role": speaker, "content": text} for speaker, text in message]
 
 
 def shape(schema: Schema) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class _Part(Struct):
     thinking: list[_Part] = []
 
 
-class _Said(Struct):
+class _Message(Struct):
     """A message, or the piece of one that a stream adds."""
 
     content: str | list[_Part] | None = None
@@ -100,7 +100,7 @@ class _Said(Struct):
     refusal: str | None = None
 
     def thought(self) -> str:
-        """The thinking that came beside the text."""
+        """The reasoning that came in a field of its own."""
         if isinstance(self.content, list):
             return "".join(each.text or "" for part in self.content for each in part.thinking)
         if self.reasoning_content:
@@ -115,21 +115,24 @@ class _Said(Struct):
 
 
 class _Choice(Struct):
-    message: _Said = msgspec.field(default_factory=_Said)
-    delta: _Said | None = None
+    message: _Message = msgspec.field(default_factory=_Message)
+    delta: _Message | None = None
     finish_reason: Any = None
     error: Any = None
 
 
 def usage_of(accounts: Any, read: str = "prompt", written: str = "completion") -> Usage:
     """Tokens in our terms, from fields that are named after what was read and written."""
-    told = fields_of(accounts)
-    inside = fields_of(told.get(f"{read}_tokens_details"))
-    outside = fields_of(told.get(f"{written}_tokens_details"))
-    tokens_in, tokens_out = count(told.get(f"{read}_tokens")), count(told.get(f"{written}_tokens"))
-    total = count(told.get("total_tokens"))
+    fields = fields_of(accounts)
+    inside = fields_of(fields.get(f"{read}_tokens_details"))
+    outside = fields_of(fields.get(f"{written}_tokens_details"))
+    tokens_in, tokens_out = (
+        count(fields.get(f"{read}_tokens")),
+        count(fields.get(f"{written}_tokens")),
+    )
+    total = count(fields.get("total_tokens"))
     if tokens_in is not None and tokens_out is not None and total:
-        # Some count reasoning beside the completion rather than in it; the total tells.
+        # Some count reasoning in addition to the completion; the total shows it.
         tokens_out = max(tokens_out, total - tokens_in)
     return Usage(
         input=tokens_in,
@@ -140,13 +143,13 @@ def usage_of(accounts: Any, read: str = "prompt", written: str = "completion") -
     )
 
 
-def _paid(accounts: Any) -> Decimal | None:
-    """What a router says it cost; behind one's own upstream key, its fee and that bill."""
-    told = fields_of(accounts)
-    cost = money(told.get("cost"))
-    if cost is None or told.get("is_byok") in (None, False):
+def _cost(accounts: Any) -> Decimal | None:
+    """The cost a router reports; with the user's own upstream key, its fee plus that bill."""
+    fields = fields_of(accounts)
+    cost = money(fields.get("cost"))
+    if cost is None or fields.get("is_byok") in (None, False):
         return cost
-    upstream = money(fields_of(told.get("cost_details")).get("upstream_inference_cost"))
+    upstream = money(fields_of(fields.get("cost_details")).get("upstream_inference_cost"))
     return None if upstream is None else cost + upstream
 
 
@@ -161,9 +164,9 @@ _decode = decoder(_Answer)
 
 def read(payload: bytes, address: str) -> Reply:
     """A whole reply."""
-    answer = _checked(payload)
+    answer = _decode_answer(payload)
     if not answer.choices:
-        raise Unreadable("the reply holds no choice")
+        raise Unreadable("the reply has no choice")
     collected = _Collected()
     collected.add(answer.choices[0].message)
     collected.finish_reason = word(answer.choices[0].finish_reason)
@@ -184,7 +187,7 @@ class Stream:
         if payload == b"[DONE]":
             self.whole = self.ended = True
             return ""
-        answer = _checked(payload)
+        answer = _decode_answer(payload)
         if answer.usage is not None:
             self._collected.usage = answer.usage
         if not answer.choices:
@@ -203,7 +206,7 @@ class Stream:
 
 
 class _Collected:
-    """What has been said so far."""
+    """The text and usage so far."""
 
     def __init__(self) -> None:
         self.finish_reason = ""
@@ -212,17 +215,17 @@ class _Collected:
         self._beside: list[str] = []
         self._refusal: list[str] = []
 
-    def add(self, said: _Said) -> str:
+    def add(self, message: _Message) -> str:
         """Take a message or a piece of one; give the text that can be shown."""
-        if thought := said.thought():
+        if thought := message.thought():
             self._beside.append(thought)
-        if said.refusal:
-            self._refusal.append(said.refusal)
-        text = said.text()
+        if message.refusal:
+            self._refusal.append(message.refusal)
+        text = message.text()
         return self._thinking.feed(text) if text else ""
 
     def reply(self, address: str) -> Reply:
-        """All of it, as ours."""
+        """The complete reply."""
         if self.finish_reason in _BROKEN:
             raise Unreadable(f"the reply broke off ({self.finish_reason})")
         self._thinking.end()
@@ -236,30 +239,30 @@ class _Collected:
             reasoning="".join(self._beside + self._thinking.reasoning).strip(),
             finish=self.finish_reason,
             usage=usage_of(self.usage),
-            cost=_paid(self.usage),
+            cost=_cost(self.usage),
         )
 
 
-def _checked(payload: bytes) -> _Answer:
+def _decode_answer(payload: bytes) -> _Answer:
     answer = _decode(payload)
     if answer.error is not None:
-        raise ErrorTold(read_error(payload))
+        raise ErrorReply(read_error(payload))
     if answer.choices and answer.choices[0].error is not None:
-        raise ErrorTold(read_error(msgspec.json.encode({"error": answer.choices[0].error})))
+        raise ErrorReply(read_error(msgspec.json.encode({"error": answer.choices[0].error})))
     return answer
 
 
-class _Named(Struct):
+class _ModelEntry(Struct):
     id: str
 
 
-class _Listed(Struct):
-    data: list[_Named] | None = None
+class _ModelList(Struct):
+    data: list[_ModelEntry] | None = None
 
 
 def read_models(payload: bytes) -> list[str]:
     """The names a server offers; a few send the list without its wrapping."""
-    listed = msgspec.json.decode(payload, type=_Listed | list[_Named])
+    listed = msgspec.json.decode(payload, type=_ModelList | list[_ModelEntry])
     return [each.id for each in (listed if isinstance(listed, list) else listed.data or [])]
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autoreason.exchange import Reply, Request
 from autoreason.models.dialects import openai_chat
 from autoreason.models.dialects.base import Dialect, Unreadable, decoder, outcome_of, word
-from autoreason.models.failures import ErrorTold, read_error
+from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.quirks import Quirks
 
 _ENDED = frozenset({"completed", "incomplete", "failed", "cancelled"})
@@ -26,7 +26,7 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     """What to send."""
     sent: dict[str, Any] = {
         "model": model,
-        "input": openai_chat.spoken(request, quirks),
+        "input": openai_chat.chat_messages(request, quirks),
         "max_output_tokens": request.max_tokens,
         # The whole conversation is sent each time; nothing needs to be kept there.
         "store": False,
@@ -65,7 +65,7 @@ class _Item(Struct):
         return self.type == "message" and self.phase != _COMMENTARY
 
     def text(self) -> str:
-        """All that it says."""
+        """Its whole text."""
         return "".join(part.text for part in (*(self.summary or ()), *(self.content or ())))
 
     def refusal(self) -> str:
@@ -106,12 +106,12 @@ def read(payload: bytes, address: str) -> Reply:
 
 
 def _reply(answer: _Answer, address: str, streamed: str) -> Reply:
-    """An answer as ours; some servers send its text in pieces only."""
+    """The reply; some servers send its text in pieces only."""
     status = word(answer.status)
     if answer.error is not None:
-        raise ErrorTold(read_error(msgspec.json.encode({"error": answer.error})))
+        raise ErrorReply(read_error(msgspec.json.encode({"error": answer.error})))
     if answer.output is None or status not in ("completed", "incomplete"):
-        raise Unreadable(f"the reply holds no answer ({status or 'without a status'})")
+        raise Unreadable(f"the reply has no answer ({status or 'without a status'})")
     reason = word(answer.incomplete_details.reason) if answer.incomplete_details else ""
     refusal = "".join(item.refusal() for item in answer.output)
     text = "".join(item.text() for item in answer.output if item.shown) or streamed or refusal
@@ -127,7 +127,7 @@ def _reply(answer: _Answer, address: str, streamed: str) -> Reply:
 
 
 class Stream:
-    """Puts a streamed reply together; the last event holds all of it."""
+    """Puts a streamed reply together; the last event contains all of it."""
 
     def __init__(self) -> None:
         self.whole = False
@@ -142,7 +142,7 @@ class Stream:
             return ""
         event = _decode_event(payload)
         if event.type == "error" or event.error is not None:
-            raise ErrorTold(read_error(payload))
+            raise ErrorReply(read_error(payload))
         if event.type == "response.output_text.delta":
             return self._show(event)
         if event.item is not None and not event.item.shown:

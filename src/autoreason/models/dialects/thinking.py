@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its answer: `<think>…</think>` at the very start."""
+"""Reasoning that a model writes into its answer: `<think>…</think>` at the very start."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class Thinking:
-    """Parts the thinking from the text as pieces arrive, without showing a piece of a mark."""
+    """Separates reasoning from text as pieces arrive, without showing a part of a mark."""
 
     def __init__(self) -> None:
         self.reasoning: list[str] = []
         self.text: list[str] = []
-        self._held = ""
-        # Not bound to this object: it would hold itself, and every reply would wait for the collector.
+        self._buffer = ""
+        # Not bound to this object: a reference cycle would keep every reply until the collector runs.
         self._take: Callable[[Thinking, str], str] = Thinking._before
 
     def feed(self, piece: str) -> str:
-        """Take a piece of the answer; give what of it is text."""
+        """Take a piece of the answer; returns the text in it."""
         return self._take(self, piece)
 
     def end(self) -> None:
-        """No more pieces: what was held back was not the start of a mark after all."""
-        held, self._held = self._held, ""
-        (self.reasoning if self._take is Thinking._within else self.text).append(held)
+        """No more pieces: what was buffered is not the start of a mark."""
+        buffered, self._buffer = self._buffer, ""
+        (self.reasoning if self._take is Thinking._within else self.text).append(buffered)
 
     def _before(self, piece: str) -> str:
-        self._held += piece
-        start = self._held.lstrip()
+        self._buffer += piece
+        start = self._buffer.lstrip()
         if _OPEN.startswith(start):
             return ""
-        held, self._held = self._held, ""
+        buffered, self._buffer = self._buffer, ""
         if start.startswith(_OPEN):
             self._take = Thinking._within
             return self._within(start[len(_OPEN) :])
         self._take = Thinking._after
-        return self._after(held)
+        return self._after(buffered)
 
     def _within(self, piece: str) -> str:
-        self._held += piece
-        thought, mark, rest = self._held.partition(_CLOSE)
+        self._buffer += piece
+        thought, mark, rest = self._buffer.partition(_CLOSE)
         if not mark:
-            safe = len(self._held) - _overlap(self._held, _CLOSE)
-            self.reasoning.append(self._held[:safe])
-            self._held = self._held[safe:]
+            safe = len(self._buffer) - _overlap(self._buffer, _CLOSE)
+            self.reasoning.append(self._buffer[:safe])
+            self._buffer = self._buffer[safe:]
             return ""
         self.reasoning.append(thought)
-        self._held = ""
+        self._buffer = ""
         self._take = Thinking._past
         return self._past(rest)
 

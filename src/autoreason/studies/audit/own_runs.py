@@ -11,10 +11,10 @@ from statistics import median
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
-from autoreason.journal import Answer, Journal, Recorded
+from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.programs.source import same_program
 from autoreason.settings import Settings
-from autoreason.story import Pass, RecordedPanel, Story, tell_all
+from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.audit.record import (
     AuditedPass,
     AuditedRun,
@@ -49,13 +49,13 @@ class NotAudited(InvalidInput):
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     """What the journal holds of one run; each part of a comparison or of a set of problems by itself."""
     events = journal.events(run)
-    story = tell_all([recorded.event for recorded in events])
+    story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    answers = journal.answers(run, "judge")
+    answers = journal.reply_texts(run, "judge")
     replies = {answer.key: answer.text for answer in answers if answer.text is not None}
-    unanswered = 0 if journal.holder(run) else len(journal.in_flight(run))
+    unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))
     if story.task.assignments:
         runs = list(_over_programs(run, events, story.settings, replies))
     else:
@@ -79,7 +79,7 @@ def _over_texts(
 
 
 def _over_programs(
-    run: str, events: Iterable[Recorded], settings: Settings, replies: JudgeReplies
+    run: str, events: Iterable[RecordedEvent], settings: Settings, replies: JudgeReplies
 ) -> Iterator[AuditedRun]:
     """The set, and each part of it: what was written, and the panels there were."""
     group = settings.models.author
@@ -87,10 +87,10 @@ def _over_programs(
     parts: dict[str, Story] = {}
     for recorded in events:
         if isinstance(recorded.event, PartEvent):
-            parts.setdefault(recorded.event.part, Story()).emit(recorded.event.event)
+            parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
     for name, part in parts.items():
         own = _replies_of_part(replies, name)
-        held: list[Pass | RecordedPanel] = [*part.passes, *part.panels.values()]
+        held: list[RecordedPass | RecordedPanel] = [*part.passes, *part.panels.values()]
         panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
         yield AuditedRun(
             name=f"{run}/{name}",
@@ -104,8 +104,8 @@ def _over_programs(
         )
 
 
-def _verdict(held: Pass | RecordedPanel) -> Verdict | None:
-    ended = held.decided if isinstance(held, Pass) else held.held
+def _verdict(held: RecordedPass | RecordedPanel) -> Verdict | None:
+    ended = held.decided
     return ended.verdict if ended else None
 
 
@@ -169,7 +169,7 @@ def _allowed(task: Task) -> tuple[str, ...]:
     return (task.brief, task.facts or "", task.draft or "")
 
 
-def _pass(held: Pass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
+def _pass(held: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
     decided = held.decided
     texts: dict[str, str] = {"A": held.incumbent}
     texts |= {slot: ready.text for slot, ready in held.candidates.items()}
@@ -192,7 +192,7 @@ def _pass(held: Pass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
     )
 
 
-def _pass_panel(held: Pass, settings: Settings, replies: JudgeReplies) -> Panel | None:
+def _pass_panel(held: RecordedPass, settings: Settings, replies: JudgeReplies) -> Panel | None:
     """The panel of a pass, which may have stopped before its last judge."""
     panel = _panel(held.ballots, _verdict(held), settings, replies)
     if panel is None:
@@ -253,7 +253,7 @@ def _confirmed(story: Story) -> tuple[int, int] | None:
     return (held.prefer, held.judges) if held else None
 
 
-def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
+def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
     outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
     return Calls(
         replies=outcomes.total(),
@@ -264,7 +264,7 @@ def _calls(answers: Iterable[Answer], unanswered: int) -> Calls:
     )
 
 
-def _outages(events: Sequence[Recorded]) -> Iterator[str]:
+def _outages(events: Sequence[RecordedEvent]) -> Iterator[str]:
     """Pauses for want of a provider or of ballots, and gaps that nothing explains."""
     for recorded in events:
         if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):

@@ -46,7 +46,7 @@ class Readings:
             return found
         read = read_run(run, self._journal)
         # What a live run has asked for is not lost yet.
-        if self._kept and not self._journal.holder(run):
+        if self._kept and not self._journal.lock_owner(run):
             with suppress(sqlite3.Error):
                 self._kept.execute(_KEEP, (run, stamp, _encode(read)))
         return read

@@ -14,7 +14,7 @@ from autoreason.settings import Settings
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
 from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import SUITE
-from autoreason.tournament.judging import JUDGES_PER_SEAT, cast_ballot
+from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options

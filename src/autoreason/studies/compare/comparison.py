@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Incumbent, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
-from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts, stage_of
 from autoreason.jobs.context import Emit
-from autoreason.jobs.parts import part_of, side_by_side
+from autoreason.jobs.parts import part_context, side_by_side
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
@@ -24,12 +24,12 @@ from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
-from autoreason.strategies.runner import held, made, user_code_errors
+from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Entry, Task
-from autoreason.tournament.plan import TEXT_CALLS, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 
 MAX_REPEATS = 100
@@ -105,7 +105,7 @@ class Comparison(Strategy):
         numbers = range(1, terms.held + 1)
         repeats = [partial(self._repeat, number, terms) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
-        for attempt in attempts(self.settings)[1:]:
+        for attempt in panel_attempts(self.settings)[1:]:
             failed = [
                 number for number, panel in panels_of(self.story).items() if not decided(panel)
             ]
@@ -154,7 +154,7 @@ class Comparison(Strategy):
             return {role: calls * terms.held for role, calls in roles.items()}
 
         low, likely, high = plans
-        return whole(low, 1), whole(likely, 1), whole(high, TEXT_CALLS)
+        return whole(low, 1), whole(likely, 1), whole(high, MAX_CALLS_PER_TEXT)
 
     def _best(
         self, terms: Terms, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
@@ -162,7 +162,7 @@ class Comparison(Strategy):
         """The last text of whoever has the most points; of the first strategy where nobody was judged."""
         points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
         for number, panel in panels.items():
-            scores = panel.held.verdict.scores if panel.held and panel.held.verdict else {}
+            scores = panel.decided.verdict.scores if panel.decided and panel.decided.verdict else {}
             for name, others in sharing(texts[number]).items():
                 points[name].append(sum(scores.get(other, 0) for other in others))
         # Whoever failed in a repeat is not worse for it; who was never judged comes last.
@@ -194,7 +194,7 @@ class Comparison(Strategy):
     async def _draft(self, number: int, emit: Emit) -> str:
         settings = _alone(self.settings, "single")
         part = part_name(number, _DRAFT)
-        strategy = Single(part_of(self.context, part, emit, self.context.task, settings))
+        strategy = Single(part_context(self.context, part, emit, self.context.task, settings))
         return (await strategy.run()).text
 
     async def _hold(
@@ -205,7 +205,7 @@ class Comparison(Strategy):
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MAX_PASSES)
         allowance = Allowance(terms.match, amount)
-        context = part_of(
+        context = part_context(
             self.context,
             part_name(number, name),
             emit,
@@ -215,7 +215,9 @@ class Comparison(Strategy):
             shared_draft=self.context.task.draft is None,
         )
         try:
-            text: str | None = (await held(made(find_strategy(name), context))).text
+            text: str | None = (
+                await run_strategy(build_strategy(find_strategy(name), context))
+            ).text
         except PanelFailed as failure:
             context.emit(RunPaused(status=failure.status, reason=str(failure)))
             text = None
@@ -235,7 +237,7 @@ class Comparison(Strategy):
             max_judges=max(terms.judges, self.settings.max_judges),
         )
         part = stage_of(part_name(number, _PANEL), attempt)
-        context = part_of(self.context, part, emit, task, settings)
+        context = part_context(self.context, part, emit, task, settings)
         try:
             await RankedPanel(context).run()
         except PanelFailed as failure:
@@ -271,7 +273,7 @@ def part_name(number: int, strategy: str) -> str:
 
 def decided(panel: RecordedPanel) -> bool:
     """Whether a panel had enough valid ballots."""
-    return panel.held is not None and panel.held.verdict is not None
+    return panel.decided is not None and panel.decided.verdict is not None
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, Delivered, PanelDecided, Verdict
-from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts, stage_of
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.ranked import reigning
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.judging import cast_ballot
+from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
 from autoreason.tournament.strategy import Strategy, read_options
 
@@ -41,7 +41,7 @@ class PairwisePanel(Strategy):
     async def run(self) -> Delivered:
         """Hold every duel and deliver the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in attempts(self.settings):
+        for attempt in panel_attempts(self.settings):
             await self._hold_duels(texts, attempt)
             duels = votes_by_pair(self.story.panels)
             points = points_won(texts, duels)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
-from autoreason.jobs.attempts import attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts, stage_of
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.task import Entry, Task
-from autoreason.tournament.judging import JUDGES_PER_SEAT
+from autoreason.tournament.judges import JUDGES_PER_SEAT
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.plan import TRIES, Plan
 from autoreason.tournament.strategy import Strategy, read_options
 
@@ -28,10 +28,10 @@ class RankedPanel(Strategy):
     async def run(self) -> Delivered:
         """Hold the panel and deliver the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in attempts(self.settings):
+        for attempt in panel_attempts(self.settings):
             stage = stage_of(STAGE, attempt)
-            panel = Panel(self.context, stage, texts, Size(start=self.settings.judges))
-            verdict = await panel.hold()
+            panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
+            verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
                 return self.deliver(

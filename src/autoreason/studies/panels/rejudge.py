@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
-from autoreason.jobs.attempts import attempts, last_panel, stage_of
+from autoreason.jobs.attempts import last_panel, panel_attempts, stage_of
 from autoreason.jobs.context import Emit
 from autoreason.jobs.parts import side_by_side
 from autoreason.report.numbers import UNKNOWN, count, percent
@@ -23,7 +23,7 @@ from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.strategy import Strategy, read_options
 
 _AGAIN = "again/"
@@ -113,7 +113,7 @@ class Rejudge(Strategy):
     async def run(self) -> Delivered:
         """Hold all panels side by side."""
         stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
-        for attempt in attempts(self.settings):
+        for attempt in panel_attempts(self.settings):
             works = [partial(self._hold, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
@@ -130,7 +130,7 @@ class Rejudge(Strategy):
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
         held = stage_of(stage, attempt)
-        verdict = await Panel(context, held, texts, Size(start=self.settings.judges)).hold()
+        verdict = await Panel(context, held, texts, PanelSize(start=self.settings.judges)).run()
         emit(PanelDecided(stage=held, verdict=verdict))
         return verdict
 
@@ -217,6 +217,6 @@ def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
 
 
 def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
-    verdict = panel.held.verdict if panel and panel.held else None
+    verdict = panel.decided.verdict if panel and panel.decided else None
     name = stage.removeprefix(_AGAIN).replace("/", " ")
     return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

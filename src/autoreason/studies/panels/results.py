@@ -38,7 +38,7 @@ def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
         for ballot in panel.ballots
         if ballot.ranking
     ]
-    verdict = panel.held.verdict if panel.held else None
+    verdict = panel.decided.verdict if panel.decided else None
     return report(judged, words, panel.ballots, chance=verdict.chance if verdict else None)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autoreason.errors import InvalidInput, JournalError
-from autoreason.journal.locks import exclusive
+from autoreason.journal.locks import lock_file
 
 _PATIENCE = 0.2
 
@@ -18,7 +18,7 @@ def sole(folder: Path) -> Iterator[Callable[[str], None]]:
     """Be the only one at a packet; call what is given with words on where, for whoever comes too."""
     path = folder / ".in-use"
     try:
-        with exclusive(path, _PATIENCE) as lock:
+        with lock_file(path, _PATIENCE) as lock:
             if lock is None:
                 raise InvalidInput(_taken(folder, path))
             yield lambda where: _write(lock, where)

@@ -1,4 +1,4 @@
-"""The outage guard: when a provider is down for everybody, nobody goes on trying alone."""
+"""A circuit breaker: when a provider is down, all calls to it end together."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from autoreason.models.log import LOG
 Sleep = Callable[[float], Awaitable[object]]
 
 OUTAGE = frozenset({Failure.OVERLOADED, Failure.TIMEOUT, Failure.CONNECTION, Failure.BROKEN_REPLY})
-"""What a provider that is down looks like. Whoever says "slow down" or "wrong key" is up."""
+"""Failures of a provider that is down. One that answers "slow down" or "wrong key" is up."""
 
 
 class CircuitBreaker:
-    """Shared by all calls to one provider; opens when they fail in a row for a while, probes after a rest."""
+    """Shared by all calls to one provider; opens when they fail in a row for a while, probes after a pause."""
 
     def __init__(
         self,
         provider: str,
         *,
-        most: int = 8,
+        max_failures: int = 8,
         span: float = 20.0,
         rest: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._provider = provider
-        self._most = most
-        # One blow can break every call under way at once, and a server that starts again is away for
+        self._max_failures = max_failures
+        # One incident can break every call under way, and a server that restarts is away for
         # seconds; only failing for a while is an outage.
         self._span = span
         self._rest = rest
         self._clock = clock
-        self._in_a_row = 0
+        self._failures = 0
         self._since = 0.0
         self._last = ""
         self._open_until: float | None = None
         self._probing = False
-        self._naps: set[asyncio.Future[object]] = set()
+        self._waits: set[asyncio.Future[object]] = set()
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are refused now; not so for the one that may probe after the rest."""
+        """Whether calls are refused now; the one that may probe after the pause is not."""
         if self._open_until is None:
             return False
         return self._probing or self._clock() < self._open_until
@@ -54,13 +54,13 @@ class CircuitBreaker:
         """Refuse at once while the provider is taken to be down."""
         if self.is_open:
             raise ProviderFailed(
-                f"{self._provider} has failed {self._in_a_row} times in a row, last: {self._last}; "
+                f"{self._provider} has failed {self._failures} times in a row, last: {self._last}; "
                 "the run is paused, `autoreason resume` goes on when it is back"
             )
 
     @contextmanager
-    def passage(self) -> Iterator[None]:
-        """One call on its way to the provider; how it ends is what the guard knows."""
+    def track(self) -> Iterator[None]:
+        """One call to the provider; the circuit breaker learns from how it ends."""
         self.check()
         probe = self._open_until is not None
         if probe:
@@ -77,17 +77,17 @@ class CircuitBreaker:
                 self._probing = False
 
     async def wait(self, seconds: float, sleep: Sleep = asyncio.sleep) -> None:
-        """Sleep between two tries; ends at once, and raises, when the guard opens meanwhile."""
+        """Sleep between two tries; ends at once, and raises, when the circuit breaker opens."""
         self.check()
-        nap = asyncio.ensure_future(sleep(seconds))
-        self._naps.add(nap)
+        pause = asyncio.ensure_future(sleep(seconds))
+        self._waits.add(pause)
         try:
-            await asyncio.wait((nap,))
+            await asyncio.wait((pause,))
         finally:
-            self._naps.discard(nap)
-            nap.cancel()
-        if not nap.cancelled():
-            nap.result()
+            self._waits.discard(pause)
+            pause.cancel()
+        if not pause.cancelled():
+            pause.result()
         self.check()
 
     def _failed(self, failed: CallFailed, probe: bool) -> None:
@@ -95,36 +95,36 @@ class CircuitBreaker:
             self._close()
             return
         now = self._clock()
-        if not self._in_a_row:
+        if not self._failures:
             self._since = now
-        self._in_a_row += 1
-        self._last = said(failed)
+        self._failures += 1
+        self._last = failure_message(failed)
         shut = self._open_until is None
-        down = self._in_a_row >= self._most and now - self._since >= self._span
+        down = self._failures >= self._max_failures and now - self._since >= self._span
         if probe or (shut and down):
             self._open_until = now + self._rest
             LOG.info("%s is down; nothing is sent for %g s", self._provider, self._rest)
-            for nap in self._naps:
-                nap.cancel()
+            for pause in self._waits:
+                pause.cancel()
 
     def _close(self) -> None:
         if self._open_until is not None:
             LOG.info("%s is back", self._provider)
-        self._in_a_row = 0
+        self._failures = 0
         self._open_until = None
 
 
-def said(failed: CallFailed) -> str:
-    """What went wrong, fit to stand within a sentence."""
+def failure_message(failed: CallFailed) -> str:
+    """The message of a failure, without its full stop."""
     return str(failed).rstrip(". ") or failed.failure.value.replace("_", " ")
 
 
 class GuardedModel:
-    """A model whose calls pass a guard."""
+    """A model whose calls pass a circuit breaker."""
 
-    def __init__(self, model: Model, guard: CircuitBreaker) -> None:
+    def __init__(self, model: Model, breaker: CircuitBreaker) -> None:
         self._model = model
-        self._guard = guard
+        self._breaker = breaker
 
     @property
     def address(self) -> str:
@@ -133,7 +133,7 @@ class GuardedModel:
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request, unless the provider is down."""
-        with self._guard.passage():
+        with self._breaker.track():
             return await self._model.ask(request, on_signal)
 
     async def close(self) -> None:

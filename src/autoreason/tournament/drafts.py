@@ -11,51 +11,51 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.tasks import use_in_order
 from autoreason.parsing.documents import same_text
 from autoreason.story import DRAFTS
+from autoreason.tournament.authors import ENDLESS, MissingText, WrittenText, write
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import Size
-from autoreason.tournament.writing import ENDLESS, Unwritten, Written, write
+from autoreason.tournament.panel_size import PanelSize
 
 Affords = Callable[[range], Awaitable[bool]]
 """Whether drafts of these numbers can be paid for."""
 
 
-async def draft(context: JobContext) -> None:
-    """Tell what the first text is."""
-    _tell_ready(context, await _first(context))
+async def prepare_draft(context: JobContext) -> None:
+    """Emit the first text."""
+    _emit_ready(context, await _first_draft(context))
 
 
 async def choose_draft(context: JobContext, affords: Affords) -> None:
-    """Tell what the first text is: of several drafts the one that breaks the fewest limits, then the judges' choice.
+    """Emit the first text: of several drafts the one that breaks the fewest limits, then the judges' choice.
 
-    They are written until as many as wanted keep the contract. A draft of the user's own stands alone.
+    They are written until as many as wanted keep the contract. A draft given by the user is the only one.
     """
-    settings, drafts = context.settings, {1: await _first(context)}
+    settings, drafts = context.settings, {1: await _first_draft(context)}
     alone = settings.max_drafts == 1 or (
         context.task.draft is not None and not context.shared_draft
     )
     last = 1
-    while not alone and (short := settings.drafts - sum(map(_keeps, drafts.values()))) > 0:
-        numbers = range(last + 1, min(last + short, settings.max_drafts) + 1)
+    while not alone and (missing := settings.drafts - sum(map(_is_clean, drafts.values()))) > 0:
+        numbers = range(last + 1, min(last + missing, settings.max_drafts) + 1)
         if not numbers or not await affords(numbers):
             break
         if last == 1:
-            _tell_written(context, 1, drafts[1])
+            _emit_written(context, 1, drafts[1])
         last = numbers[-1]
-        answers: list[Written | Unwritten] = []
+        answers: list[WrittenText | MissingText] = []
         works = [write_draft(context, f"{DRAFTS}/{number}") for number in numbers]
         await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
-            if isinstance(written, Unwritten):
-                _tell_failed(context, number - 1, written)
+            if isinstance(written, MissingText):
+                _emit_failed(context, number - 1, written)
             else:
                 drafts[number] = written
-                _tell_written(context, number, written)
-    chosen = await _choose(context, drafts)
-    _tell_ready(context, drafts[chosen], chosen, len(drafts))
+                _emit_written(context, number, written)
+    number_chosen = await _choose(context, drafts)
+    _emit_ready(context, drafts[number_chosen], number_chosen, len(drafts))
 
 
-async def write_draft(context: JobContext, key: str) -> Written | Unwritten:
-    """One answer to the task, by an author who sees nothing else."""
+async def write_draft(context: JobContext, key: str) -> WrittenText | MissingText:
+    """One text for the task, by an author who sees no other text."""
     settings = context.settings
     request = context.request(
         "author",
@@ -67,36 +67,36 @@ async def write_draft(context: JobContext, key: str) -> Written | Unwritten:
     return await write(context, request, key)
 
 
-async def _choose(context: JobContext, drafts: dict[int, Written]) -> int:
+async def _choose(context: JobContext, drafts: dict[int, WrittenText]) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
-    fewest = min(map(_faults, drafts.values()))
-    equal: dict[str, int] = {}
+    min_faults = min(map(_faults, drafts.values()))
+    best: dict[str, int] = {}
     for number, each in drafts.items():
-        if _faults(each) == fewest and not any(
-            same_text(each.text, drafts[other].text) for other in equal.values()
+        if _faults(each) == min_faults and not any(
+            same_text(each.text, drafts[other].text) for other in best.values()
         ):
-            equal[f"draft {number}"] = number
-    first = next(iter(equal.values()))
-    if context.settings.drafts == 1 or len(equal) == 1:
+            best[f"draft {number}"] = number
+    first = next(iter(best.values()))
+    if context.settings.drafts == 1 or len(best) == 1:
         return first
-    texts = {name: drafts[number].text for name, number in equal.items()}
-    verdict = await Panel(context, DRAFTS, texts, Size(start=context.settings.judges)).hold()
+    texts = {name: drafts[number].text for name, number in best.items()}
+    verdict = await Panel(context, DRAFTS, texts, PanelSize(start=context.settings.judges)).run()
     context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
-    return equal[verdict.winner] if verdict else first
+    return best[verdict.winner] if verdict else first
 
 
-async def _first(context: JobContext) -> Written:
+async def _first_draft(context: JobContext) -> WrittenText:
     """The user's draft, or the author's; a run resumed after it got none asks once more than before."""
     task = context.task
     if task.draft is not None:
         text = task.draft.strip()
-        return Written(text, "", False, False, (), task.contract.violations(text))
+        return WrittenText(text, "", False, False, (), task.contract.violations(text))
     reason = fix = ""
     for attempt in range(context.settings.redrafts + 1):
         written = await write_draft(context, f"draft/{attempt}" if attempt else "draft")
-        if isinstance(written, Written):
+        if isinstance(written, WrittenText):
             return written
-        _tell_failed(context, attempt, written)
+        _emit_failed(context, attempt, written)
         reason = f"{written.reason}: {written.detail}"
         fix = (
             "raise the output limit"
@@ -106,20 +106,20 @@ async def _first(context: JobContext) -> Written:
     raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
 
 
-def _keeps(written: Written) -> bool:
+def _is_clean(written: WrittenText) -> bool:
     return _faults(written) == (0, 0)
 
 
-def _faults(written: Written) -> tuple[int, int]:
+def _faults(written: WrittenText) -> tuple[int, int]:
     """Limits it breaks, and what still gives it away."""
     return len(written.violations), len(written.leaks)
 
 
-def _tell_failed(context: JobContext, attempt: int, written: Unwritten) -> None:
+def _emit_failed(context: JobContext, attempt: int, written: MissingText) -> None:
     context.emit(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
 
 
-def _tell_written(context: JobContext, number: int, written: Written) -> None:
+def _emit_written(context: JobContext, number: int, written: WrittenText) -> None:
     context.emit(
         DraftWritten(
             number=number,
@@ -131,7 +131,7 @@ def _tell_written(context: JobContext, number: int, written: Written) -> None:
     )
 
 
-def _tell_ready(context: JobContext, written: Written, number: int = 1, of: int = 1) -> None:
+def _emit_ready(context: JobContext, written: WrittenText, number: int = 1, of: int = 1) -> None:
     context.emit(
         DraftReady(
             text=written.text,

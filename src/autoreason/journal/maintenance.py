@@ -1,4 +1,4 @@
-"""Looking after a journal: checking it, copying it, and giving back the space it does not need."""
+"""Maintenance of a journal: checking it, copying it, and freeing unused space."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.journal import file, locks, pieces, place, sql
+from autoreason.journal import file, location, locks, shared_texts, sql
+from autoreason.journal.error_messages import explain_sqlite_error, journal_errors
 from autoreason.journal.journal import Journal
-from autoreason.journal.reading import Reader
-from autoreason.journal.trouble import explain, plainly
+from autoreason.journal.reader import Reader
 
 OnProgress = Callable[[str, int, int], None]
-"""Hears what is done, how much of it, and how much there is of it."""
-_AT_ONCE = 500
+"""Called with what is done, how much of it is finished, and how much there is."""
+_BATCH = 500
 _SHOWN = 5
 
 
 class Damage(NamedTuple):
-    """Something in a journal that does not read as it was written."""
+    """A record that does not read as it was written."""
 
     run: str | None
     """The run it is in; None where that is not known."""
@@ -32,7 +32,7 @@ class Damage(NamedTuple):
 
 
 def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
-    """Look at the whole file and read every record of every run."""
+    """Check the whole file and read every record of every run."""
     path = journal.path
     with closing(Reader(path)) as reader:
         connection = reader.connection
@@ -40,7 +40,7 @@ def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
         damages = list(_in_file(connection, path))
         changed = set(_changed_pieces(connection, damages, path, on_progress))
         try:
-            with plainly(path):
+            with journal_errors(path):
                 runs = [run for (run,) in connection.execute(sql.RUN_IDS)]
         except JournalError as error:
             return [*damages, Damage(None, str(error))]
@@ -53,30 +53,30 @@ def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
 
 def _in_file(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
     try:
-        found = [line for (line,) in connection.execute(sql.INTEGRITY) if line != "ok"]
-        lost = connection.execute(sql.FOREIGN_KEYS).fetchall()
+        errors = [line for (line,) in connection.execute(sql.INTEGRITY) if line != "ok"]
+        orphans = connection.execute(sql.FOREIGN_KEYS).fetchall()
     except sqlite3.Error as error:
-        yield Damage(None, str(explain(error, path)))
+        yield Damage(None, str(explain_sqlite_error(error, path)))
         return
-    yield from (Damage(None, " ".join(str(line).split())) for line in found[:_SHOWN])
-    if lost:
-        yield Damage(None, f"{len(lost):,} records belong to no run")
+    yield from (Damage(None, " ".join(str(line).split())) for line in errors[:_SHOWN])
+    if orphans:
+        yield Damage(None, f"{len(orphans):,} records belong to no run")
 
 
 def _changed_pieces(
     connection: sqlite3.Connection, damages: list[Damage], path: Path, on_progress: OnProgress
 ) -> Iterator[int]:
-    """Pieces that are not what they were when they were stored."""
+    """Pieces whose text no longer matches its digest."""
     numbers = [number for (number,) in _rows(connection, sql.PIECE_IDS, damages, path)]
-    for done in range(0, len(numbers), _AT_ONCE):
+    for done in range(0, len(numbers), _BATCH):
         on_progress("texts", done, len(numbers))
-        for number in numbers[done : done + _AT_ONCE]:
+        for number in numbers[done : done + _BATCH]:
             try:
                 ((digest, text),) = connection.execute(sql.PIECE, (number,))
-                sound = pieces.digest_of(text) == digest
+                intact = shared_texts.digest_of(text) == digest
             except (sqlite3.Error, ValueError, AttributeError):
-                sound = False
-            if not sound:
+                intact = False
+            if not intact:
                 yield number
 
 
@@ -88,7 +88,7 @@ def _rows(
     except sqlite3.Error as error:
         # A journal of schema 1 has no pieces, and needs none.
         if "no such table" not in str(error):
-            damages.append(Damage(None, str(explain(error, path))))
+            damages.append(Damage(None, str(explain_sqlite_error(error, path))))
         return []
 
 
@@ -110,13 +110,13 @@ def _in_run(
         except JournalError as error:
             return [Damage(run, str(error))]
     stored = [text for row in connection.execute(sql.STORED, (run, run)) for text in row]
-    if changed and any(changed.intersection(pieces.numbers_in(text)) for text in stored):
+    if changed and any(changed.intersection(shared_texts.numbers_in(text)) for text in stored):
         return [Damage(run, f"a text of {run} is not what was written; restore a copy")]
     return []
 
 
 def back_up(path: Path, target: Path) -> None:
-    """Copy a journal as it is at this moment, also while runs go on; the copy appears whole or not at all."""
+    """Copy a journal as it is now, also while runs go on; the copy appears complete or not at all."""
     if not file.exists(path):
         raise InvalidInput(f"there is no journal at {path} to copy")
     if target.exists():
@@ -126,11 +126,11 @@ def back_up(path: Path, target: Path) -> None:
         new.unlink(missing_ok=True)
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with (
-            plainly(path),
+            journal_errors(path),
             closing(Reader(path)) as reader,
             closing(sqlite3.connect(new)) as copy,
         ):
-            # In one step: between two, a run that writes would make it begin again.
+            # In one step: a write between two steps would restart the copy.
             reader.connection.backup(copy)
             reader.check()
         file.to_disk(new)
@@ -144,22 +144,22 @@ def back_up(path: Path, target: Path) -> None:
 
 
 def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
-    """Make the file as small as it can be; returns its bytes before and after."""
+    """Make the file as small as possible; returns its size before and after, in bytes."""
     if not file.exists(path):
         raise InvalidInput(f"there is no journal at {path} to compact")
-    live = sorted(locks.held(place.locks_folder(path)))
+    live = sorted(locks.locked_runs(location.locks_folder(path)))
     if live:
         raise RunLocked(
             f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`"
         )
     before = _size(path)
-    with plainly(path), closing(file.open_for_writing(path)) as shelf:
-        for table in sql.STORING:
-            _store_once(shelf, table, on_progress)
-        _drop_orphans(shelf, on_progress)
+    with journal_errors(path), closing(file.open_for_writing(path)) as connection:
+        for table in sql.PACKED_TABLES:
+            _store_once(connection, table, on_progress)
+        _drop_orphans(connection, on_progress)
         on_progress("writing the file anew", 0, 1)
-        shelf.execute(sql.VACUUM)
-        shelf.execute(sql.CHECKPOINT)
+        connection.execute(sql.VACUUM)
+        connection.execute(sql.CHECKPOINT)
     return before, _size(path)
 
 
@@ -167,49 +167,51 @@ def _size(path: Path) -> int:
     return sum(each.stat().st_size for each in (path, file.log_of(path)) if each.exists())
 
 
-def _store_once(shelf: pieces.Shelf, table: sql.Storing, on_progress: OnProgress) -> None:
-    """Take the long texts out of rows that were written whole."""
-    rows = [row for (row,) in shelf.execute(table.whole)]
-    for done in range(0, len(rows), _AT_ONCE):
+def _store_once(
+    connection: shared_texts.JournalConnection, table: sql.PackedTable, on_progress: OnProgress
+) -> None:
+    """Replace the long texts of older rows by references to pieces."""
+    rows = [row for (row,) in connection.execute(table.whole)]
+    for done in range(0, len(rows), _BATCH):
         on_progress(f"older {table.name}", done, len(rows))
-        shelf.begin()
+        connection.begin()
         try:
-            for row in rows[done : done + _AT_ONCE]:
-                (texts,) = shelf.execute(table.read, (row,)).fetchall()
-                packed = [_packed(text) for text in texts]
-                shelf.execute(table.write, (*map(shelf.put, packed), row))
-            shelf.execute(sql.COMMIT)
+            for row in rows[done : done + _BATCH]:
+                (texts,) = connection.execute(table.read, (row,)).fetchall()
+                packed = [_pack(text) for text in texts]
+                connection.execute(table.write, (*map(connection.put, packed), row))
+            connection.execute(sql.COMMIT)
         except BaseException:
-            shelf.give_up()
+            connection.roll_back()
             raise
 
 
-def _packed(json: str) -> pieces.Packed | str:
+def _pack(json: str) -> shared_texts.PackedJson | str:
     try:
-        return pieces.pack(json, pieces.long_texts(msgspec.json.decode(json)))
+        return shared_texts.pack(json, shared_texts.long_texts(msgspec.json.decode(json)))
     except msgspec.DecodeError:
         # Damaged: it stays as it is, so that it can still be repaired.
         return json
 
 
-def _drop_orphans(shelf: pieces.Shelf, on_progress: OnProgress) -> None:
-    shelf.begin()
+def _drop_orphans(connection: shared_texts.JournalConnection, on_progress: OnProgress) -> None:
+    connection.begin()
     try:
         on_progress("texts that no run needs", 0, 1)
         needed = {
             number
-            for table in sql.STORING
-            for row in shelf.execute(table.all)
+            for table in sql.PACKED_TABLES
+            for row in connection.execute(table.all)
             for number in _numbers(row)
         }
-        orphans = [row for row in shelf.execute(sql.PIECE_IDS) if row[0] not in needed]
-        shelf.executemany(sql.DROP_PIECE, orphans)
-        shelf.execute(sql.COMMIT)
+        orphans = [row for row in connection.execute(sql.PIECE_IDS) if row[0] not in needed]
+        connection.executemany(sql.DROP_PIECE, orphans)
+        connection.execute(sql.COMMIT)
     except BaseException:
-        shelf.give_up()
+        connection.roll_back()
         raise
 
 
 def _numbers(row: Iterable[str]) -> Iterator[int]:
     for text in row:
-        yield from pieces.numbers_in(text)
+        yield from shared_texts.numbers_in(text)

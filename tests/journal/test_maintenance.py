@@ -14,7 +14,7 @@ from tests.journal.samples import a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.events import GuidanceGiven
-from autoreason.journal import Journal, pieces, upkeep
+from autoreason.journal import Journal, maintenance, shared_texts
 
 RUN = "20261115-amber-fox"
 OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
@@ -42,10 +42,10 @@ def stored(path: Path) -> int:
 
 def test_a_sound_journal_has_no_damage(path: Path) -> None:
     written(path, "one", "two")
-    said: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     with Journal.open(str(path), create=False) as journal:
-        assert upkeep.check(journal, lambda *line: said.append(line)) == []
-    assert ("runs", 2, 2) in said
+        assert maintenance.check(journal, lambda *line: reported.append(line)) == []
+    assert ("runs", 2, 2) in reported
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_damaged_run_is_named(path: Path, statement: str, what: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
     with Journal.open(str(path), create=False) as journal:
-        (damage,) = upkeep.check(journal, quietly)
+        (damage,) = maintenance.check(journal, quietly)
     assert damage.run == "two"
     assert what in damage.what
     assert "\n" not in damage.what
@@ -74,7 +74,7 @@ def test_records_of_no_run_are_damage(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM runs")
     with Journal.open(str(path), create=False) as journal:
-        assert [damage.run for damage in upkeep.check(journal, quietly)] == [None]
+        assert [damage.run for damage in maintenance.check(journal, quietly)] == [None]
 
 
 def test_wherever_bytes_are_flipped_it_is_one_sentence_without_the_record(path: Path) -> None:
@@ -86,34 +86,34 @@ def test_wherever_bytes_are_flipped_it_is_one_sentence_without_the_record(path: 
         for _ in range(40):
             data[chance.randrange(100, len(data))] = chance.randrange(256)
         path.write_bytes(data)
-        said: list[str] = []
+        reported: list[str] = []
         try:
             with Journal.open(str(path), create=False) as journal:
-                said += [damage.what for damage in upkeep.check(journal, quietly)]
+                reported += [damage.what for damage in maintenance.check(journal, quietly)]
                 for run in ("one", "two"):
                     with suppress(InvalidInput):
                         journal.find(run)
                 journal.runs()
         except JournalError as error:
-            said.append(str(error))
-        for sentence in said:
+            reported.append(str(error))
+        for sentence in reported:
             assert "\n" not in sentence
             assert len(sentence) < 600
             assert "tides and boats" not in sentence
 
 
-def test_a_copy_holds_everything_and_is_a_journal(path: Path, tmp_path: Path) -> None:
+def test_a_copy_contains_everything_and_is_a_journal(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with Journal.open(str(path), create=True) as journal:
         create_run(journal, "one")
         asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
-        upkeep.back_up(path, copy)
+        maintenance.back_up(path, copy)
         asyncio.run(journal.record_reply("one", a_request("later"), a_reply()))
     assert copy.stat().st_mode & 0o077 == 0
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["copy.db"]
     with Journal.open(str(copy), create=False) as journal:
         assert list(journal.replies("one")) == [a_request().key]
-        assert upkeep.check(journal, quietly) == []
+        assert maintenance.check(journal, quietly) == []
 
 
 def test_nothing_is_copied_over(path: Path, tmp_path: Path) -> None:
@@ -121,26 +121,26 @@ def test_nothing_is_copied_over(path: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.db"
     there.write_text("mine")
     with pytest.raises(InvalidInput, match="exists already; name another file"):
-        upkeep.back_up(path, there)
+        maintenance.back_up(path, there)
     with pytest.raises(InvalidInput, match=r"cannot write .*: No such file or directory"):
-        upkeep.back_up(path, tmp_path / "nowhere" / "copy.db")
+        maintenance.back_up(path, tmp_path / "nowhere" / "copy.db")
     with pytest.raises(InvalidInput, match="there is no journal at"):
-        upkeep.back_up(tmp_path / "none.db", tmp_path / "copy.db")
+        maintenance.back_up(tmp_path / "none.db", tmp_path / "copy.db")
     assert there.read_text() == "mine"
 
 
-def test_what_a_deleted_run_alone_held_is_given_back(path: Path) -> None:
+def test_space_that_only_a_deleted_run_used_is_freed(path: Path) -> None:
     written(path, "one", "two")
     with Journal.open(str(path), create=False) as journal:
         before = journal.replies("two"), journal.events("two")
         journal.delete_run("one")
         assert [run.id for run in journal.runs()] == ["two"]
     assert stored(path) == 3
-    upkeep.compact(path, quietly)
+    maintenance.compact(path, quietly)
     assert stored(path) == 2
     with Journal.open(str(path), create=False) as journal:
         assert (journal.replies("two"), journal.events("two")) == before
-        assert upkeep.check(journal, quietly) == []
+        assert maintenance.check(journal, quietly) == []
 
 
 def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> N
             run.id: (journal.replies(run.id), journal.events(run.id)) for run in journal.runs()
         }
     size = path.stat().st_size
-    upkeep.compact(path, quietly)
+    maintenance.compact(path, quietly)
     assert path.stat().st_size < size
     with Journal.open(str(path), create=False) as journal:
         assert before == {
@@ -161,24 +161,24 @@ def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> N
 
 def test_a_live_run_is_neither_deleted_nor_compacted(path: Path) -> None:
     written(path, "one")
-    with Journal.open(str(path), create=False) as live, live.hold("one"):
+    with Journal.open(str(path), create=False) as live, live.lock("one"):
         with (
             Journal.open(str(path), create=False) as journal,
-            pytest.raises(RunLocked, match="one is held"),
+            pytest.raises(RunLocked, match="one is locked"),
         ):
             journal.delete_run("one")
         with pytest.raises(RunLocked, match="one is live; wait for it"):
-            upkeep.compact(path, quietly)
+            maintenance.compact(path, quietly)
         assert live.row("one").live
 
 
-def test_whoever_has_the_journal_open_stores_a_text_again_that_was_dropped(path: Path) -> None:
+def test_a_process_with_the_journal_open_stores_a_text_again_that_was_dropped(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
         create_run(journal, "one")
         asyncio.run(journal.record_reply("one", a_request(text=LONG), a_reply()))
         with Journal.open(str(path), create=False) as other:
             other.delete_run("one")
-        upkeep.compact(path, quietly)
+        maintenance.compact(path, quietly)
         assert stored(path) == 0
         create_run(journal, "two")
         asyncio.run(journal.record_reply("two", a_request(text=LONG), a_reply()))
@@ -187,12 +187,14 @@ def test_whoever_has_the_journal_open_stores_a_text_again_that_was_dropped(path:
 
 def test_a_batch_that_is_taken_back_takes_its_texts_with_it(path: Path) -> None:
     written(path, "one")
-    with closing(sqlite3.connect(path, factory=pieces.Shelf, isolation_level=None)) as shelf:
-        packed = pieces.pack(f'"{LONG}!"', [f"{LONG}!"])
-        shelf.begin()
-        first = shelf.put(packed)
-        shelf.give_up()
-        shelf.begin()
-        assert shelf.put(packed) == first
-        shelf.execute("COMMIT")
-        assert pieces.fill_rows(shelf, [(first,)]) == [(f'"{LONG}!"',)]
+    with closing(
+        sqlite3.connect(path, factory=shared_texts.JournalConnection, isolation_level=None)
+    ) as connection:
+        packed = shared_texts.pack(f'"{LONG}!"', [f"{LONG}!"])
+        connection.begin()
+        first = connection.put(packed)
+        connection.roll_back()
+        connection.begin()
+        assert connection.put(packed) == first
+        connection.execute("COMMIT")
+        assert shared_texts.fill_rows(connection, [(first,)]) == [(f'"{LONG}!"',)]

@@ -1,4 +1,4 @@
-"""What can be written to a journal, each as one change inside the writer's transaction."""
+"""Everything that can be written to a journal, each as a function run in the writer's transaction."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, Unknow
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import sql
 from autoreason.journal.codec import reply_row
-from autoreason.journal.pieces import Row, Shelf
 from autoreason.journal.records import Command, CommandKind
+from autoreason.journal.shared_texts import JournalConnection, Row
 from autoreason.journal.writer import Change
 
 _GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
 def begin_run(row: Row, first_event: Row) -> Change[None]:
-    """A new run and what it begins with: nobody ever sees one without the other."""
+    """A new run and its first event, in one transaction."""
 
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         try:
             connection.execute(sql.INSERT_RUN, row)
         except sqlite3.IntegrityError:
@@ -31,18 +31,18 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
 
 
 def set_status(run: str, status: str) -> Change[None]:
-    """What has become of a run."""
+    """A run's status."""
 
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         connection.execute(sql.SET_STATUS, (status, run))
 
     return change
 
 
 def delete_run(run: str) -> Change[None]:
-    """A run and all that is recorded of it; texts it shared with others are left to `compact`."""
+    """Delete a run and its records; texts it shares with other runs are left to `compact`."""
 
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         for statement in sql.DELETE_RUN:
             connection.execute(statement, (run,))
 
@@ -50,35 +50,35 @@ def delete_run(run: str) -> Change[None]:
 
 
 def add_event(row: Row) -> Change[None]:
-    """An event at its place in the run."""
+    """An event at its position in the run."""
 
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         try:
             *small, payload = row
             connection.execute(sql.INSERT_EVENT, (*small, connection.put(payload)))
         except sqlite3.IntegrityError as error:
             _refuse_unknown_run(error, row[0])
             raise JournalError(
-                f"event {row[1]} of {row[0]} was written by another process; hold the run to write"
+                f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
             ) from None
 
     return change
 
 
-def add_asked(row: Row) -> Change[None]:
+def add_request(row: Row) -> Change[None]:
     """A request that was sent."""
     return _insert(sql.INSERT_ASKED, row)
 
 
 def add_command(row: Row) -> Change[None]:
-    """Something typed in another terminal."""
+    """A command typed in another terminal."""
     return _insert(sql.INSERT_COMMAND, row)
 
 
 def add_reply(row: Row) -> Change[None]:
     """A reply; a second one under the same key is refused."""
 
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         try:
             *small, request, reply = row
             stored = connection.put(request), connection.put(reply)
@@ -95,26 +95,26 @@ def add_reply(row: Row) -> Change[None]:
 
 
 def answer_with_guidance(run: str, request: Request) -> Change[Reply]:
-    """All guidance not yet taken, as the reply to a request; taken and recorded together."""
+    """Answer a request with all pending guidance; marked as taken in the same transaction."""
 
-    def change(connection: Shelf) -> Reply:
+    def change(connection: JournalConnection) -> Reply:
         guides = pending(connection, run, _GUIDE)
         text = "\n\n".join(guide.text for guide in guides)
         reply = Reply(outcome=Outcome.OK, text=text, model=request.model)
         add_reply(reply_row(run, request, reply))(connection)
-        _mark(connection, guides, request.key)
+        _mark_taken(connection, guides, request.key)
         return reply
 
     return change
 
 
 def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
-    """Mark commands as taken; the last word counts."""
+    """Mark commands as taken; returns the last of them."""
 
-    def change(connection: Shelf) -> Command | None:
-        found = pending(connection, run, kinds)
-        _mark(connection, found, by)
-        return found[-1] if found else None
+    def change(connection: JournalConnection) -> Command | None:
+        commands = pending(connection, run, kinds)
+        _mark_taken(connection, commands, by)
+        return commands[-1] if commands else None
 
     return change
 
@@ -122,7 +122,7 @@ def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | 
 def pending(
     connection: sqlite3.Connection, run: str, kinds: Collection[CommandKind]
 ) -> list[Command]:
-    """Commands nobody has taken, oldest first."""
+    """Pending commands, oldest first."""
     return [
         Command(number, kind, text, datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
@@ -130,12 +130,12 @@ def pending(
     ]
 
 
-def _mark(connection: sqlite3.Connection, commands: list[Command], by: str) -> None:
+def _mark_taken(connection: sqlite3.Connection, commands: list[Command], by: str) -> None:
     connection.executemany(sql.TAKE, [(by, command.id) for command in commands])
 
 
 def _insert(statement: str, row: Row) -> Change[None]:
-    def change(connection: Shelf) -> None:
+    def change(connection: JournalConnection) -> None:
         try:
             connection.execute(statement, row)
         except sqlite3.IntegrityError as error:

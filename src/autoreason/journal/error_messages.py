@@ -1,4 +1,4 @@
-"""What to say when SQLite or the disk gives trouble: one sentence, with the path and the remedy."""
+"""Error messages for SQLite and the disk: one sentence, with the path and the remedy."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import msgspec
 from autoreason.errors import JournalError
 
 NAME_ANOTHER = "name another with --journal or AUTOREASON_JOURNAL"
-_LONGEST = 100
-"""Characters of a decoder's complaint that are shown; it may quote the record."""
+_MAX_DETAIL = 100
+"""Characters of a decoder's message that are shown; it may quote the record."""
 
 
 @contextmanager
-def plainly(path: Path, run: str | None = None) -> Iterator[None]:
-    """Turn whatever SQLite or a decoder says into one sentence about the journal, or one run in it."""
+def journal_errors(path: Path, run: str | None = None) -> Iterator[None]:
+    """Turn errors of SQLite and of decoders into one sentence about the journal, or one run in it."""
     try:
         yield
     except sqlite3.Error as error:
-        raise explain(error, path, run) from None
-    # What stands in a damaged file may be of any type and any value.
+        raise explain_sqlite_error(error, path, run) from None
+    # Values in a damaged file may be of any type.
     except (msgspec.MsgspecError, ValueError, TypeError, ArithmeticError) as error:
-        raise damaged(path, str(error), run) from None
+        raise damage_error(path, str(error), run) from None
 
 
-def explain(error: sqlite3.Error, path: Path, run: str | None = None) -> JournalError:
-    """What an error of SQLite means for this journal, and what to do."""
+def explain_sqlite_error(error: sqlite3.Error, path: Path, run: str | None = None) -> JournalError:
+    """An error of SQLite as one sentence about this journal, with the remedy."""
     if isinstance(error, sqlite3.ProgrammingError):
         return JournalError(f"{path} was closed; open the journal again")
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -43,15 +43,15 @@ def explain(error: sqlite3.Error, path: Path, run: str | None = None) -> Journal
         )
     if code == sqlite3.SQLITE_IOERR:
         return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
-    return damaged(path, str(error), run)
+    return damage_error(path, str(error), run)
 
 
-def damaged(path: Path, how: str, run: str | None = None) -> JournalError:
-    """What is said when the file no longer reads as it was written; never what it holds."""
+def damage_error(path: Path, how: str, run: str | None = None) -> JournalError:
+    """The error for a file that no longer reads as it was written; never quotes what it contains."""
     if how.startswith("Could not decode to UTF-8"):
         how = "some bytes are not UTF-8"
     how = "".join(filter(str.isprintable, how.partition("\n")[0]))
-    how = f"{how[:_LONGEST]}…" if len(how) > _LONGEST else how
+    how = f"{how[:_MAX_DETAIL]}…" if len(how) > _MAX_DETAIL else how
     if run:
         return JournalError(
             f"the record of {run} in {path} is damaged ({how}); restore the journal from a copy,"

@@ -1,4 +1,4 @@
-"""Names of runs: made to be typed, and found again by a part of them."""
+"""Names of runs: easy to type, and matched by a part of them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _ANIMALS = (
 )
 
 
-def new_name(taken: Container[str]) -> str:
-    """A name such as `20261115-amber-fox` that is not taken."""
+def new_name(used: Container[str]) -> str:
+    """A name such as `20261115-amber-fox` that is not used yet."""
     # Not from the run's seed: two runs of one seed need two names.
     chance = SystemRandom()
     today = datetime.now().astimezone().strftime("%Y%m%d")
@@ -38,13 +38,13 @@ def new_name(taken: Container[str]) -> str:
         name = f"{today}-{chance.choice(_ADJECTIVES.split())}-{chance.choice(_ANIMALS.split())}"
         if attempt >= 10:
             name += str(chance.randrange(2, 10_000))
-        if name not in taken:
+        if name not in used:
             return name
     raise InvalidInput("no free name for a run is left today; start it with another journal")
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot name a run; names become file names, so nothing else may pass."""
+    """Refuse an invalid name of a run; names become file names."""
     if not _ID.fullmatch(name):
         raise InvalidInput(
             f"{name!r} cannot name a run; use up to 80 letters, digits, hyphens and underscores"
@@ -52,7 +52,7 @@ def check_name(name: str) -> None:
 
 
 def match_name(given: str, newest_first: Sequence[str]) -> str:
-    """The one run meant by a whole name, its beginning, its last words, `last` or `@2`."""
+    """The run named by a whole name, its beginning, its last words, `last` or `@2`."""
     if given in newest_first:
         return given
     back = _NEWEST.fullmatch("@1" if given == "last" else given)
@@ -77,8 +77,8 @@ def _by_age(given: str, place: int, newest_first: Sequence[str]) -> str:
     if place <= len(newest_first):
         return newest_first[place - 1]
     count = len(newest_first)
-    held = "is none" if count == 0 else f"{'is' if count == 1 else 'are'} only {count}"
-    raise UnknownRun(f"no run {given!r}, there {held}; see `autoreason runs`")
+    there = "is none" if count == 0 else f"{'is' if count == 1 else 'are'} only {count}"
+    raise UnknownRun(f"no run {given!r}, there {there}; see `autoreason runs`")
 
 
 def _nearest(given: str, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A long text is stored once, however often it is said."""
+"""A long text is stored once, however often it is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autoreason.errors import JournalError
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import Message, Request, Schema
 from autoreason.journal import Journal, sql
-from autoreason.journal.pieces import Shelf, fill_rows, long_texts, pack
+from autoreason.journal.shared_texts import JournalConnection, fill_rows, long_texts, pack
 
 RUN = "20261115-amber-fox"
 LINES = st.sampled_from(
@@ -40,9 +40,9 @@ VALUES = st.recursive(
 )
 
 
-def a_shelf() -> Shelf:
+def a_shelf() -> JournalConnection:
     """Somewhere to store pieces."""
-    connection = sqlite3.connect(":memory:", factory=Shelf)
+    connection = sqlite3.connect(":memory:", factory=JournalConnection)
     for migration in sql.MIGRATIONS:
         for statement in migration:
             connection.execute(statement)
@@ -85,7 +85,7 @@ def test_a_long_brief_is_stored_once(journal: Journal) -> None:
     assert [reply.request for reply in journal.replies(RUN).values()] == requests
 
 
-def test_a_candidate_is_stored_once_whoever_says_it(journal: Journal) -> None:
+def test_a_candidate_is_stored_once_in_whichever_role(journal: Journal) -> None:
     text = 'A text about tides, with\nlines and "quotes".\n\n' * 50
     for label in ("SW", "QM", "BL"):
         shown = f"Here is a text.\n\n<<<TEXT {label} f6af>>>\n{text}\n<<<END TEXT {label} f6af>>>\n\nRank."
@@ -94,8 +94,8 @@ def test_a_candidate_is_stored_once_whoever_says_it(journal: Journal) -> None:
     asyncio.run(journal.flush())
     assert bytes_of(journal) < 2 * len(text)
     assert {call.reply.text for call in journal.calls(RUN)} == {text}
-    (told,) = [each.event for each in journal.events(RUN)]
-    assert told == GuidanceGiven(number=1, text=text)
+    (event,) = [each.event for each in journal.events(RUN)]
+    assert event == GuidanceGiven(number=1, text=text)
 
 
 def test_the_schemas_of_ballots_differ_in_their_labels_alone(journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""Reading a journal, also where nothing may be written: a read-only file, folder or medium."""
+"""Reads a journal, also where nothing can be written: a read-only file, folder or disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from autoreason.errors import JournalError
 from autoreason.journal import file, sql
-from autoreason.journal.trouble import NAME_ANOTHER, plainly
+from autoreason.journal.error_messages import NAME_ANOTHER, journal_errors
 
 _BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _Stamp = tuple[tuple[int, int] | None, ...]
@@ -24,20 +24,20 @@ class Reader:
         self._path = path
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._unlocked: _Stamp | None = None
-        """What the files looked like, where SQLite cannot lock them to see that nobody writes."""
-        with plainly(path):
+        """Size and time of the files, where SQLite cannot lock them to exclude writers."""
+        with journal_errors(path):
             self.connection = self._open()
             for statement in sql.FOR_READING:
                 self.connection.execute(statement)
             self.connection.create_aggregate("exact_sum", 1, _ExactSum)
 
     def check(self) -> None:
-        """Refuse what was read if somebody wrote meanwhile and SQLite could not notice."""
+        """Refuse what was read if another process wrote meanwhile and SQLite could not notice."""
         if self._unlocked is not None and _stamp(self._path) != self._unlocked:
             raise _written(self._path)
 
     def close(self) -> None:
-        """Let go of the file, and of a copy of it."""
+        """Close the file, and remove a copy of it."""
         self.connection.close()
         if self._copy:
             self._copy.cleanup()
@@ -50,7 +50,7 @@ class Reader:
             return connection
         if file.is_writable(path):
             return file.connect_checked(path)
-        # A process that writes now keeps these files, and SQLite needs them to read beside it.
+        # They exist while another process writes, and SQLite needs them to read at the same time.
         log = file.log_of(path)
         if log.exists():
             try:
@@ -64,7 +64,7 @@ class Reader:
         return file.connect_checked(path, "mode=ro&immutable=1")
 
     def _copied(self, log: Path) -> Path:
-        """The journal where it can be written: what was not yet moved into the file can be read only so."""
+        """A copy that can be written: SQLite can read an unmerged log only there."""
         self._copy = tempfile.TemporaryDirectory(prefix="autoreason-")
         copy = Path(self._copy.name, self._path.name)
         before = _stamp(self._path)
@@ -88,10 +88,10 @@ def _stamp(path: Path) -> _Stamp:
 
 def _size_and_time(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _written(path: Path) -> JournalError:
@@ -99,7 +99,7 @@ def _written(path: Path) -> JournalError:
 
 
 class _ExactSum:
-    """Adds prices up as decimals; floating point would lose cents."""
+    """Adds prices up as decimals; floating point would round them."""
 
     def __init__(self) -> None:
         self.total = Decimal(0)

@@ -1,4 +1,4 @@
-"""One process writes to a run; whoever is killed lets go of it."""
+"""One process writes to a run; the lock of a killed one is released."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.patience import PATIENCE
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.events import DraftReady
 from autoreason.journal import Journal
-from autoreason.journal.locks import Holder, held, hold, holder
+from autoreason.journal.locks import LockOwner, lock_owner, lock_run, locked_runs
 
 RUN = "20261115-amber-fox"
 DRAFT = DraftReady(text="A draft.", words=2, given=False)
 
-HOLDING = """
+LOCKING = """
 import time
 journal = Journal.open(sys.argv[1], create=False)
-with journal.hold(sys.argv[2]):
-    print("held", flush=True)
+with journal.lock(sys.argv[2]):
+    print("locked", flush=True)
     time.sleep(60)
 """
 
@@ -34,9 +34,9 @@ def locks(journal: Journal) -> Path:
     return journal.path.with_name("journal.db.locks")
 
 
-def test_a_run_is_held_once_and_the_holder_is_named(journal: Journal, locks: Path) -> None:
-    with journal.hold(RUN):
-        who = journal.holder(RUN)
+def test_a_run_is_locked_once_and_the_owner_is_named(journal: Journal, locks: Path) -> None:
+    with journal.lock(RUN):
+        who = journal.lock_owner(RUN)
         assert who is not None
         assert (who.pid, who.host) == (os.getpid(), os.uname().nodename)
         assert who.user
@@ -44,56 +44,58 @@ def test_a_run_is_held_once_and_the_holder_is_named(journal: Journal, locks: Pat
         assert who.command
         assert journal.find(RUN).live
         assert journal.runs()[0].live
-        with pytest.raises(RunLocked, match=f"{RUN} is held by process {os.getpid()} of .* since"):
-            journal.hold(RUN).__enter__()
-        with journal.hold("another-run"):
-            assert held(locks) == {RUN, "another-run"}
-    assert journal.holder(RUN) is None
+        with pytest.raises(
+            RunLocked, match=f"{RUN} is locked by process {os.getpid()} of .* since"
+        ):
+            journal.lock(RUN).__enter__()
+        with journal.lock("another-run"):
+            assert locked_runs(locks) == {RUN, "another-run"}
+    assert journal.lock_owner(RUN) is None
     assert not journal.runs()[0].live
     assert list(locks.iterdir()) == []
 
 
 def test_what_was_sent_is_written_before_a_broken_run_can_go_on_elsewhere(journal: Journal) -> None:
-    with pytest.raises(KeyboardInterrupt), journal.hold(RUN):  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), journal.lock(RUN):  # noqa: PT012
         journal.append(RUN, DRAFT)
         raise KeyboardInterrupt
     with Journal.open(str(journal.path), create=False) as elsewhere:
         assert [recorded.event for recorded in elsewhere.events(RUN)] == [DRAFT]
 
 
-def test_a_killed_holder_lets_go(journal: Journal, locks: Path) -> None:
-    process = a_process(HOLDING, journal.path, RUN)
+def test_the_lock_of_a_killed_process_is_released(journal: Journal, locks: Path) -> None:
+    process = a_process(LOCKING, journal.path, RUN)
     assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    who = journal.holder(RUN)
+    assert process.stdout.readline() == "locked\n"
+    who = journal.lock_owner(RUN)
     assert who is not None
     assert who.pid == process.pid
     with pytest.raises(RunLocked, match=f"process {process.pid} "):
-        journal.hold(RUN).__enter__()
+        journal.lock(RUN).__enter__()
     process.kill()
     process.wait()
     process.stdout.close()
     assert list(locks.iterdir()) == [locks / f"{RUN}.lock"]
-    assert journal.holder(RUN) is None
-    with journal.hold(RUN):
-        who = journal.holder(RUN)
+    assert journal.lock_owner(RUN) is None
+    with journal.lock(RUN):
+        who = journal.lock_owner(RUN)
         assert who is not None
         assert who.pid == os.getpid()
     assert list(locks.iterdir()) == []
 
 
-def test_whatever_a_killed_holder_wrote_makes_room_for_the_next(
+def test_whatever_a_killed_owner_wrote_is_replaced_by_the_next(
     journal: Journal, locks: Path
 ) -> None:
     locks.mkdir(exist_ok=True)
     (locks / f"{RUN}.lock").write_text('{"pid": 1}' + "?" * 9999)
-    with journal.hold(RUN):
-        who = journal.holder(RUN)
+    with journal.lock(RUN):
+        who = journal.lock_owner(RUN)
         assert who is not None
         assert who.pid == os.getpid()
 
 
-def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal) -> None:
+def test_no_two_processes_ever_lock_a_run_at_once(journal: Journal) -> None:
     code = """
     import os, time
     from pathlib import Path
@@ -102,7 +104,7 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
     until = time.monotonic() + 0.5
     while times < 4 or time.monotonic() < until:
         try:
-            with journal.hold("r"):
+            with journal.lock("r"):
                 inside.touch(exist_ok=False)
                 times += 1
                 inside.unlink()
@@ -117,20 +119,20 @@ def test_no_two_ever_hold_a_run_however_often_it_changes_hands(journal: Journal)
     assert min(times) >= 4
 
 
-def test_looking_for_the_holder_keeps_nobody_from_holding(locks: Path) -> None:
+def test_looking_for_the_owner_keeps_no_process_from_locking(locks: Path) -> None:
     done = threading.Event()
-    seen: list[Holder | None] = []
+    seen: list[LockOwner | None] = []
 
     def look() -> None:
         while not done.is_set():
-            seen.append(holder(locks, RUN))
+            seen.append(lock_owner(locks, RUN))
 
     looking = [threading.Thread(target=look) for _ in range(2)]
     for thread in looking:
         thread.start()
     try:
         for _ in range(100):
-            with hold(locks, RUN):
+            with lock_run(locks, RUN):
                 pass
     finally:
         done.set()
@@ -140,25 +142,25 @@ def test_looking_for_the_holder_keeps_nobody_from_holding(locks: Path) -> None:
 
 
 def test_a_lock_that_says_nothing_is_still_a_lock(journal: Journal, locks: Path) -> None:
-    with journal.hold(RUN):
+    with journal.lock(RUN):
         (locks / f"{RUN}.lock").write_text("{")
-        assert journal.holder(RUN) == Holder()
-        with pytest.raises(RunLocked, match="is held by another process; wait for it"):
-            journal.hold(RUN).__enter__()
+        assert journal.lock_owner(RUN) == LockOwner()
+        with pytest.raises(RunLocked, match="is locked by another process; wait for it"):
+            journal.lock(RUN).__enter__()
 
 
 def test_an_error_inside_lets_go(journal: Journal) -> None:
-    with pytest.raises(ZeroDivisionError), journal.hold(RUN):
+    with pytest.raises(ZeroDivisionError), journal.lock(RUN):
         raise ZeroDivisionError
-    with journal.hold(RUN):
+    with journal.lock(RUN):
         pass
 
 
 def test_a_lock_stays_in_its_folder(journal: Journal) -> None:
     with pytest.raises(InvalidInput, match="cannot name a run"):
-        journal.hold("../../outside").__enter__()
+        journal.lock("../../outside").__enter__()
     with pytest.raises(InvalidInput, match="cannot name a run"):
-        journal.holder("../../outside")
+        journal.lock_owner("../../outside")
 
 
 def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
@@ -168,6 +170,6 @@ def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(JournalError, match=r"cannot lock .*No space left"), hold(locks, RUN):
-        pytest.fail("held without its name written down")
+    with pytest.raises(JournalError, match=r"cannot lock .*No space left"), lock_run(locks, RUN):
+        pytest.fail("locked without its owner written down")
     assert list(locks.iterdir()) == []

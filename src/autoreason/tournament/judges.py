@@ -1,4 +1,4 @@
-"""One seat of a panel: a fresh, blind judge, asked once more if need be, then replaced by another."""
+"""One seat of a panel: a fresh, blind judge, asked once more if necessary, then replaced by another."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ LENSES = (
 )
 """What specialists look at, seat by seat."""
 
-_MOST_SPELT_OUT = 120
-_MOST_LISTED = 6
+_MAX_ENUMERATED = 120
+_MAX_LISTED = 6
 JUDGES_PER_SEAT = 2
 MAX_REQUESTS_PER_SEAT = 2 * JUDGES_PER_SEAT
-"""Requests a seat takes at most: every judge is asked once more if need be."""
+"""Requests a seat takes at most: every judge is asked once more if necessary."""
 
 
 async def cast_ballot(
@@ -42,61 +42,61 @@ async def cast_ballot(
     texts: Mapping[str, str],
     *,
     judge: int | None = None,
-    most: int = MAX_REQUESTS_PER_SEAT,
+    max_requests: int = MAX_REQUESTS_PER_SEAT,
 ) -> BallotCast:
     """The ballot of one seat; its ranking is None where two judges in turn gave none.
 
     Seats with the same `judge` are asked of the same model; without it every seat has its own.
-    `most` is how many requests the seat may take.
+    The seat may take `max_requests` requests.
     """
-    member = seat if judge is None else judge
-    lens = lens_of(context.settings.style, member)
+    judge_number = seat if judge is None else judge
+    lens = lens_of(context.settings.style, judge_number)
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
         key = f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
-        request = _question(
+        request = _build_request(
             context,
             key,
-            member,
+            judge_number,
             lens,
             dict(zip(labels, (texts[name] for name in order), strict=True)),
         )
         reply = await context.ask(request)
-        ranking = _read(reply, labels)
+        ranking = _read_ballot(reply, labels)
         asked += 1
-        if ranking is None and asked < most:
+        if ranking is None and asked < max_requests:
             short = replace(request, schema=ballot_schema(labels, reasons=False))
             reply = await context.ask(
-                context.once_more(
+                context.second_request(
                     short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
                 )
             )
-            ranking = _read(reply, labels)
+            ranking = _read_ballot(reply, labels)
             asked += 1
-        if ranking is not None or asked >= most:
+        if ranking is not None or asked >= max_requests:
             break
-    named = dict(zip(labels, order, strict=True))
+    by_label = dict(zip(labels, order, strict=True))
     return BallotCast(
         stage=stage,
         seat=seat,
         model=reply.model,
         order=order,
         labels=labels,
-        ranking=tuple(named[label] for label in ranking) if ranking else None,
+        ranking=tuple(by_label[label] for label in ranking) if ranking else None,
         reasoning=_reasoning(reply.text),
         asked=asked,
         lens=lens,
     )
 
 
-def lens_of(style: str, member: int) -> str:
-    """What a judge is told to look at; nothing but the whole under most styles.
+def lens_of(style: str, judge_number: int) -> str:
+    """What a judge is asked to look at; the whole text under most styles.
 
     A style of the user's own is a function from a seat's number, from 0, to that.
     """
     if style == "specialists":
-        return LENSES[member % len(LENSES)]
+        return LENSES[judge_number % len(LENSES)]
     if style in STYLES:
         return ""
     found = load("judge_styles", style, dict.fromkeys(STYLES, ""))
@@ -105,7 +105,7 @@ def lens_of(style: str, member: int) -> str:
             f"the judge style {style} is no function; make it one of a seat's number"
         )
     try:
-        lens = found(member)
+        lens = found(judge_number)
     except Exception as error:
         raise InvalidInput(
             f"the judge style {style} raised {describe(error)}; correct it"
@@ -123,7 +123,7 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
     ranking: dict[str, Any]
     # By name, so that the order in which the texts are shown does not come into it.
     names = sorted(labels)
-    if factorial(len(labels)) <= _MOST_SPELT_OUT:
+    if factorial(len(labels)) <= _MAX_ENUMERATED:
         ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(names)]}
     else:
         ranking = {"type": "array", "items": {"type": "string", "enum": names}}
@@ -149,7 +149,7 @@ def _form_with_reasons(names: Sequence[str]) -> str:
 
 def _form(names: Sequence[str]) -> str:
     """The line alone: as a choice, where there are few."""
-    if factorial(len(names)) <= _MOST_LISTED:
+    if factorial(len(names)) <= _MAX_LISTED:
         rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
         return f"Answer with one of these lines, whichever has the best first:\n{rankings}"
     return (
@@ -158,8 +158,8 @@ def _form(names: Sequence[str]) -> str:
     )
 
 
-def _question(
-    context: JobContext, key: str, member: int, lens: str, labelled: Mapping[str, str]
+def _build_request(
+    context: JobContext, key: str, judge_number: int, lens: str, labelled: Mapping[str, str]
 ) -> Request:
     settings = context.settings
     prompt = context.prompt(
@@ -173,14 +173,14 @@ def _question(
     return context.request(
         "judge",
         f"{key}/try/0",
-        settings.models.judges[member % len(settings.models.judges)],
+        settings.models.judges[judge_number % len(settings.models.judges)],
         prompt,
         temperature=settings.judge_temperature,
         schema=ballot_schema(tuple(labelled)),
     )
 
 
-def _read(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+def _read_ballot(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | None:
     return read_ranking(reply.text, labels) if reply.outcome is Outcome.OK else None
 
 

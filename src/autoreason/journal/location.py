@@ -1,4 +1,4 @@
-"""Where a journal is."""
+"""Where a journal and its files are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoreason.paths import data_folder
 
 
 def locate(url: str | None) -> Path:
-    """The file a URL or path names; without one, AUTOREASON_JOURNAL or the usual place."""
+    """The file a URL or path names; without one, AUTOREASON_JOURNAL or the default."""
     given = url or os.environ.get("AUTOREASON_JOURNAL")
     if not given:
         return data_folder() / "journal.db"
@@ -29,14 +29,14 @@ def locate(url: str | None) -> Path:
     try:
         return path.expanduser().absolute()
     except RuntimeError:
-        raise InvalidInput(f"cannot tell whose home {given} means; write the whole path") from None
+        raise InvalidInput(f"{given} names an unknown home folder; write the whole path") from None
 
 
 def locks_folder(path: Path) -> Path:
-    """Where the locks of a journal's runs are."""
+    """The folder with the locks of a journal's runs."""
     return path.with_name(path.name + ".locks")
 
 
 def readings_file(path: Path) -> Path:
-    """Where an audit keeps what it has read of a journal's runs."""
+    """The file in which an audit caches what it has read of a journal's runs."""
     return path.with_name(path.name + ".readings")

@@ -1,4 +1,4 @@
-"""From a request to a text that may stand: whole, free of leaks, within the contract."""
+"""From a request to a usable text: complete, free of leaks, within the contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
-from autoreason.jobs.context import JobContext, again, follow_up
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.parsing.documents import Document, read_document
 from autoreason.parsing.echoes import find_echo
 from autoreason.parsing.leaks import find_leaks, without_opener
@@ -14,8 +14,8 @@ from autoreason.parsing.leaks import find_leaks, without_opener
 ENDLESS = "it repeats itself without end"
 
 
-class Written(NamedTuple):
-    """A whole text, and what is still wrong with it."""
+class WrittenText(NamedTuple):
+    """A complete text, and what is still wrong with it."""
 
     text: str
     notes: str
@@ -25,76 +25,76 @@ class Written(NamedTuple):
     violations: tuple[Violation, ...]
 
 
-class Unwritten(NamedTuple):
-    """No text came of it."""
+class MissingText(NamedTuple):
+    """Why there is no text."""
 
     reason: Literal["truncated", "refused", "empty"]
     detail: str
 
 
-async def write(context: JobContext, request: Request, key: str) -> Written | Unwritten:
+async def write(context: JobContext, request: Request, key: str) -> WrittenText | MissingText:
     """Ask for a text; send it back once for a leak and once for a breach of contract."""
-    draft = await _whole(context, request, key)
-    if isinstance(draft, Unwritten):
+    draft = await _request_whole(context, request, key)
+    if isinstance(draft, MissingText):
         return draft
     leaks = _leaks(context, draft.text)
     rewritten = bool(leaks)
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
-        draft = await _sent_back(context, request, f"{key}/rewrite", draft, prompt)
-    broken = violations(context, draft.text)
-    repaired = bool(broken)
-    if broken:
+        draft = await _send_back(context, request, f"{key}/rewrite", draft, prompt)
+    breaches = violations(context, draft.text)
+    repaired = bool(breaches)
+    if breaches:
         prompt = context.prompts.render(
             "fix_contract",
             text=draft.text,
-            violations=[v.message for v in broken],
+            violations=[v.message for v in breaches],
             fixes=fixes(context, draft.text),
         )
-        draft = await _sent_back(context, request, f"{key}/repair", draft, prompt)
-    leaks, broken = _leaks(context, draft.text), violations(context, draft.text)
-    return Written(draft.text, draft.notes, rewritten, repaired, leaks, broken)
+        draft = await _send_back(context, request, f"{key}/repair", draft, prompt)
+    leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
+    return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
-    """Every limit that a text breaks; one that no task states is that it does not repeat the request."""
+    """Every limit that a text breaks; repeating the request counts as one, although no task states it."""
     return context.task.contract.violations(text) + _echo(context, text)
 
 
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
-    """What breaks each of those limits, with its place, for the author who is to fix it."""
+    """What breaks each of those limits, and where, for the author who is to fix it."""
     return context.task.contract.fixes(text) + tuple(v.message for v in _echo(context, text))
 
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
-    echo = find_echo(text, context.prompts, *_allowed(context))
+    echo = find_echo(text, context.prompts, *_sources(context))
     return (Violation("echo", f"“{echo}” is of the request and no part of the text"),) * bool(echo)
 
 
-async def _whole(context: JobContext, request: Request, key: str) -> Document | Unwritten:
-    """A text that ended by itself; asked for twice at most."""
+async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
+    """A complete text; asked for twice at most."""
     reply = await context.ask(request)
-    if reply.outcome is not Outcome.OK or not _read(context, reply.text).text:
-        reply = await context.ask(again(request, f"{key}/try/1", longer=reply.needs_room))
-    document = _read(context, reply.text)
+    if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
+        reply = await context.ask(repeat_request(request, f"{key}/try/1", longer=reply.needs_room))
+    document = _read_text(context, reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED if not reply.needs_room:
-            return Unwritten("truncated", ENDLESS)
+            return MissingText("truncated", ENDLESS)
         case Outcome.TRUNCATED:
-            return Unwritten("truncated", "cut off twice, the second time with twice the room")
+            return MissingText("truncated", "cut off twice, the second time with twice the room")
         case Outcome.REFUSED:
-            return Unwritten("refused", reply.finish or "the model declined")
+            return MissingText("refused", reply.finish or "the model declined")
         case Outcome.OK if document.text:
             return document
-    return Unwritten("empty", "no text came back")
+    return MissingText("empty", "no text came back")
 
 
-async def _sent_back(
+async def _send_back(
     context: JobContext, request: Request, key: str, draft: Document, prompt: str
 ) -> Document:
-    """The text after one request to put it right; as it was where what came back is not whole, or worse."""
+    """The text after one request to fix it; unchanged where the new one is incomplete or worse."""
     reply = await context.ask(follow_up(request, key, draft.text, prompt))
-    text = _read(context, reply.text).text
+    text = _read_text(context, reply.text).text
     before, after = _faults(context, draft.text), _faults(context, text)
     worse = any(now > then for now, then in zip(after, before, strict=True))
     if reply.outcome is not Outcome.OK or not text or worse:
@@ -102,10 +102,10 @@ async def _sent_back(
     return Document(text, draft.notes)
 
 
-def _read(context: JobContext, reply: str) -> Document:
+def _read_text(context: JobContext, reply: str) -> Document:
     """The document of a reply, without a line that announces it."""
     document = read_document(reply)
-    text = without_opener(document.text, *_allowed(context))
+    text = without_opener(document.text, *_sources(context))
     return document if text == document.text else Document(read_document(text).text, document.notes)
 
 
@@ -115,9 +115,9 @@ def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
 
 
 def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
-    return find_leaks(text, *_allowed(context), rules=context.task.contract.rules())
+    return find_leaks(text, *_sources(context), rules=context.task.contract.rules())
 
 
-def _allowed(context: JobContext) -> tuple[str, ...]:
+def _sources(context: JobContext) -> tuple[str, ...]:
     task = context.task
     return task.brief, task.facts or "", task.draft or ""

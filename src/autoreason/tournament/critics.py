@@ -1,0 +1,95 @@
+"""What is wrong with a text: the limits that code knows it breaks, else what up to two critics find."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from autoreason.events import CritiqueProblem, CritiqueWritten
+from autoreason.exchange import Outcome, Reply
+from autoreason.jobs.context import JobContext
+from autoreason.parsing.critiques import SCHEMA, describe, read_critique
+from autoreason.tournament.authors import fixes
+
+CRITICS = 2
+
+
+class CritiqueResult(NamedTuple):
+    """What the critics of a pass found."""
+
+    outcome: Literal["problems", "none", "unreadable"]
+    problems: str = ""
+    """As the reviser reads them."""
+
+
+async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+    breaches = _contract_problems(context, number, text)
+    if breaches and not guidance:
+        return CritiqueResult("problems", breaches)
+    critiques = []
+    for critic in range(CRITICS):
+        critique = await _ask_critic(context, number, critic, text, guidance)
+        context.emit(critique)
+        critiques.append(critique)
+        if critique.prose or critique.problems:
+            described = critique.prose or describe(critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+    if breaches:
+        return CritiqueResult("problems", breaches)
+    return CritiqueResult(
+        "none" if all(critique.readable for critique in critiques) else "unreadable"
+    )
+
+
+def _contract_problems(context: JobContext, number: int, text: str) -> str:
+    """The limits a text breaks, as the reviser reads them; empty where it keeps its contract."""
+    problems = tuple(
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
+    )
+    if problems:
+        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
+    return describe(problems)
+
+
+async def _ask_critic(
+    context: JobContext, number: int, critic: int, text: str, guidance: str
+) -> CritiqueWritten:
+    settings = context.settings
+    key = f"pass/{number}/critic/{critic}"
+    quoted = settings.quoted_critique
+    prompt = context.prompt(
+        "critic", key, (text, guidance), text=text, guidance=guidance, quoted=quoted
+    )
+    request = context.request(
+        "critic",
+        f"{key}/try/0",
+        settings.models.critic,
+        prompt,
+        temperature=settings.critic_temperature,
+        schema=SCHEMA if quoted else None,
+    )
+    reply = await context.ask(request)
+    critique = _read_critique(reply, number, critic, text, quoted=quoted)
+    if not critique.readable:
+        reply = await context.ask(
+            context.second_request(request, f"{key}/try/1", reply, "critique_again")
+        )
+        critique = _read_critique(reply, number, critic, text, quoted=quoted)
+    return critique
+
+
+def _read_critique(
+    reply: Reply, number: int, critic: int, text: str, *, quoted: bool
+) -> CritiqueWritten:
+    unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
+    if reply.outcome is not Outcome.OK:
+        return unreadable
+    if not quoted:
+        return CritiqueWritten(number=number, critic=critic, prose=reply.text.strip())
+    parsed = read_critique(reply.text, text, program=False)
+    if parsed is None:
+        return unreadable
+    return CritiqueWritten(
+        number=number, critic=critic, problems=parsed.problems, dropped=parsed.dropped
+    )
