@@ -100,13 +100,16 @@ def show(
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         recorded(row, story)
+        table = _is_table(story) and number is None and not (wants_part or text_only or diff)
+        if html is not None and not table:
+            raise InvalidInput("--html is for runs that end in a table; leave it out")
         if report is not None:
             _write_report(row, story, report)
         elif wants_part or (number is not None and _solves(story)):
             _tell_parts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
-        elif _is_table(story) and number is None:
+        elif table:
             _show_table(book, row, story, as_json=as_json, short=short, html=html)
         elif as_json and short:
             from autoreason.cli.ending import as_object as end_of
