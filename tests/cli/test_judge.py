@@ -186,7 +186,7 @@ def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     assert inside("runs", "--json").json[0]["strategy"] == "judge"
     finished = inside("resume", resumed["run"])
     assert finished.status == 2
-    assert f"`autoreason show {resumed['run']}` tells what came of it" in finished.sentence
+    assert f"`autoreason show {resumed['run']}` shows its result" in finished.sentence
 
 
 def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
