@@ -49,6 +49,7 @@ docs/problems
 
 docs/evidence
 docs/studies
+docs/extending
 docs/protocol
 docs/real-models
 docs/benchmarks

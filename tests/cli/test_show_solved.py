@@ -33,9 +33,10 @@ def test_a_table_that_lacks_its_packages_is_one_sentence(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside("solve", some(inside, 12), *MODEL, "--strategy", "single,best_of_n", "-q")
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    for name in ("power", "paired"):
-        monkeypatch.delitem(sys.modules, f"autoreason.stats.{name}", raising=False)
+    for package in ("numpy", "scipy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in ("autoreason.stats.power", "autoreason.stats.paired", "scipy.optimize"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     said = inside("show")
     assert said.status == 2
     assert said.err.splitlines() == [

@@ -104,7 +104,7 @@ async def test_an_empty_brief_is_refused() -> None:
         ("Write.", {"draft": b"x"}, "the draft is a bytes"),
         ("Write.", {"facts": "\udcff"}, "characters of the facts"),
         ("Write.", {"contract": 3}, "the contract is a int"),
-        ("Write.", {"contract": {"facts": "x"}}, "known are .* and format$"),
+        ("Write.", {"contract": {"facts": "x"}}, "known are .* and checks$"),
         (Task(brief="Write."), {"draft": "x"}, "a Task says its draft itself"),
         (Task(brief="Write."), {"facts": "x"}, "a Task says its facts itself"),
         (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task says its contract itself"),
