@@ -62,7 +62,7 @@ def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     assert "defect recipe: judge 1:" in done.err
     assert [path.name for path in certificates(inside.folder)] == ["echo%2Fecho.json"]
     shown = inside("certify", "echo/echo", "--show").out
-    assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nThe judge failed")[0]
+    assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nTook")[0]
 
 
 def test_a_certificate_for_programs(inside: Inside) -> None:

@@ -149,7 +149,7 @@ def test_money_tokens_and_calls_add_up() -> None:
     live = in_pass_three()
     live.hear(ended("a"))
     live.hear(ended("b"))
-    assert live.budget() == "2 of 120 calls · 300 tokens · $0.0200 of $1.50"
+    assert live.budget() == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
 
 
 def test_a_call_of_unknown_price_is_never_free() -> None:
@@ -157,7 +157,7 @@ def test_a_call_of_unknown_price_is_never_free() -> None:
     live.hear(ended("a", None))
     assert "cost unknown of $1.50" in live.budget()
     live.hear(ended("b"))
-    assert "$0.0100 of $1.50 and 1 call of unknown price" in live.budget()
+    assert "$0.01 of $1.50 and 1 call of unknown price" in live.budget()
 
 
 def test_a_call_without_a_reply_is_not_counted() -> None:

@@ -54,7 +54,7 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
     assert "2 problems: 1 critical, 1 minor" in text
     assert "and so the river is where it belongs" in text
     assert "A needs 1 more survival, pass 3 of 15" in text
-    assert "1 of 120 calls · 150 tokens · $0.0100 of $1.50" in text
+    assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
     assert "Ctrl-C again ends at once" in text
 
 

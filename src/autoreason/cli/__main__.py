@@ -126,7 +126,7 @@ def _refused(error: OSError) -> int:
 
 def _lacking(missing: ModuleNotFoundError) -> int:
     """What only the tables need may be absent; nothing that was recorded is lost by it."""
-    if missing.name not in _FOR_TABLES:
+    if (missing.name or "").partition(".")[0] not in _FOR_TABLES:
         raise missing
     return _say("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
 
