@@ -100,9 +100,8 @@ def show(
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         recorded(row, story)
-        table = _is_table(story) and number is None and not (wants_part or text_only or diff)
-        if html is not None and not table:
-            raise InvalidInput("--html is for runs that end in a table; leave it out")
+        table = not (number is not None or wants_part or any(others[:2])) and _is_table(story)
+        _check_page(html, table)
         if report is not None:
             _write_report(row, story, report)
         elif wants_part or (number is not None and _solves(story)):
@@ -122,6 +121,11 @@ def show(
             print_json(as_object(row, story))
         else:
             _tell(book, row, story, number, short=short)
+
+
+def _check_page(html: Path | None, table: bool) -> None:
+    if html is not None and not table:
+        raise InvalidInput("--html is for runs that end in a table; leave it out")
 
 
 def _tell(
