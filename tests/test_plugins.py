@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from importlib.metadata import EntryPoint, EntryPoints
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from autoreason.settings import Models, provider_of, providers_of
 from autoreason.story import build_story
 from autoreason.task import Task, read_task
 from autoreason.tournament import stop
+from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.voting import count_votes, next_wave
 
 OWN = '''
@@ -87,6 +90,18 @@ async def test_a_run_under_it_states_what_chance_gives(own: Path) -> None:
     (decided,) = played.of(PassDecided)
     assert decided.verdict is not None
     assert 0 < decided.verdict.chance <= 1
+
+
+def test_what_chance_gives_under_it_is_what_random_judges_show(own: Path) -> None:
+    rule, names = f"{own}:last_places", ("A", "AB", "B")
+    rankings, chance, tries = list(permutations(names)), random.Random(5), 4000
+    margins = [
+        count_votes(rule, [chance.choice(rankings) for _ in range(5)], names).margin
+        for _ in range(tries)
+    ]
+    for margin in (1, 2, 3):
+        share = sum(each >= margin for each in margins) / tries
+        assert abs(chance_of_margin(5, margin, 3, rule) - share) < 0.03
 
 
 # Judge styles

@@ -33,7 +33,7 @@ def _try_output(path: Path, option: str) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
-    # Only trying tells for certain; whoever is allowed everything still cannot write everywhere.
+    # Only trying tells for certain; even a user who is allowed everything cannot write everywhere.
     handle, name = _beside(target)
     os.close(handle)
     Path(name).unlink()

@@ -473,3 +473,18 @@ def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
     gone_on = shell("resume", "-q", "--passes", "2", *journal)
     assert gone_on.returncode == 0, gone_on.stderr
     assert shell("replay", *journal).returncode == 0
+
+
+def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--time-limit", "0.001s")
+    assert done.returncode == 3
+    assert "of 0.001 s were left" in done.stderr
+    again = quick_shell("resume", "-q")
+    assert again.returncode == 3, "the limit is over the whole run"
+    assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
+
+
+def test_a_time_that_cannot_be_read_is_refused(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--time-limit", "soon")
+    assert done.returncode == 2
+    assert "write 90s, 30m or 2h" in done.stderr

@@ -105,9 +105,9 @@ def stop(run: str | None, journal: str | None) -> None:
 def _unfinished(book: Journal, run: str | None) -> RunRow:
     row = pick(book, run, lambda row: row.live, "live run")
     if finished(row):
-        told = f"`autoreason show {row.id}` shows its result"
+        hint = f"`autoreason show {row.id}` shows its result"
         more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
-        raise InvalidInput(f"run {row.id} is finished ({row.status}); {told}{more}")
+        raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
     return row
 
 

@@ -238,7 +238,7 @@ def _sum(one: CostBound, other: CostBound, sign: int = 1) -> CostBound:
 
 def _time(seconds: float) -> str:
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), (1, "s"))
-    return f"{round(seconds / size, 1):g} {unit}"
+    return f"{seconds / size:.3g} {unit}"
 
 
 _UNITS = ((3600, "h"), (60, "min"))

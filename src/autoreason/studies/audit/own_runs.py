@@ -90,8 +90,11 @@ def _over_programs(
             parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
     for name, part in parts.items():
         own = _replies_of_part(replies, name)
-        held: list[RecordedPass | RecordedPanel] = [*part.passes, *part.panels.values()]
-        panels = [_panel(each.ballots, _verdict(each), settings, own) for each in held]
+        panels_and_passes: list[RecordedPass | RecordedPanel] = [
+            *part.passes,
+            *part.panels.values(),
+        ]
+        panels = [_panel(each.ballots, _verdict(each), settings, own) for each in panels_and_passes]
         yield AuditedRun(
             name=f"{run}/{name}",
             group=f"{name.split('/')[1]}, {group}",
@@ -104,8 +107,8 @@ def _over_programs(
         )
 
 
-def _verdict(held: RecordedPass | RecordedPanel) -> Verdict | None:
-    ended = held.decided
+def _verdict(recorded: RecordedPass | RecordedPanel) -> Verdict | None:
+    ended = recorded.decided
     return ended.verdict if ended else None
 
 
@@ -118,7 +121,7 @@ def _programs(part: Story) -> Programs:
             repeated += any(same_program(each.program, other) for other in written)
         written.append(each.program)
     # Within a pass they are kept from being run again.
-    clones = sum(drop.reason == "clone" for held in part.passes for drop in held.dropped)
+    clones = sum(drop.reason == "clone" for recorded in part.passes for drop in recorded.dropped)
     return Programs(
         answers=len(written) + clones,
         without=sum(not program for program in written),
@@ -139,13 +142,14 @@ def audited(
     verdict = story.playoff.verdict if story.playoff else None
     finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
     finals += [
-        _panel(held.ballots, _verdict(held), settings, replies) for held in story.panels.values()
+        _panel(recorded.ballots, _verdict(recorded), settings, replies)
+        for recorded in story.panels.values()
     ]
     return AuditedRun(
         name=name,
         group=_way(settings),
         k=settings.k,
-        passes=tuple(_pass(held, settings, replies) for held in story.passes),
+        passes=tuple(_pass(recorded, settings, replies) for recorded in story.passes),
         finals=tuple(panel for panel in finals if panel),
         most=settings.passes,
         preferred=_preferred(story),
@@ -169,36 +173,36 @@ def _allowed(task: Task) -> tuple[str, ...]:
     return (task.brief, task.facts or "", task.draft or "")
 
 
-def _pass(held: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
-    decided = held.decided
-    texts: dict[str, str] = {"A": held.incumbent}
-    texts |= {slot: ready.text for slot, ready in held.candidates.items()}
-    critiques = [made for made in held.critiques if made.readable and not made.by_code]
+def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
+    decided = recorded.decided
+    texts: dict[str, str] = {"A": recorded.incumbent}
+    texts |= {slot: ready.text for slot, ready in recorded.candidates.items()}
+    critiques = [made for made in recorded.critiques if made.readable and not made.by_code]
     prose = [made.prose for made in critiques if made.prose]
     quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
     made_up = sum(made.dropped for made in critiques)
     return AuditedPass(
-        number=held.number,
+        number=recorded.number,
         winner=decided.winner if decided else None,
         streak=decided.streak if decided else None,
-        panel=_pass_panel(held, settings, replies),
+        panel=_pass_panel(recorded, settings, replies),
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
         critique_words=sum(len(replies.split()) for replies in prose) if prose else None,
         found_nothing=not any(m.problems or m.prose for m in critiques) if critiques else None,
         made_up_quotes=made_up,
         quotes=quotes + made_up,
-        dropped=tuple((dropped.slot, dropped.reason) for dropped in held.dropped),
+        dropped=tuple((dropped.slot, dropped.reason) for dropped in recorded.dropped),
     )
 
 
-def _pass_panel(held: RecordedPass, settings: Settings, replies: JudgeReplies) -> Panel | None:
+def _pass_panel(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> Panel | None:
     """The panel of a pass, which may have stopped before its last judge."""
-    panel = _panel(held.ballots, _verdict(held), settings, replies)
+    panel = _panel(recorded.ballots, _verdict(recorded), settings, replies)
     if panel is None:
         return None
     size, rule, texts = pass_size(settings), settings.voting, panel.candidates
-    invalid = tuple(ballot.seat for ballot in held.ballots if not ballot.ranking)
+    invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
     return replace(
         panel,
         always_asked=size.first_wave(texts, rule),
@@ -249,8 +253,8 @@ def _preferred(story: Story) -> tuple[int, int] | None:
 
 def _confirmed(story: Story) -> tuple[int, int] | None:
     """Fresh judges who prefer the delivered text to the first draft, of how many."""
-    held = story.confirmation
-    return (held.prefer, held.judges) if held else None
+    recorded = story.confirmation
+    return (recorded.prefer, recorded.judges) if recorded else None
 
 
 def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
