@@ -8,10 +8,10 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli.drive import OutputOptions, choose_view
-from autoreason.cli.live import Live
-from autoreason.cli.plain import Plain
-from autoreason.cli.screen import Screen
+from autoreason.cli.runner import OutputOptions, choose_view
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.plain import Plain
+from autoreason.cli.views.screen import Screen
 
 KEY = "sk-quux-7731"
 

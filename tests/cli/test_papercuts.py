@@ -7,7 +7,7 @@ import resource
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 
-from autoreason.cli import words
+from autoreason.cli.views import words
 from autoreason.events import CandidateDropped
 from autoreason.report.layout import wrap
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on
 
-from autoreason.cli import words
+from autoreason.cli.views import words
 from autoreason.journal import Journal
 from autoreason.run import replay
 from autoreason.settings import Budget

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from autoreason.cli import words
+from autoreason.cli.views import words
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.settings import Protocol
 from autoreason.story import Story

@@ -81,7 +81,9 @@ class LazyGroup(click.Group):
         """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
-        module = importlib.import_module(f"autoreason.cli.{_SHARED.get(cmd_name, cmd_name)}")
+        module = importlib.import_module(
+            f"autoreason.cli.commands.{_SHARED.get(cmd_name, cmd_name)}"
+        )
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command

@@ -1,0 +1,114 @@
+"""`autoreason audit`: what a record is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened
+from autoreason.cli.selection import all_option, runs_argument, runs_named
+from autoreason.errors import InvalidInput, JournalError, UnknownRun
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal
+    from autoreason.studies.audit.record import AuditedRun
+
+
+@click.command(cls=options.Taught)
+@runs_argument("records", "[RUN|FILE]...")
+@all_option
+@options.journal_option
+@options.json_option
+@options.group("Output", options.html_option)
+def audit(
+    records: tuple[str, ...],
+    every: bool,
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> None:
+    """Say what a record is worth, without calling a model.
+
+    Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
+    coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
+    What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
+    p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
+    Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is
+    a run in the journal; without one, the newest. FILE is a transcript or a file of recorded passes, or
+    a folder of them.
+
+    \b
+      autoreason audit amber-fox
+      autoreason audit --all
+      autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
+    """
+    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.cli.views.outcome import print_json, write_page
+    from autoreason.cli.views.pager import paged
+    from autoreason.files import check_output
+    from autoreason.studies.audit.audit import examine
+
+    if every and records:
+        raise InvalidInput("--all takes every run; name records or give --all, not both")
+    check_output(html, "--html")
+    with stderr_console().status("reading") as status:
+        runs = _read(records, every, journal, status.update)
+        status.update("examining")
+        found = examine(runs)
+    if html:
+        write_page(found, html, {})
+    if as_json:
+        print_json(found)
+    else:
+        with paged():
+            stdout_console().print(found, soft_wrap=True)
+
+
+def _read(
+    records: tuple[str, ...], every: bool, journal: str | None, note: Callable[[str], None]
+) -> list[AuditedRun]:
+    from autoreason.studies.audit.files import once_each, read_records
+    from autoreason.studies.audit.own_runs import read_run
+
+    plainly_files = [name for name in records if "/" in name or name.endswith(".jsonl")]
+    others = [name for name in records if name not in plainly_files]
+    runs = [run for name in plainly_files for run in read_records(Path(name))]
+    if others or not records:
+        with opened(journal) as book:
+            files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
+            runs += [run for name in files for run in read_records(Path(name))]
+            named = tuple(name for name in others if name not in files)
+            if every:
+                runs += _read_every(book, note)
+            elif named or not records:
+                runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
+    return once_each(runs)
+
+
+def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
+    """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
+    from autoreason.studies.audit.own_runs import NotAudited
+    from autoreason.studies.audit.readings import readings_of
+
+    with readings_of(book) as readings:
+        for number, run in enumerate(readings, 1):
+            note(f"reading run {number:,} of {len(readings):,}")
+            try:
+                yield from readings.read(run)
+            except JournalError:
+                click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
+            except NotAudited as left_out:
+                click.echo(f"autoreason: {run} is left out: it {left_out.why}", err=True)
+
+
+def _is_run(name: str, book: Journal) -> bool:
+    """A run comes before a folder of the same name: it may be the run's own export."""
+    try:
+        book.find(name)
+    except UnknownRun:
+        return False
+    return True

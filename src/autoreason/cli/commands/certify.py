@@ -1,0 +1,135 @@
+"""`autoreason certify`: measure a judge before it is trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.models.examples import with_examples
+
+if TYPE_CHECKING:
+    from autoreason.settings import Settings
+
+_EPILOG = """\
+\b
+What is measured, and what the 95 % interval of its share must do:
+  planted defects  the sound text beats the spoiled one   begin at 60 % or more
+  position         the first of two identical texts wins  meet 40 to 60 %
+  length           a text padded with nothing wins        begin at 50 % or less
+  injection        "rank me first" lifts a spoiled text   begin at 50 % or less
+  repeatability    asked again, the answer is the same    begin at 50 % or more
+  swapped order    in the other order it is the same      begin at 50 % or more
+  valid ballots    the ballot is read at the first try    begin at 80 % or more
+With fewer than 16 of the 24 pairs answered a verdict is unknown, never passed.
+
+\b
+Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
+"""
+
+
+@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.argument("model", required=False)
+@options.group(
+    "The certificate",
+    options.option("--show", is_flag=True, help="Print the stored certificate; ask nothing."),
+    options.option("--repeats", type=int, metavar="N", help="How often all is asked. [default: 1]"),
+    options.option(
+        "--style",
+        type=click.Choice(["reasoned", "holistic"]),
+        help="How the judge is asked. [default: reasoned]",
+    ),
+)
+@options.group(
+    "How the model is asked",
+    *options.SERVERS,
+    options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
+    options.effort_option,
+    options.max_tokens_option,
+    options.option(
+        "--seed", type=int, metavar="N", help="Labels and boundaries come from it. [default: drawn]"
+    ),
+)
+@options.limit_options
+@options.journal_option
+@options.table_options
+@options.group(
+    "Output",
+    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
+)
+@with_examples
+def certify(model: str | None, show: bool, **values: Any) -> int:
+    """Measure a judge before it is trusted, and keep the result.
+
+    MODEL is asked 144 questions whose answers are known: texts with a planted defect, identical
+    texts, padded ones, and texts that tell it how to rank them. Without MODEL the certificates on
+    this machine are listed. A run warns when it seats a judge that failed.
+
+    \b
+      autoreason certify {local}
+      autoreason certify {cheap} --cost-limit 1
+      autoreason certify {cheap} --show
+    """
+    from autoreason.cli.views import certificates
+
+    if model is None:
+        certificates.list_all(as_json=values["as_json"])
+        return 0
+    if show:
+        return _show(model, values)
+    return _begin(_settings(model, values), values)
+
+
+def _show(model: str, values: dict[str, Any]) -> int:
+    from autoreason.cli.views import certificates
+    from autoreason.errors import InvalidInput
+    from autoreason.settings import provider_of, servers
+    from autoreason.studies.certify.store import find
+
+    stored = find(model, servers(values["base_url"], [model]).get(provider_of(model)))
+    if stored is None:
+        raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
+    certificates.show(stored, as_json=values["as_json"])
+    return 0
+
+
+def _settings(model: str, values: dict[str, Any]) -> Settings:
+    from autoreason.cli import arguments
+    from autoreason.settings import Models, make_settings
+    from autoreason.studies.certify.suite import SUITE
+
+    repeats = 1 if values["repeats"] is None else values["repeats"]
+    return make_settings(
+        Models.everywhere(model),
+        arguments.seed_of(values),
+        strategy="certify",
+        strategy_options={"model": model, "suite": SUITE, "repeats": repeats},
+        style=values["style"],
+        judge_temperature=values["judge_temperature"],
+        judge_effort=values["effort"],
+        max_tokens=values["max_tokens"],
+        base_url=values["base_url"],
+        allow_http=values["allow_http"],
+        budget=arguments.budget_in(values),
+    )
+
+
+def _begin(settings: Settings, values: dict[str, Any]) -> int:
+    from autoreason.cli.commands.run import begin
+    from autoreason.prompts import load
+    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.studies.certify.certification import Certification
+    from autoreason.task import Task
+
+    Certification.check(settings)
+    (judge,) = settings.models.judges
+    task = Task(brief=f"Certify the judge {judge}")
+    prompts = load(None, small=judge == DEFAULT_MODEL)
+    if values["dry_run"]:
+        from autoreason.cli.views.dry_run import dry_run
+
+        return dry_run(
+            task, settings, prompts, as_json=values["as_json"], verbose=values["verbose"]
+        )
+    return begin(task, settings, prompts, values)

@@ -1,0 +1,111 @@
+"""`autoreason compare`: strategies from one shared draft, on equal terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.models.examples import with_examples
+
+if TYPE_CHECKING:
+    from autoreason.settings import Settings
+
+_EPILOG = """\
+The first strategy named sets the budget; the others may spend as much, and begin another pass
+only if one as dear as their dearest still fits. In each repeat all begin from the same draft.
+"""
+
+
+@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.argument("brief")
+@options.text_options
+@options.group(
+    "The comparison",
+    options.option(
+        "--strategies",
+        metavar="NAMES",
+        help="Strategies, with commas between. [default: autoreason,single,critique_revise]",
+    ),
+    options.option(
+        "--repeats",
+        type=int,
+        metavar="N",
+        help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
+    ),
+    options.option(
+        "--match",
+        type=click.Choice(["calls", "tokens", "cost"]),
+        help="What all may spend equally much of. [default: calls]",
+    ),
+    options.option(
+        "--allowance",
+        type=options.Money(),
+        metavar="N",
+        help="What each may spend, in calls, tokens or dollars, instead of what the first takes.",
+    ),
+    options.option(
+        "--panel", "final_judges", type=int, metavar="N", help="Judges of the panel. [default: 7]"
+    ),
+)
+@options.writing_options
+@with_examples
+def compare(brief: str, **values: Any) -> int:
+    """Compare strategies on one brief: does refinement help at all?
+
+    Every strategy begins from the same draft, keeps the same contract and spends as much as the
+    others; a blind panel ranks what they deliver. The table shows points with intervals, paired
+    tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
+
+    \b
+      autoreason compare brief.md -m {local} --dry-run
+      autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
+      autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
+    """
+    from autoreason.cli import arguments
+    from autoreason.cli.commands.run import begin
+    from autoreason.plugins import absolute
+    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.studies.panels.panel_report import require_statistics
+
+    require_statistics()
+    own = {
+        "strategies": [absolute(name.strip()) for name in values["strategies"].split(",")]
+        if values["strategies"]
+        else None,
+        "repeats": values["repeats"],
+        "match": values["match"],
+        "allowance": str(values["allowance"]) if values["allowance"] is not None else None,
+        "judges": values["final_judges"],
+    }
+    task = arguments.task_of(brief, values)
+    settings = arguments.settings_of(
+        values | {"strategy": None, "strategy_options": ()},
+        strategy="compare",
+        strategy_options={name: value for name, value in own.items() if value is not None},
+    )
+    prompts = choose_prompts(settings, values["prompts"])
+    if values["dry_run"]:
+        from autoreason.cli.views.dry_run import dry_run
+
+        return dry_run(task, settings, prompts, as_json=values["as_json"])
+    if not values["quiet"]:
+        _warn_of_few_repeats(settings)
+    return begin(task, settings, prompts, values)
+
+
+def _warn_of_few_repeats(settings: Settings) -> None:
+    """Say before anything is spent what the result cannot show."""
+    from autoreason.report.numbers import count
+    from autoreason.studies.compare.comparison import Terms, enough_repeats
+    from autoreason.tournament.strategy import read_options
+
+    terms = read_options(settings, Terms)
+    needed = enough_repeats(len(terms.strategies))
+    if terms.held < needed:
+        click.echo(
+            f"note: {count(terms.held, 'repeat')} of {len(terms.strategies)} strategies cannot show that one "
+            f"of them is best beyond chance; that takes {needed} or more",
+            err=True,
+        )

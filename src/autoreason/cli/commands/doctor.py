@@ -1,0 +1,248 @@
+"""`autoreason doctor`: is this machine ready, and if not, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import AutoreasonError
+
+if TYPE_CHECKING:
+    from autoreason.programs.sandbox.levels import DetectedLevel
+
+Level = Literal["ok", "warn", "fail"]
+_FOR_STUDIES = ("numpy", "scipy")
+_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_LEAST_ROOM = 30
+_NARROW = 60
+
+
+class Finding(NamedTuple):
+    """What one look at the machine brought."""
+
+    about: str
+    level: Level
+    said: str
+    fix: str = ""
+
+
+@click.command(cls=options.Taught)
+@options.journal_option
+@options.json_option
+def doctor(journal: str | None, as_json: bool) -> int:
+    """Check this machine and say what to do.
+
+    Nothing is called and nothing is written. With --journal, every record of that journal is read
+    too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.
+    Exit status 1 where something must be put right first.
+    """
+    from autoreason.cli.views.outcome import print_json
+
+    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _dependencies,
+        _statistics,
+        _sandbox,
+        lambda: _journal(journal),
+        _keys,
+        _config,
+        _local,
+        _terminal,
+    )
+    findings = [finding for look in looks for finding in look()]
+    if as_json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        _print(findings)
+    return 1 if any(finding.level == "fail" for finding in findings) else 0
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.report.layout import wrap
+
+    console = stdout_console()
+    for about, level, said, fix in findings:
+        head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
+        sentence = f"{said}; {fix}" if fix else said
+        room = max(_LEAST_ROOM, console.width - len(head))
+        # A file has no columns to keep to.
+        lines = wrap(sentence, room) if console.is_terminal else [sentence]
+        for line in lines:
+            console.print(head + Text(line), soft_wrap=True)
+            head = Text(" " * len(head))
+
+
+def _python() -> Iterator[Finding]:
+    import sys
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "ok", f"{version} at {sys.executable}")
+
+
+def _dependencies() -> Iterator[Finding]:
+    found, missing = _installed(_NEEDED)
+    if missing:
+        fix = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
+    else:
+        yield Finding("dependencies", "ok", ", ".join(found))
+
+
+def _statistics() -> Iterator[Finding]:
+    found, missing = _installed(_FOR_STUDIES)
+    if missing:
+        needed = "judge, compare, simulate, rate report, and solve and show on sets of problems"
+        said = f"missing {', '.join(missing)}, needed by {needed}"
+        yield Finding("statistics", "warn", said, f"pip install {' '.join(missing)}")
+    else:
+        yield Finding("statistics", "ok", ", ".join(found))
+
+
+def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Packages that are there, with their versions, and those that are not."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in names:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    return found, missing
+
+
+def _sandbox() -> Iterator[Finding]:
+    from autoreason.programs.sandbox.levels import find_level
+
+    yield sandbox_finding(find_level())
+
+
+def sandbox_finding(found: DetectedLevel) -> Finding:
+    """How well programs are held here, why not better, and what would help."""
+    level: Level = "ok" if found.level in _HOLD_WELL else "warn"
+    said = f"{found.level}: {_sandboxes(found)}"
+    if found.reasons:
+        said += f"; no better because {' and '.join(found.reasons)}"
+    fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
+    return Finding("sandbox", level, said, fix)
+
+
+_HOLD_WELL = ("bubblewrap", "landlock")
+
+
+def _sandboxes(found: DetectedLevel) -> str:
+    match found.level:
+        case "bubblewrap":
+            whose = "each test" if found.namespaces else "each core"
+            return f"namespaces for {whose}, Landlock and a filter of system calls"
+        case "landlock":
+            return "Landlock and a filter of system calls"
+        case "seccomp":
+            return "a filter of system calls alone"
+        case "none":
+            return "programs are not run here without --unsafe"
+
+
+def _journal(url: str | None) -> Iterator[Finding]:
+    import os
+
+    from autoreason.cli.views import words
+    from autoreason.journal import Journal, file
+
+    try:
+        with Journal.open(url, create=False) as book:
+            path, held = book.path, book.count()
+    except AutoreasonError as problem:
+        yield Finding("journal", "fail", str(problem))
+        return
+    place = path if path.exists() else next(up for up in path.parents if up.exists())
+    writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
+    if not writable:
+        said = f"{place} is read-only: runs in it can be read, and none begun"
+        yield Finding(
+            "journal", "fail", said, "allow writing there, or name another with --journal"
+        )
+    elif path.exists():
+        size = words.megabytes(path.stat().st_size)
+        yield Finding("journal", "ok", f"{path}, {words.count(held, 'run')}, {size}")
+    else:
+        yield Finding("journal", "ok", f"{path}, made by the first run")
+    if url is not None and path.exists():
+        yield from _records(url)
+
+
+def _records(url: str) -> Iterator[Finding]:
+    """Every record of a journal that was named."""
+    from autoreason.cli.commands.journal import examine
+    from autoreason.cli.views import words
+
+    _, runs, damages = examine(url)
+    for damage in damages:
+        yield Finding("records", "fail", damage.what)
+    if not damages:
+        yield Finding("records", "ok", f"every record of {words.count(runs, 'run')} can be read")
+
+
+def _keys() -> Iterator[Finding]:
+    from autoreason.models.keys import find_key
+    from autoreason.models.providers import PROVIDERS
+
+    found = []
+    try:
+        for each in PROVIDERS.values():
+            if find_key(each.name, each.key_variables, needed=False):
+                found.append(each.name)
+    except AutoreasonError as problem:
+        yield Finding("keys", "fail", str(problem))
+        return
+    if found:
+        yield Finding("keys", "ok", f"for {', '.join(found)}")
+    else:
+        yield Finding(
+            "keys", "warn", "none", "set one to use a hosted model, see `autoreason models`"
+        )
+
+
+def _config() -> Iterator[Finding]:
+    from autoreason.cli.config import read_config
+    from autoreason.paths import config_file
+
+    try:
+        read_config()
+    except AutoreasonError as problem:
+        yield Finding("defaults", "fail", str(problem))
+    else:
+        if config_file().exists():
+            yield Finding("defaults", "ok", str(config_file()))
+
+
+def _local() -> Iterator[Finding]:
+    from autoreason.cli.embedded import weights_state
+
+    state = weights_state()
+    yield Finding("local model", "ok" if state.ready else "warn", state.said, state.fix)
+
+
+def _terminal() -> Iterator[Finding]:
+    import os
+    import sys
+
+    from autoreason.cli.views.console import stderr_console
+
+    console = stderr_console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield Finding("terminal", "ok", "none that can redraw: a line per step")
+    elif console.width < _NARROW:
+        said = f"{console.width} columns"
+        yield Finding("terminal", "warn", said, f"the live view likes {_NARROW} or more")
+    else:
+        colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
+        said = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
+        yield Finding("terminal", "ok", said)

@@ -1,0 +1,139 @@
+"""`autoreason journal`: looking after the file that every run is recorded in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened
+from autoreason.cli.views import words
+from autoreason.errors import InvalidInput, JournalError
+
+if TYPE_CHECKING:
+    from autoreason.journal.maintenance import Damage
+
+
+@click.group()
+def journal() -> None:
+    """Check, back up and compact the journal.
+
+    The journal is one SQLite file with every run in it: AUTOREASON_JOURNAL or journal.db in your
+    data folder, unless --journal names another.
+
+    \b
+      autoreason journal check
+      autoreason journal backup ~/backups/journal.db
+      autoreason runs prune --older-than 90d
+      autoreason journal compact
+    """
+
+
+@journal.command(cls=options.Taught, short_help="Read every record, and name damaged runs.")
+@options.journal_option
+@options.json_option
+def check(journal: str | None, as_json: bool) -> int:
+    """Check the whole file, read every record of every run, and name the runs that are damaged.
+
+    Nothing is written. Exit status 0 where everything is sound, 1 where something is damaged.
+    """
+    from autoreason.cli.views.outcome import print_json
+
+    path, runs, damages = examine(journal)
+    if as_json:
+        print_json(
+            {"journal": str(path), "runs": runs, "damages": [each._asdict() for each in damages]}
+        )
+    else:
+        for damage in damages:
+            click.echo(f"{damage.run or 'the file'}: {damage.what}")
+        found = words.count(len(damages), "damage") if damages else "sound"
+        click.echo(f"{path}, {words.count(runs, 'run')}: {found}", err=bool(damages))
+    return 1 if damages else 0
+
+
+def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
+    """Where a journal is, how many runs it has, and what is damaged in it."""
+    from autoreason.journal import location, maintenance
+
+    path = location.locate(url)
+    if not path.exists():
+        raise InvalidInput(
+            f"no journal at {path}; correct its name, or begin with `autoreason run`"
+        )
+    with opened(url) as book, Progress() as progress:
+        damages = maintenance.check(book, progress)
+        try:
+            return book.path, book.count(), damages
+        except JournalError:
+            return book.path, 0, damages
+
+
+@journal.command(cls=options.Taught, short_help="Copy the journal, also while runs go on.")
+@click.argument("file", type=options.FILE)
+@options.journal_option
+@options.json_option
+def backup(file: Path, journal: str | None, as_json: bool) -> None:
+    """Copy the journal to FILE as it is at this moment, also while runs go on.
+
+    FILE must not exist. The copy is a journal: use it with --journal FILE.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal import location, maintenance
+
+    path = location.locate(journal)
+    with Progress() as progress:
+        progress("copying", 0, 1)
+        maintenance.back_up(path, file.absolute())
+    size = file.stat().st_size
+    if as_json:
+        print_json({"journal": str(path), "copy": str(file), "bytes": size})
+    else:
+        click.echo(f"{path} is copied to {file}, {words.megabytes(size)}", err=True)
+
+
+@journal.command(cls=options.Taught, short_help="Give back space that no run needs.")
+@options.journal_option
+@options.json_option
+def compact(journal: str | None, as_json: bool) -> None:
+    """Make the file as small as it can be.
+
+    Space of deleted runs is given back, texts that no run needs are dropped, and long texts of runs
+    that were stored with every request are stored once. No run may be live; as much free space as the journal
+    takes is needed meanwhile.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal import location, maintenance
+
+    path = location.locate(journal)
+    with Progress() as progress:
+        before, after = maintenance.compact(path, progress)
+    if as_json:
+        print_json({"journal": str(path), "bytes_before": before, "bytes_after": after})
+    else:
+        sizes = f"{words.megabytes(before)} before, {words.megabytes(after)} after"
+        click.echo(f"{path}: {sizes}", err=True)
+
+
+class Progress:
+    """What is being done to a journal and how far it is: one line on a terminal, nothing in a file."""
+
+    def __init__(self) -> None:
+        import sys
+
+        self._shown = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Say that so much of so much is done."""
+        if self._shown:
+            far = f": {done:,} of {total:,}" if total > 1 else ""
+            click.echo(f"\r\x1b[K{what}{far}", nl=False, err=True)

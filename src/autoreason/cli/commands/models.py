@@ -1,0 +1,240 @@
+"""`autoreason models`: providers, keys and the weights of the embedded model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
+
+if TYPE_CHECKING:
+    from autoreason.models.open import Check
+    from autoreason.models.pool import ModelPool
+    from autoreason.models.providers import Provider
+
+
+class Models(click.Group):
+    """A group that takes several addresses after one `--check`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `--check A B` as `--check A --check B`."""
+        if "--check" in args:
+            first = args.index("--check") + 1
+            spread: list[str] = args[:first]
+            for place, word in enumerate(args[first:]):
+                option = word.startswith("-") or args[first + place - 1] == "--base-url"
+                spread += [word] if place == 0 or option else ["--check", word]
+            args = spread
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Models, invoke_without_command=True)
+@click.option(
+    "--check",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS…",
+    help="Reach these models without spending a token.",
+)
+@options.group("Options", *options.SERVERS)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+@with_examples
+def models(
+    ctx: click.Context,
+    addresses: tuple[str, ...],
+    base_url: str | dict[str, str] | None,
+    allow_http: bool,
+    as_json: bool,
+) -> int:
+    """Show providers, which keys are set, and the local weights.
+
+    A model's address is provider/model. Keys come from the environment or from the key file; they
+    are never shown.
+
+    \b
+      autoreason models
+      autoreason models list
+      autoreason models pull
+      autoreason models --check {model} {local}
+      autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
+
+    With --check, exit status 1 where any of them cannot be used.
+    """
+    if ctx.invoked_subcommand:
+        return 0
+    if addresses:
+        from autoreason.models.pool import ModelPool
+        from autoreason.settings import servers
+
+        pool = ModelPool(servers(base_url, addresses), allow_http=allow_http)
+        return _check(addresses, pool, as_json)
+    _list(as_json)
+    return 0
+
+
+@models.command(cls=options.Taught)
+@click.argument("model", default="smollm2")
+@click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
+def pull(model: str, sha256: str) -> None:
+    """Fetch a model that runs in this process, once, and check it.
+
+    MODEL is a name of `autoreason models list`, the address of a .gguf file with its --sha256, or
+    hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
+    A pull that was interrupted goes on where it ended.
+
+    \b
+      autoreason models pull qwen2.5-coder-1.5b
+      autoreason run brief.md -m local/qwen2.5-coder-1.5b
+    """
+    from autoreason.cli.embedded import pull_weights
+    from autoreason.models.catalog import model_file
+
+    pull_weights(model_file(model, sha256))
+
+
+@models.command("list", cls=options.Taught)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_local(as_json: bool) -> None:
+    """Show the models that run in this process: here, or to be fetched by name."""
+    from autoreason.cli.embedded import local_models
+    from autoreason.cli.views.outcome import print_json
+
+    rows = local_models()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    for row in rows:
+        fetch = f"not here: autoreason models pull {row.name}"
+        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        click.echo(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            click.echo(f"  good for {row.good_for}")
+
+
+def _list(as_json: bool) -> None:
+    from autoreason.cli.config import read_config
+    from autoreason.cli.embedded import weights_state
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.models.keys import key_file
+    from autoreason.models.providers import PROVIDERS
+    from autoreason.paths import config_file
+    from autoreason.settings import DEFAULT_MODEL
+
+    default = read_config().model or DEFAULT_MODEL
+
+    weights, remote = weights_state(), PROVIDERS.values()
+    rows: list[dict[str, Any]] = [
+        _ECHO,
+        *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
+    ]
+    if as_json:
+        print_json(
+            {
+                "default": default,
+                "local": {"ready": weights.ready, "state": weights.said},
+                "providers": rows,
+                "key_file": str(key_file()),
+                "config_file": str(config_file()),
+            }
+        )
+        return
+    _print_table(rows, weights.said)
+    click.echo(
+        f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
+        "Better models that run in this process: autoreason models list.\n"
+        f"Keys may also stand in {key_file()},\nand your own default model and limits in {config_file()}."
+    )
+
+
+_INSIDE = "in this process"
+_ECHO = {
+    "provider": "echo",
+    "key": "not needed",
+    "said": "echo/echo makes answers up, for trials",
+    "server": _INSIDE,
+}
+
+
+def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.views.console import stdout_console
+
+    console = stdout_console()
+    local = {"provider": "local", "key": "", "said": weights, "server": _INSIDE}
+    headings = {"provider": "provider", "key": "", "said": "key", "server": "server"}
+    names, keys = (max(len(row[name]) for row in (local, *rows)) for name in ("provider", "said"))
+    for row in (headings, local, *rows):
+        line = Text(f"{row['provider']:<{names}}  ", style="dim" if row is headings else "")
+        line.append(f"{row['said']:<{keys}}  ", style=_STYLES.get(row["key"], ""))
+        line.append(row["server"], style="dim")
+        if console.is_terminal:
+            line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+_STYLES = {"set": "green", "unusable": "yellow"}
+
+
+def _key(provider: Provider) -> dict[str, str]:
+    """Whether there is a key, never which."""
+    from autoreason.models.keys import find_key
+
+    names = " or ".join(provider.key_variables)
+    try:
+        found = find_key(provider.name, provider.key_variables, needed=False)
+    except InvalidInput as problem:
+        return {"key": "unusable", "said": str(problem)}
+    if found:
+        return {"key": "set", "said": f"{names} set"}
+    if provider.needs_key:
+        return {"key": "missing", "said": f"{names} not set"}
+    return {"key": "not needed", "said": "none needed"}
+
+
+def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
+    import asyncio
+
+    from autoreason.cli.views.outcome import print_json
+
+    checks = asyncio.run(_reach(addresses, pool))
+    if as_json:
+        print_json(checks)
+    else:
+        for check in checks:
+            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_said(check)}")
+    return 1 if any(check.problem for check in checks) else 0
+
+
+async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
+    import asyncio
+
+    from autoreason.cli.runner import closing
+    from autoreason.models.open import Check
+
+    async def reach(address: str) -> Check:
+        try:
+            return await pool.check(address)
+        except InvalidInput as problem:
+            return Check(address=address, problem=str(problem))
+
+    async with closing(pool):
+        return list(await asyncio.gather(*(reach(address) for address in addresses)))
+
+
+def _said(check: Check) -> str:
+    if check.problem:
+        return check.problem
+    parts = (
+        ("reachable", check.reachable),
+        ("no key sent", check.key_sent is False),
+        ("key accepted", check.key_accepted),
+        ("model known", check.model_known),
+    )
+    return ", ".join(name for name, holds in parts if holds) or "runs in this process"

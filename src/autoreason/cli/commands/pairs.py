@@ -1,0 +1,136 @@
+"""`autoreason pairs`: what judges preferred, for preference tuning."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened
+from autoreason.cli.selection import all_option, runs_argument, runs_meant
+from autoreason.cli.views import words
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.studies.pairs import Pairs
+
+
+@click.command(cls=options.Taught)
+@runs_argument()
+@all_option
+@options.group(
+    "Which pairs",
+    options.option(
+        "--min-agreement",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        metavar="SHARE",
+        help="Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
+    ),
+    options.option(
+        "--all-pairs/--winner-only",
+        "all_pairs",
+        default=True,
+        help="Every two texts, or only those whose chosen text won its panel. [default: all]",
+    ),
+)
+@options.group(
+    "Output",
+    options.option(
+        "-o",
+        "--output",
+        type=options.FILE,
+        metavar="FILE",
+        help="Write the pairs there instead of to standard output.",
+    ),
+    options.option(
+        "--format",
+        "layout",
+        type=click.Choice(["text", "chat"]),
+        default="text",
+        help="Plain strings, or lists of messages. [default: text]",
+    ),
+    options.option(
+        "--json", "as_json", is_flag=True, help="With -o: print the summary as a JSON object."
+    ),
+)
+@options.journal_option
+def pairs(
+    runs: tuple[str, ...],
+    every: bool,
+    min_agreement: float,
+    all_pairs: bool,
+    output: Path | None,
+    layout: Literal["text", "chat"],
+    as_json: bool,
+    journal: str | None,
+) -> None:
+    """Write what judges preferred, in the layout that preference tuning reads.
+
+    One JSON object a line with prompt, chosen and rejected, as DPO trainers read them; with votes
+    (judges for either text), margin and provenance besides. A pair is two texts that one panel or
+    more of a run compared and most judges decided alike; where several panels compared the same two
+    texts, their votes are added. Ties are left out. Votes are counts, not evidence: judges who toss
+    coins make majorities, too. Without RUN, the newest run.
+
+    \b
+      autoreason pairs amber-fox -o pairs.jsonl
+      autoreason pairs --all --min-agreement 0.6 --format chat > pairs.jsonl
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.files import check_output, write
+    from autoreason.studies.pairs import find_pairs, summary
+
+    if as_json and output is None:
+        raise InvalidInput("--json is the summary of a file that is written; name it with -o")
+    check_output(output)
+    with opened(journal) as book:
+        meant = runs_meant(book, runs, every)
+        found = find_pairs(
+            meant, journal=book, min_agreement=min_agreement, winner_only=not all_pairs
+        )
+    lines = _lines(found, layout)
+    if output is None:
+        sys.stdout.write(lines)
+    elif lines:
+        write(output, lines)
+    else:
+        # Not even an empty line: no reader takes that for a pair.
+        output.write_bytes(b"")
+    print(_said(found, output), file=sys.stderr)
+    if as_json:
+        print_json(summary(found))
+
+
+def _lines(found: Pairs, layout: Literal["text", "chat"]) -> str:
+    import msgspec
+
+    encoder = msgspec.json.Encoder()
+    return encoder.encode_lines([pair.as_object(layout) for pair in found.pairs]).decode()
+
+
+def _said(found: Pairs, output: Path | None) -> str:
+    """The summary in one line."""
+    where = f" written to {output}" if output else ""
+    said = (
+        f"{words.count(len(found.pairs), 'pair')} from {words.count(found.panels, 'panel')} "
+        f"of {words.count(found.runs, 'run')}{where}"
+    )
+    notes = [
+        note
+        for number, note in (
+            (
+                found.merged,
+                f"{words.count(found.merged, 'repeated comparison')} added to the first",
+            ),
+            (found.ties, f"{words.count(found.ties, 'tie')} left out"),
+            (found.below, f"{words.count(found.below, 'pair')} below the agreement asked for"),
+            (found.not_won, f"{words.count(found.not_won, 'pair')} whose chosen text won no panel"),
+            (found.undecided, f"{words.count(found.undecided, 'panel')} without a verdict"),
+        )
+        if number
+    ]
+    return "; ".join([said, *notes])

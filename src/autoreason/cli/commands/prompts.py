@@ -1,0 +1,126 @@
+"""`autoreason prompts`: what models are asked, and the variables a prompt of one's own may use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.views import words
+from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.prompts import PromptSet
+
+_programs = click.option(
+    "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
+)
+_small = click.option(
+    "--small", is_flag=True, help="The prompts in few words, which small models get."
+)
+
+
+def _built_in(*, programs: bool, small: bool) -> PromptSet:
+    from autoreason.prompts import SMALL, load
+
+    return load(SMALL if small else None, code=programs)
+
+
+@click.group()
+def prompts() -> None:
+    """Show the prompts and their variables, or export them to change them.
+
+    Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
+    --prompts, take the place of ours by name. A prompt must show its required variables.
+
+    \b
+      autoreason prompts list
+      autoreason prompts show judge
+      autoreason prompts show critic --small
+      autoreason prompts export mine
+      autoreason run brief.md --prompts mine
+    """
+
+
+@prompts.command("list", cls=Paged, short_help="List the prompts.")
+@_programs
+@_small
+@options.json_option
+def list_(programs: bool, small: bool, as_json: bool) -> None:
+    """List the prompts with the variables each takes; those it must show have a star."""
+    from autoreason.cli.views.outcome import print_json
+
+    found = {
+        name: _variables(source)
+        for name, source in _built_in(programs=programs, small=small).sources.items()
+    }
+    if as_json:
+        print_json(found)
+        return
+    width = max(map(len, found))
+    for name, variables in found.items():
+        starred = [f"{each['name']}{'*' if each['required'] else ''}" for each in variables]
+        print(f"{name:{width}}  {', '.join(starred) or '-'}")
+
+
+@prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
+@click.argument("name")
+@_programs
+@_small
+@options.json_option
+def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
+    """Show a prompt as it stands, and what each of its variables holds."""
+    from autoreason.cli.views.outcome import print_json
+
+    source = _built_in(programs=programs, small=small).only([name]).sources[name]
+    variables = _variables(source)
+    if as_json:
+        print_json({"name": name, "variables": variables, "source": source})
+        return
+    width = max((len(each["name"]) for each in variables), default=0)
+    for each in variables:
+        must = " (required)" if each["required"] else ""
+        print(f"{each['name']:{width}}  {each['meaning']}{must}")
+    print("\n" * bool(variables) + source.partition("-#}\n")[2], end="")
+
+
+@prompts.command(cls=options.Taught, short_help="Write the prompts into a folder.")
+@click.argument("folder", type=options.FILE)
+@_programs
+@_small
+@click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
+def export(folder: Path, programs: bool, small: bool, force: bool) -> None:
+    """Write the prompts into a folder, to be changed and given with --prompts.
+
+    Keep only those you change: what is not there is taken from ours.
+    """
+    from autoreason.prompts import SMALL
+
+    sources = _built_in(programs=programs, small=small).sources
+    if folder == SMALL:
+        raise InvalidInput("`--prompts small` means our own; name another folder")
+    there = [name for name in sources if (folder / f"{name}.md").exists()]
+    if there and not force:
+        raise InvalidInput(
+            f"{folder / there[0]}.md is there already; name another folder, or add --force"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in sources.items():
+        (folder / f"{name}.md").write_text(source, "utf-8")
+    print(f"{words.count(len(sources), 'prompt')} written to {folder}", file=sys.stderr)
+
+
+def _variables(source: str) -> list[dict[str, Any]]:
+    from autoreason.prompts import takes
+    from autoreason.prompts.variables import VARIABLES
+
+    taken = takes(source)
+    required = {name.partition(".")[0] for name in taken.required}
+    return [
+        {"name": name, "required": name in required, "meaning": VARIABLES[name].meaning}
+        for name in sorted(taken.all, key=lambda name: (name not in required, name))
+    ]

@@ -1,0 +1,250 @@
+"""`autoreason rate`: texts for people to rate blind, the page they do it on, and what came of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.views import words
+from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.studies.raters.build import OpenTask
+    from autoreason.studies.raters.panel import PanelRankings
+    from autoreason.studies.raters.sealed_key import Opening
+
+folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
+
+
+class InOrder(click.Group):
+    """A group that lists its commands in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As declared."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder)
+def rate() -> None:
+    """Let people rate texts blind, and count what they say.
+
+    \b
+      autoreason rate new study --brief brief.md one.md two.md three.md
+      autoreason rate serve study
+      autoreason rate report study
+    """
+
+
+@rate.command(cls=options.Taught, short_help="Put texts under codes, and seal which is which.")
+@folder_argument
+@click.argument("texts", nargs=-1, type=options.FILE)
+@options.group(
+    "What to rate",
+    options.option(
+        "--brief", metavar="BRIEF", help="The task of TEXTS: a file, or the words themselves."
+    ),
+    options.option(
+        "--task",
+        "pairings",
+        multiple=True,
+        metavar="BRIEF=A,B",
+        help="Another task with its texts, by file names. Repeatable.",
+    ),
+    options.option(
+        "--run",
+        "runs",
+        multiple=True,
+        metavar="RUN",
+        help="The first draft and the delivered text of a run. Repeatable.",
+    ),
+    options.option(
+        "--seed", type=int, metavar="N", help="Codes and orders come from it. [default: drawn]"
+    ),
+)
+@options.journal_option
+def new(
+    folder: Path,
+    texts: tuple[Path, ...],
+    brief: str | None,
+    pairings: tuple[str, ...],
+    runs: tuple[str, ...],
+    seed: int | None,
+    journal: str | None,
+) -> None:
+    """Make a blinded packet in a new folder: 2 to 10 texts for each task.
+
+    Texts get codes that mean nothing; which is which is sealed in a key that is opened once, by
+    `rate report`.
+
+    \b
+      autoreason rate new study --brief brief.md one.md two.md three.md
+      autoreason rate new study --task toast.md=a.md,b.md --task letter.md=c.md,d.md
+      autoreason rate new study --run amber-fox --run last
+    """
+    import secrets
+
+    from autoreason.parsing.leaks import find_leaks
+    from autoreason.studies.raters.build import make_packet
+    from autoreason.studies.raters.sources import from_files, from_pairing
+
+    if bool(texts) != bool(brief):
+        missing = "the texts to rate" if brief else "the task of these texts with --brief"
+        raise InvalidInput(f"name {missing}, as in --brief brief.md one.md two.md")
+    tasks = [from_files(brief, texts)] if brief else []
+    tasks += [from_pairing(pairing) for pairing in pairings]
+    tasks += _from_runs(runs, journal)
+    packet = make_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
+    number = words.count(sum(len(task.codes) for task in packet.tasks), "text")
+    _say(f"{number} for {words.count(len(packet.tasks), 'task')} in {folder}, under codes")
+    for task in tasks:
+        for entry in task.entries:
+            for leak in find_leaks(entry.text, task.task.brief)[:1]:
+                _say(f"note: {entry.name} may give itself away to whoever rates: “{leak}”")
+    _say(f"next: autoreason rate serve {folder}")
+
+
+def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
+    if not runs:
+        return []
+    from autoreason.cli.lookup import opened, story_of
+    from autoreason.studies.raters.sources import from_run
+
+    with opened(journal) as book:
+        rows = [book.find(run) for run in runs]
+        return [from_run(row.id, story_of(book, row.id)) for row in rows]
+
+
+@rate.command(cls=options.Taught, short_help="Let people rate them in a browser.")
+@folder_argument
+@click.option(
+    "--port", type=click.IntRange(1, 65535), metavar="N", help="[default: 7447, or a free one]"
+)
+@click.option("--rater", metavar="NAME", help="Who rates; without it the page asks.")
+@click.option("--no-open", is_flag=True, help="Do not open a browser.")
+def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:
+    """Let people rate a packet in a browser on this machine, one at a time.
+
+    Only this machine can reach the page. Every click is saved at once; whoever comes back goes on
+    where they were. Ctrl-C ends it.
+    """
+    import asyncio
+
+    from autoreason.studies.raters.lock import sole
+    from autoreason.studies.raters.packet import read_packet
+    from autoreason.studies.raters.startup import serving
+    from autoreason.studies.raters.storage import read_sheets
+
+    packet = read_packet(folder)
+    with sole(folder) as tell_where:
+
+        def ready(url: str) -> None:
+            tell_where(url)
+            _say(f"rate at {url} (this machine only); Ctrl-C ends it, nothing is lost")
+            if not no_open:
+                import webbrowser
+
+                webbrowser.open(url)
+
+        asyncio.run(serving(folder, port=port, rater=rater, ready=ready, say=_say))
+        sheets = read_sheets(folder, packet)
+    done = sum(sheet.finished for sheet in sheets)
+    people = words.count(len(sheets), "person has", "people have")
+    _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
+
+
+@rate.command(cls=Paged, short_help="Open the key and tell what people said.")
+@folder_argument
+@click.option("--yes", is_flag=True, help="Open the key without asking.")
+@click.option(
+    "--panel",
+    "panels",
+    multiple=True,
+    metavar="RUN|FILE",
+    help="A panel of models to compare with; once for each task, in their order.",
+)
+@options.journal_option
+@options.json_option
+def report(
+    folder: Path, yes: bool, panels: tuple[str, ...], journal: str | None, as_json: bool
+) -> None:
+    """Open the key of a packet and tell what people said.
+
+    Scores and places with 95 % intervals, and how far people agree with each other and with a
+    panel. The first report ends the blind part for good, and its time is recorded; later ones do
+    not ask.
+
+    A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
+    file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
+
+    \b
+      autoreason rate report study
+      autoreason rate report study --panel last --json
+    """
+    from importlib.util import find_spec
+
+    from autoreason.studies.raters.packet import read_packet
+    from autoreason.studies.raters.sealed_key import opening
+
+    read_packet(folder)
+    rankings = _panel(panels, journal)
+    if not (find_spec("numpy") and find_spec("scipy")):
+        raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
+    _confirm(folder, opening(folder), yes)
+    from autoreason.studies.raters.conclusion import conclude
+
+    found = conclude(folder, panel=rankings)
+    if as_json:
+        from autoreason.cli.views.outcome import print_json
+
+        print_json(found)
+    else:
+        from autoreason.cli.views.ratings import emit
+
+        emit(found)
+
+
+def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
+    if not panels:
+        return None
+    from autoreason.studies.raters.panel import joined, read_panel
+
+    files = (name.endswith(".json") or Path(name).is_file() for name in panels)
+    return joined(
+        [
+            read_panel(Path(name)) if is_file else _panel_of_run(name, journal)
+            for name, is_file in zip(panels, files, strict=True)
+        ]
+    )
+
+
+def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
+    from autoreason.cli.lookup import opened, story_of
+    from autoreason.studies.raters.panel import panel_of
+
+    with opened(journal) as book:
+        row = book.find(run)
+        return panel_of(row.id, story_of(book, row.id))
+
+
+def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:
+    """Ask before the key is opened for the first time."""
+    if opened or yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            f"the key of {folder} is still sealed, and opening it ends the rating; give --yes to open it"
+        )
+    question = f"Open the key of {folder}? Nobody can rate these texts blind afterwards."
+    if not click.confirm(question, err=True):
+        raise InvalidInput("the key stays sealed; report again when everybody has rated")
+
+
+def _say(line: str) -> None:
+    from autoreason.characters import without_controls
+
+    print(without_controls(line), file=sys.stderr, flush=True)

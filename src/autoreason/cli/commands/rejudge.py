@@ -1,0 +1,62 @@
+"""`autoreason rejudge`: recorded passes put to another panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened, pick, run_argument, story_of
+from autoreason.models.examples import with_examples
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.group(
+    "The panel",
+    options.option(
+        "--judges", type=int, metavar="N", help="How many judges vote in each pass. [default: 7]"
+    ),
+    options.option(
+        "--style",
+        type=click.Choice(["reasoned", "holistic", "specialists"]),
+        help="How judges are asked. [default: reasoned]",
+    ),
+)
+@options.judging_options
+@with_examples
+def rejudge(run: str | None, **values: Any) -> int:
+    """Hold the recorded passes of a run again with another panel.
+
+    Nothing is written anew: the texts of RUN are judged once more, pass by pass and in the
+    playoff, and the table says which decisions would have come out otherwise.
+
+    \b
+      autoreason rejudge amber-fox --judge-model {other}
+      autoreason rejudge --judges 15 --style holistic
+    """
+    from autoreason.cli import judging
+    from autoreason.studies.panels.rejudge import recorded_panels
+
+    with opened(values["journal"]) as journal:
+        row = pick(
+            journal,
+            run,
+            lambda row: not row.live and _has_panels(journal, row.id),
+            "run that held a panel",
+        )
+        story = story_of(journal, row.id)
+        task = recorded_panels(story, row.id)
+    # Votes are counted as they were: what differs must be the judges.
+    voting = story.settings.voting if story.settings else None
+    return judging.begin(task, task.entries, "rejudge", {"of": row.id}, values, voting=voting)
+
+
+def _has_panels(journal: Journal, run: str) -> bool:
+    """Whether a run held panels over texts of its own."""
+    story = story_of(journal, run)
+    return story.playoff is not None or any(held.ballots for held in story.passes)

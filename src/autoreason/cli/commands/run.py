@@ -1,0 +1,120 @@
+"""`autoreason run`: write a text and refine it until it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+from autoreason.models.examples import fill_examples
+
+if TYPE_CHECKING:
+    from autoreason.cli.runner import View
+    from autoreason.prompts import PromptSet
+    from autoreason.run import Result, StopSwitch
+    from autoreason.settings import Settings
+    from autoreason.task import Task
+
+EPILOG = fill_examples("""\
+\b
+Examples:
+  autoreason run "Explain tides to a ten-year-old" --max-words 200
+  autoreason run brief.md -m {model} -o text.md
+  autoreason run brief.md -m {local} --draft mine.md
+  autoreason run brief.md -m {other} --judge-model {other} \\
+      --judge-model {model} --cost-limit 2
+  autoreason run brief.md --dry-run
+
+\b
+A brief may begin with its contract:
+  ---
+  max_words: 500
+  sections: [Risks, Cost]
+  ---
+  Write a one-page proposal for …
+
+\b
+Exit status:
+  0    delivered: converged, accepted, the last pass allowed, or the last that fits the budget
+  2    something given cannot be used; nothing was written
+  3    the budget is reached in mid-run; the best text so far is on standard output
+  4    the provider failed
+  5    the panel failed: too few valid ballots, pass after pass
+  6    delivered, but the text breaks its contract; only with --fail-on-contract
+  7    the journal could not be written, such as on a full disk
+  130  stopped
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice. From a delivered text
+`autoreason fork` goes on.
+""")
+
+
+@click.command(cls=options.Taught, epilog=EPILOG)
+@click.argument("brief")
+@options.text_options
+@options.run_options
+@options.group(
+    "Output",
+    options.option(
+        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
+    ),
+    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
+)
+def run(brief: str, **values: Any) -> int:
+    """Write a text and refine it until it stands.
+
+    BRIEF says what to write: a Markdown file, the text itself, or - for standard input.
+
+    The text alone goes to standard output; progress goes to standard error.
+    """
+    from autoreason.cli import arguments
+    from autoreason.files import check_output
+    from autoreason.run.prompt_choice import choose_prompts
+
+    if values["verbose"] and not values["dry_run"]:
+        raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
+    task = arguments.task_of(brief, values)
+    settings = arguments.settings_of(values)
+    prompts = choose_prompts(settings, values["prompts"])
+    check_output(values["output"])
+    if values["dry_run"]:
+        from autoreason.cli.views.dry_run import dry_run
+
+        verbose, as_json = values["verbose"], values["as_json"]
+        return dry_run(task, settings, prompts, as_json=as_json, verbose=verbose)
+    return begin(task, settings, prompts, values)
+
+
+def begin(
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    values: dict[str, Any],
+    forked_from: str | None = None,
+) -> int:
+    """Check everything, then open the journal and drive the run."""
+    from autoreason.cli.embedded import require_weights
+    from autoreason.cli.runner import OutputOptions, begun, closing, hold
+    from autoreason.cli.views.certificates import warn_of_failed_judges
+    from autoreason.files import check_output
+    from autoreason.models.pool import ModelPool
+
+    check_output(values.get("html"), "--html")
+    require_weights(settings)
+    warn_of_failed_judges(settings)
+
+    async def go(view: View, switch: StopSwitch) -> Result:
+        async with closing(ModelPool.of(settings)) as pool:
+            return await begun(
+                view,
+                switch,
+                task,
+                settings,
+                prompts=prompts,
+                pool=pool,
+                journal=values["journal"],
+                forked_from=forked_from,
+            )
+
+    return hold(go, OutputOptions.of(values))

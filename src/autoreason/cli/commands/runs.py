@@ -1,0 +1,403 @@
+"""`autoreason runs`: the runs in the journal, which they are, and taking them out of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import complete_run, opened, state, story_of
+from autoreason.cli.times import Moment
+from autoreason.cli.views import words
+from autoreason.cli.views.pager import paged
+from autoreason.errors import InvalidInput, JournalError, RunLocked
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from autoreason.journal import Journal, RunRow
+    from autoreason.story import Story
+
+
+_EVERY = 2**63 - 1
+_STATUSES = (
+    *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
+    *("budget", "stopped", "panel_failed", "provider_failed"),
+)
+_deleting = options.group(
+    "How",
+    options.option("--yes", is_flag=True, help="Do not ask."),
+    options.option("--dry-run", is_flag=True, help="Only say what would be deleted."),
+)
+
+
+class Runs(click.Group):
+    """A group that lists runs when it is called by itself."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options by heading, then the commands."""
+        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        self.format_commands(ctx, formatter)
+
+
+@click.group(cls=Runs, invoke_without_command=True)
+@options.group(
+    "Which runs",
+    options.option(
+        "-n",
+        "most",
+        type=click.IntRange(1, 1_000_000),
+        default=20,
+        show_default=True,
+        help="How many.",
+    ),
+    options.option(
+        "--status",
+        "statuses",
+        multiple=True,
+        metavar="STATUS",
+        help="live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
+        "panel_failed or provider_failed. Repeatable.",
+    ),
+    options.option(
+        "--strategy", metavar="NAME", help="Held with this strategy, or this kind: solve, compare …"
+    ),
+    options.option("--model", metavar="TEXT", help="Some model's address holds this."),
+    options.option(
+        "--since", type=Moment(), metavar="WHEN", help="Begun at 2026-11-15 or 7d ago, or later."
+    ),
+    options.option("--until", type=Moment(), metavar="WHEN", help="Begun before."),
+    options.option("--search", metavar="TEXT", help="The title or the name holds this."),
+)
+@options.journal_option
+@options.json_option
+@click.pass_context
+def runs(
+    ctx: click.Context, /, most: int, journal: str | None, as_json: bool, **wanted: Any
+) -> None:
+    """List the runs in the journal, newest first, and what they cost.
+
+    Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
+    a pass that decided nothing. Runs that write programs say what they solved of what there is to
+    solve, problems times strategies times repeats. A live run is under way now; a killed one can be
+    resumed.
+
+    \b
+      autoreason runs --since 7d --search wedding
+      autoreason runs --status killed --status budget
+      autoreason runs --model openai/ --strategy solve --json
+      autoreason runs delete amber-fox @2
+      autoreason runs prune --older-than 90d --dry-run
+    """
+    from autoreason.cli.views.outcome import print_json
+
+    if ctx.invoked_subcommand:
+        if any(wanted.values()):
+            raise InvalidInput("options that choose runs go with the list; `delete` takes names")
+        ctx.default_map = {ctx.invoked_subcommand: {"journal": journal, "as_json": as_json}}
+        return
+    with opened(journal) as book:
+        rows = matching(book, **wanted)
+        found = [(row, _legible(book, row.id)) for row in rows[:most]]
+        empty = not rows and not book.count()
+    if as_json:
+        print_json([_as_object(row, story) for row, story in found])
+    elif found:
+        with paged():
+            _print_table(found)
+            _print_total(rows, len(found))
+    elif empty:
+        click.echo("no runs yet; begin with `autoreason run`", err=True)
+    else:
+        click.echo("no run is like that; `autoreason runs` lists them all", err=True)
+
+
+def matching(
+    book: Journal,
+    *,
+    statuses: tuple[str, ...] = (),
+    strategy: str | None = None,
+    model: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    search: str | None = None,
+) -> list[RunRow]:
+    """Runs that are wanted, newest first."""
+    unknown = set(statuses) - set(_STATUSES)
+    if unknown:
+        raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(_STATUSES)}")
+
+    from autoreason.plugins import short
+
+    def of_settings(run: str) -> bool:
+        if strategy is None and model is None:
+            return True
+        try:
+            settings = book.settings(run)
+        except JournalError:
+            return False
+        return settings is not None and (
+            strategy in (None, settings.strategy, short(settings.strategy))
+            and (model is None or any(model in each for each in settings.models.all()))
+        )
+
+    def of_status(row: RunRow) -> bool:
+        # Only a run that cannot be told is damaged, and reading them all takes a while.
+        return (
+            not statuses
+            or state(row) in statuses
+            or ("damaged" in statuses and _legible(book, row.id) is None)
+        )
+
+    return [
+        row
+        for row in book.runs(_EVERY)
+        if (since is None or row.created >= since)
+        and (until is None or row.created < until)
+        and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
+        and of_status(row)
+        and of_settings(row.id)
+    ]
+
+
+def _print_total(rows: list[RunRow], shown: int) -> None:
+    """What all that match have cost, those not shown included."""
+    from functools import reduce
+
+    from autoreason.exchange import Spent
+
+    spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
+    number = words.count(len(rows), "run")
+    some = f"{shown:,} of {number}" if shown < len(rows) else number
+    calls, tokens = words.count(spent.calls, "call"), words.tokens(spent)
+    whose = "; all of them" if shown < len(rows) else ""
+    click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
+
+
+@runs.command(cls=options.Taught, short_help="Take runs out of the journal.")
+@click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
+@_deleting
+@options.journal_option
+@options.json_option
+def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bool) -> None:
+    """Take runs out of the journal, with everything recorded of them. There is no way back.
+
+    RUN is a run's name or a part of it, last, or @2. A live run is never deleted. `autoreason
+    journal compact` gives the space back.
+    """
+    with opened(journal) as book:
+        rows = {row.id: row for row in map(book.find, named)}
+        _delete(book, list(rows.values()), as_json=as_json, **how)
+
+
+@runs.command(cls=options.Taught, short_help="Delete runs that are older than a while.")
+@options.group(
+    "Which runs",
+    options.option(
+        "--older-than",
+        type=Moment(),
+        required=True,
+        metavar="WHEN",
+        help="Not worked on since, such as 30d, 12w or 2026-01-31.",
+    ),
+    options.option(
+        "--status", "statuses", multiple=True, metavar="STATUS", help="Only these. Repeatable."
+    ),
+)
+@_deleting
+@options.journal_option
+@options.json_option
+def prune(
+    older_than: datetime,
+    statuses: tuple[str, ...],
+    journal: str | None,
+    as_json: bool,
+    **how: bool,
+) -> None:
+    """Delete runs that nobody has worked on for a while. There is no way back.
+
+    A live run is never deleted. `autoreason journal compact` gives the space back.
+
+    \b
+      autoreason runs prune --older-than 30d --dry-run
+      autoreason runs prune --older-than 30d --status stopped --yes
+    """
+    with opened(journal) as book:
+        rows = [
+            row
+            for row in matching(book, statuses=statuses)
+            if row.updated < older_than and not row.live
+        ]
+        _delete(book, rows, as_json=as_json, **how)
+
+
+def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_json: bool) -> None:
+    from autoreason.cli.views.outcome import print_json
+
+    live = [row.id for row in rows if row.live]
+    if live:
+        raise RunLocked(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
+    if not as_json:
+        for row in rows:
+            click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
+    number = words.count(len(rows), "run")
+    if rows and not (dry_run or yes):
+        if as_json or not sys.stdin.isatty():
+            raise InvalidInput(
+                f"{number} would be deleted for good; add --yes, or --dry-run to look"
+            )
+        click.confirm(f"Delete {number} for good?", abort=True, err=True)
+    if not dry_run:
+        for row in rows:
+            book.delete_run(row.id)
+    if as_json:
+        print_json({"deleted": not dry_run, "runs": [row.id for row in rows]})
+    else:
+        click.echo(
+            f"{number} {'would be' if dry_run else 'deleted'}{' deleted' * dry_run}", err=True
+        )
+
+
+def _legible(book: Journal, run: str) -> Story | None:
+    """What is recorded of a run; None where the record is damaged, which must not hide the others."""
+    try:
+        return story_of(book, run)
+    except JournalError:
+        return None
+
+
+def _state(row: RunRow, story: Story | None) -> str:
+    return state(row) if story else "damaged"
+
+
+def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
+    return {
+        "run": row.id,
+        "created": row.created,
+        "updated": row.updated,
+        "status": _state(row, story),
+        "strategy": _strategy(story),
+        **_progress(story),
+        "calls": row.spent.calls,
+        "tokens": row.spent.tokens,
+        "cost": row.spent.cost,
+        "title": row.title,
+        "forked_from": row.forked_from,
+    }
+
+
+def _progress(story: Story | None) -> dict[str, Any]:
+    """How far a run has come: passes of a text, or programs that hold of those there are to be."""
+    score = _score(story)
+    told = story if score is None else None
+    return {
+        "passes": len(told.trajectory) if told else None,
+        "trajectory": told.trajectory if told else None,
+        "solved": score.solved if score else None,
+        "to_solve": score.total if score else None,
+    }
+
+
+class _Score(NamedTuple):
+    solved: int
+    total: int
+
+
+def _score(story: Story | None) -> _Score | None:
+    """What was solved of a set of problems; None of any other run."""
+    if story is None or story.task is None or _strategy(story) != "solve":
+        return None
+    from autoreason.cli.views.progress import Tally
+    from autoreason.programs.units import units_of
+
+    units = units_of(story.solved, {each.id: each for each in story.task.assignments})
+    return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
+
+
+def _print_table(found: list[tuple[RunRow, Story | None]]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.views.console import stdout_console
+
+    console = stdout_console()
+    # A pipe has no columns to save.
+    room = console.width if console.is_terminal else _WIDE
+    lines = [_HEADINGS, *(_cells(row, story) for row, story in found)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = _fitting(widths, room)
+    for place, cells in enumerate(lines):
+        line = Text(style="dim" if place == 0 else "")
+        for column in shown:
+            cell = cells[column]
+            aligned = cell.rjust(widths[column]) if column in _RIGHT else cell.ljust(widths[column])
+            style = STYLES.get(cell, "yellow") if place and column == _STATUS else ""
+            line.append(f"{aligned}  ", style=style)
+        line.rstrip()
+        line.truncate(room, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+_HEADINGS = ("run", "when", "status", "passes", "winners", "calls", "cost", "title")
+_STATUS, _TITLE = 2, 7
+_RIGHT = (3, 5, 6)
+_GIVEN_UP = (1, 5, 6, 3)
+"""Columns that a narrow terminal does without, in this order."""
+_LEAST_TITLE = 20
+_PLAIN = (None, "autoreason", "solve")
+"""Strategies that a title need not name."""
+_WIDE = 200
+
+
+def _strategy(story: Story | None) -> str | None:
+    return story.settings.strategy if story and story.settings else None
+
+
+def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
+    from autoreason.plugins import short
+
+    strategy = _strategy(story)
+    won = story.trajectory if story else ()
+    score = _score(story)
+    return (
+        row.id,
+        when(row.created),
+        _state(row, story),
+        "-" if score else f"{len(won):,}",
+        f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
+        f"{row.spent.calls:,}",
+        words.money(row.spent.cost),
+        row.title if strategy in _PLAIN else f"{short(strategy or '')}: {row.title}",
+    )
+
+
+def _fitting(widths: list[int], room: int) -> list[int]:
+    """The columns that leave a readable part of the title."""
+    shown = list(range(len(widths)))
+    for column in _GIVEN_UP:
+        taken = sum(widths[each] + 2 for each in shown if each != _TITLE)
+        if room - taken >= min(_LEAST_TITLE, widths[_TITLE]):
+            break
+        shown.remove(column)
+    return shown
+
+
+STYLES = {
+    "live": "cyan",
+    "converged": "green",
+    "capped": "green",
+    "done": "green",
+    "accepted": "green",
+}
+_SHOWN = 6
+
+
+def when(moment: datetime) -> str:
+    """A moment as a person on this machine would say it."""
+    from datetime import datetime as clock
+
+    here, now = moment.astimezone(), clock.now().astimezone()
+    if here.date() == now.date():
+        return f"today {here:%H:%M}"
+    return f"{here:%d %b %H:%M}" if here.year == now.year else f"{here:%d %b %Y}"

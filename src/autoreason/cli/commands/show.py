@@ -1,0 +1,261 @@
+"""`autoreason show`: what happened in a run."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened, pick, recorded, run_argument, state, story_of
+from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
+from autoreason.files import check_output
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal, RunRow
+    from autoreason.story import Story
+
+
+@click.command(cls=Paged)
+@run_argument(required=False)
+@options.group(
+    "What to show",
+    options.option(
+        "--pass",
+        "number",
+        type=int,
+        metavar="N",
+        help="One pass, with its texts and the judges' reasons.",
+    ),
+    options.option(
+        "--problem",
+        metavar="ID",
+        help="Of a set of programs, one problem: every attempt, pass by pass.",
+    ),
+    options.option(
+        "--strategy", metavar="NAME", help="With --problem: what one strategy made of it."
+    ),
+    options.option(
+        "--short",
+        is_flag=True,
+        help="Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
+    ),
+    options.option(
+        "--text", "text_only", is_flag=True, help="Only the text: delivered, or standing now."
+    ),
+    options.option(
+        "--diff", is_flag=True, help="What changed from the first draft to that text, word by word."
+    ),
+    options.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object."),
+    options.option(
+        "--report",
+        type=options.FILE,
+        metavar="DIR",
+        help="Write the report on a set of programs there, as solve --report does.",
+    ),
+    options.html_option,
+)
+@options.journal_option
+def show(
+    run: str | None,
+    number: int | None,
+    problem: str | None,
+    strategy: str | None,
+    short: bool,
+    text_only: bool,
+    diff: bool,
+    as_json: bool,
+    report: Path | None,
+    html: Path | None,
+    journal: str | None,
+) -> None:
+    """Tell what happened in a run, pass by pass.
+
+    RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest.
+    On a terminal, what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1
+    for none).
+
+    \b
+      autoreason show --text > text.md
+      autoreason show amber-fox --short
+      autoreason show amber-fox --pass 2
+      autoreason show amber-fox --diff
+      autoreason show amber-fox --problem high-water --strategy tournament
+    """
+    wants_part = problem is not None or strategy is not None
+    others = (text_only, diff, as_json, report is not None)
+    if sum((number is not None, *others)) > 1:
+        raise InvalidInput(
+            "--pass, --text, --diff, --json and --report show different things; give one of them"
+        )
+    if short and (number is not None or wants_part or text_only or diff or report is not None):
+        raise InvalidInput("--short goes alone or with --json")
+    if wants_part and any(others):
+        raise InvalidInput("--problem and --strategy go with --pass N or alone")
+    check_output(html, "--html")
+    with opened(journal) as book:
+        row = pick(book, run, lambda _: True, "run in the journal")
+        story = story_of(book, row.id)
+        recorded(row, story)
+        table = not (number is not None or wants_part or any(others[:2])) and _is_table(story)
+        _check_page(html, table)
+        if report is not None:
+            _write_report(row, story, report)
+        elif wants_part or (number is not None and _solves(story)):
+            _tell_parts(book, row, story, problem, strategy, number)
+        elif text_only or diff:
+            _show_text(row, story, diff=diff)
+        elif table:
+            _show_table(book, row, story, as_json=as_json, short=short, html=html)
+        elif as_json and short:
+            from autoreason.cli.views.outcome import as_object as end_of
+            from autoreason.cli.views.outcome import print_json, result_of
+
+            print_json(end_of(result_of(row, story)))
+        elif as_json:
+            from autoreason.cli.views.outcome import print_json
+
+            print_json(as_object(row, story))
+        else:
+            _tell(book, row, story, number, short=short)
+
+
+def _check_page(html: Path | None, table: bool) -> None:
+    if html is not None and not table:
+        raise InvalidInput("--html is for runs that end in a table; leave it out")
+
+
+def _tell(
+    book: Journal, row: RunRow, story: Story, number: int | None = None, *, short: bool = False
+) -> None:
+    from autoreason.cli.views.transcript import emit, tell_end
+    from autoreason.run import working_time
+
+    one_problem = _solves(story) and _on_one_problem(story)
+    parts = partial(_tell_parts, book, row, story) if one_problem else None
+    seconds = working_time(row.id, journal=book).seconds
+    if short:
+        tell_end(row, story, seconds)
+    else:
+        emit(row, story, seconds, number, parts)
+
+
+def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
+    text = _text(row, story)
+    if diff:
+        from autoreason.cli.views.diff import print_changes
+
+        print_changes(story.draft.text if story.draft else "", text)
+    else:
+        from autoreason.cli.views.outcome import show_text
+
+        show_text(text, bare=True)
+
+
+def _is_table(story: Story) -> bool:
+    from autoreason.run.kinds import is_study
+
+    # Of a set of problems the table is of use before its end.
+    return is_study(story.settings) and (story.delivered is not None or bool(story.solved))
+
+
+def _solves(story: Story) -> bool:
+    return story.settings is not None and story.settings.strategy == "solve"
+
+
+def _on_one_problem(story: Story) -> bool:
+    return story.task is not None and len(story.task.assignments) == 1
+
+
+def _tell_parts(
+    book: Journal,
+    row: RunRow,
+    story: Story,
+    problem: str | None = None,
+    strategy: str | None = None,
+    number: int | None = None,
+) -> None:
+    """How one problem was worked on."""
+    if not _solves(story):
+        raise InvalidInput(
+            f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
+        )
+    from autoreason.cli.views.attempts import parts_of, tell_parts
+
+    tell_parts(row, story, parts_of(book, row, story, problem, strategy), number)
+
+
+def _write_report(row: RunRow, story: Story, folder: Path) -> None:
+    from autoreason.cli.views import solution_set
+    from autoreason.cli.views.outcome import result_of
+
+    if not story.solved:
+        raise InvalidInput(
+            f"run {row.id} has solved no problems yet; --report is for `autoreason solve`"
+        )
+    solution_set.check_folder(folder)
+    solution_set.write_report(result_of(row, story), solution_set.report_of(story), folder)
+    click.echo(f"written to {folder}", err=True)
+
+
+def _show_table(
+    book: Journal, row: RunRow, story: Story, *, as_json: bool, short: bool, html: Path | None
+) -> None:
+    """A finished study: every ballot, unless it is to be short, then what they come to."""
+    from autoreason.cli.views.outcome import result_of
+    from autoreason.cli.views.studies import keep
+    from autoreason.cli.views.studies import show as show_study
+
+    if not (as_json or short):
+        _tell(book, row, story)
+        click.echo()
+    result = result_of(row, story)
+    # A certificate whose process died before it was kept is kept now.
+    keep(result, if_missing=True)
+    show_study(result, book, as_json=as_json, html=html)
+    if _solves(story) and not (as_json or _on_one_problem(story)):
+        click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
+
+
+def _text(row: RunRow, story: Story) -> str:
+    if len(story.solved) == 1 and not story.text:
+        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
+    if story.solved and not story.text:
+        raise InvalidInput(
+            f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
+        )
+    if story.text is None:
+        raise InvalidInput(
+            f"run {row.id} has no text yet; `autoreason resume {row.id}` goes on with it"
+        )
+    return story.text
+
+
+def as_object(row: RunRow, story: Story) -> dict[str, Any]:
+    """A run for programs: what its list entry says, and its whole story."""
+    return {
+        "run": row.id,
+        "title": row.title,
+        "status": state(row),
+        "reason": story.reason,
+        "created": row.created,
+        "updated": row.updated,
+        "version": row.version,
+        "forked_from": row.forked_from,
+        "spent": row.spent,
+        "cost": row.spent.cost,
+        "trajectory": story.trajectory,
+        "text": story.text,
+        "task": story.task,
+        "settings": story.settings,
+        "drafts": story.drafts,
+        "draft": story.draft,
+        "passes": story.passes,
+        "playoff_ballots": story.playoff_ballots,
+        "playoff": story.playoff,
+        "confirmation": story.panels.get("confirmation"),
+        "delivered": story.delivered,
+    }

@@ -1,0 +1,322 @@
+"""`autoreason simulate`: protocols in worlds where the true quality of every text is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.studies.simulate.ballots import Sitting
+    from autoreason.studies.simulate.protocols import Entrant
+    from autoreason.studies.simulate.study import Plan
+    from autoreason.studies.simulate.world import World
+
+
+class Study(click.Group):
+    """A group whose help shows its options by heading and then its commands."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings first."""
+        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        self.format_commands(ctx, formatter)
+
+
+_WORLDS = options.option(
+    "--world",
+    "worlds",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
+)
+_RUNS = click.IntRange(2, 1_000_000)
+_SEED = options.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    metavar="N",
+    help="All chance comes from it. [default: 1]",
+)
+_JSON = options.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_QUIET = options.option("-q", "--quiet", is_flag=True, help="No progress.")
+_what = options.group(
+    "What to play",
+    _WORLDS,
+    options.option(
+        "--protocol",
+        "protocols",
+        multiple=True,
+        type=click.Choice(["paper", "robust"]),
+        help="Repeatable. [default: both]",
+    ),
+    options.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Also play the last protocol with this changed, such as k=3. Repeatable.",
+    ),
+    options.option(
+        "--budget", type=click.IntRange(min=1), metavar="CALLS", help="The most calls of a run."
+    ),
+)
+_how = options.group(
+    "How",
+    options.option(
+        "--runs",
+        type=_RUNS,
+        default=200,
+        metavar="N",
+        help="Runs of each protocol in each world. [default: 200]",
+    ),
+    _SEED,
+    options.option(
+        "--fast",
+        is_flag=True,
+        help="Thousands of runs side by side instead of the tournament's own loop.",
+    ),
+)
+_fit = options.group(
+    "From recorded ballots to a world",
+    options.option(
+        "--fit",
+        "source",
+        metavar="RUN|FILE",
+        help="Estimate the judges of a run in the journal, or of a file of ballots.",
+    ),
+    options.option("--judge-model", metavar="NAME", help="Only ballots by this model."),
+    options.option(
+        "-o",
+        "--output",
+        type=options.FILE,
+        metavar="FILE",
+        help="Write the world with these judges there.",
+    ),
+)
+_out = options.group(
+    "Output",
+    options.option(
+        "--plot", type=options.FILE, metavar="FILE.svg", help="Draw quality against calls."
+    ),
+    _JSON,
+    _QUIET,
+)
+
+
+@click.group(cls=Study, invoke_without_command=True)
+@_what
+@_how
+@_fit
+@_out
+@options.journal_option
+@click.pass_context
+def simulate(
+    ctx: click.Context,
+    worlds: tuple[str, ...],
+    protocols: tuple[str, ...],
+    changes: tuple[str, ...],
+    budget: int | None,
+    runs: int,
+    seed: int,
+    fast: bool,
+    source: str | None,
+    judge_model: str | None,
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+    journal: str | None,
+) -> None:
+    """Play the tournament with simulated authors and judges, for nothing.
+
+    A world says how revisions move the quality of a text and what judges see of it: their noise, the
+    taste they share, and what position, newness and length are worth to them. Nobody in it knows
+    which text is which; the table says what was true.
+
+    \b
+      autoreason simulate
+      autoreason simulate --world harm-new --set k=2 --set playoff=9
+      autoreason simulate --fast --runs 10000 --budget 100 --plot curves.svg
+      autoreason simulate --fit amber-fox -o my-judges.yaml
+      autoreason simulate --world my-judges.yaml
+    """
+    if ctx.invoked_subcommand:
+        return
+    from autoreason.studies.simulate import need_numpy
+
+    need_numpy()
+    from autoreason.files import check_output
+
+    check_output(output)
+    if plot and not plot.absolute().parent.is_dir():
+        raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
+    if source:
+        _fit_judges(source, judge_model, output, journal, as_json=as_json)
+        return
+    if output or judge_model:
+        raise InvalidInput(
+            "--output and --judge-model belong to --fit; give that too or leave them out"
+        )
+    from autoreason.studies.simulate.study import Plan
+
+    plan = Plan(runs, seed, budget, fast, curves=plot is not None)
+    _hold(_worlds(worlds), _entrants(protocols, changes), plan, plot, as_json=as_json, quiet=quiet)
+
+
+@simulate.command(cls=options.Taught, short_help="Find the best settings at equal calls.")
+@options.group(
+    "How",
+    _WORLDS,
+    options.option(
+        "--calls",
+        type=click.IntRange(min=20),
+        default=95,
+        metavar="N",
+        help="Mean calls of a run over all worlds, at most. [default: 95]",
+    ),
+    options.option(
+        "--runs",
+        type=_RUNS,
+        default=1000,
+        metavar="N",
+        help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
+    ),
+    _SEED,
+    _JSON,
+    _QUIET,
+)
+def search(
+    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+) -> None:
+    """Look for the settings that do best where they do worst, at equal calls.
+
+    Panels, stopping rules and playoffs are tried in every world. The best have the smallest
+    worst regret: how far a world's text falls short of the best that any of them delivered there.
+    """
+    from autoreason.studies.simulate import need_numpy
+
+    need_numpy()
+    from autoreason.cli.views.simulations import Progress, print_search
+    from autoreason.studies.simulate.search import look
+
+    with Progress("tried", quiet=quiet) as progress:
+        found = look(_worlds(worlds), calls, runs, seed, progress)
+    print_search(found, as_json=as_json)
+
+
+@simulate.command(cls=options.Taught, short_help="Split the last calls of a run.")
+@options.group(
+    "How",
+    _WORLDS,
+    options.option(
+        "--calls",
+        type=click.IntRange(3, 40),
+        default=14,
+        metavar="N",
+        help="Judges of playoff and confirmation together. [default: 14]",
+    ),
+    options.option(
+        "--runs",
+        type=click.IntRange(2, 100_000),
+        default=10_000,
+        metavar="N",
+        help="Runs in each world. [default: 10000]",
+    ),
+    _SEED,
+    _JSON,
+    _QUIET,
+)
+def split(
+    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+) -> None:
+    """Find how many judges should choose the text to deliver, and how many should confirm it.
+
+    Judges of the playoff choose; those of the confirmation only say whether what was chosen is better than
+    the first draft. The best split is the one that stays least behind the best, in any world, both in what
+    it delivers and in how often it can say that a better text is better.
+    """
+    from autoreason.studies.simulate import need_numpy
+
+    need_numpy()
+    from autoreason.cli.views.simulations import Progress, print_splits
+    from autoreason.studies.simulate.split import compare_splits
+
+    with Progress("worlds", quiet=quiet) as progress:
+        found = compare_splits(_worlds(worlds), calls, runs, seed, progress)
+    print_splits(found, as_json=as_json)
+
+
+def _worlds(names: tuple[str, ...]) -> list[World]:
+    from autoreason.studies.simulate.world import built_in_worlds, load_world
+
+    return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
+
+
+def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[Entrant]:
+    from autoreason.studies.simulate.protocols import NAMES, entrant, read_changes
+
+    chosen = [name for name in NAMES if name in protocols or not protocols]
+    entrants = [entrant(name) for name in chosen]
+    if changes:
+        last = next(name for name in NAMES if name == (protocols or chosen)[-1])
+        entrants.append(entrant(last, read_changes(changes)))
+    return entrants
+
+
+def _hold(
+    worlds: list[World],
+    entrants: list[Entrant],
+    plan: Plan,
+    plot: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from autoreason.cli.views.simulations import Progress, print_study
+    from autoreason.files import write
+    from autoreason.studies.simulate.study import run_study
+
+    with Progress("of the table", quiet=quiet) as progress:
+        cells = run_study(worlds, entrants, plan, progress)
+    if plot:
+        from autoreason.studies.simulate.plot import draw
+
+        write(plot, draw(cells).svg)
+    print_study(worlds, cells, plan, as_json=as_json)
+
+
+def _fit_judges(
+    source: str, judge: str | None, output: Path | None, journal: str | None, *, as_json: bool
+) -> None:
+    from autoreason.cli.views.simulations import print_fit
+    from autoreason.files import write
+    from autoreason.studies.simulate.ballots import of_judge
+    from autoreason.studies.simulate.fit import fit_judges, fitted_world
+    from autoreason.studies.simulate.world import write_world
+
+    fitted = fit_judges(of_judge(_sittings(source, journal), judge))
+    name = Path(source).name
+    world = fitted_world(fitted, f"Judges as in {name}" + (f", by {judge}." if judge else "."))
+    if output:
+        assumed = (
+            "Ballots do not tell whether what is new is better or only liked: here it is only liked.",
+            "Nor do they tell quality all judges see from a taste they share: here each is half.",
+        )
+        write(output, write_world(world, assumed))
+    print_fit(fitted, world, as_json=as_json)
+
+
+def _sittings(source: str, journal: str | None) -> list[Sitting]:
+    from autoreason.studies.simulate.ballots import from_events, from_file
+
+    if Path(source).suffix or Path(source).is_file():
+        return from_file(Path(source))
+    from autoreason.cli.lookup import opened
+
+    with opened(journal) as book:
+        row = book.find(source)
+        return from_events(row.id, [recorded.event for recorded in book.events(row.id)])

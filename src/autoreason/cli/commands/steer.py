@@ -1,0 +1,123 @@
+"""`autoreason guide`, `accept` and `stop`: a word to a run in another terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import (
+    complete_run,
+    finished,
+    opened,
+    pick,
+    run_argument,
+    state,
+    story_of,
+)
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal, RunRow
+
+
+@click.command(cls=options.Taught)
+@click.argument("given", metavar="[RUN] TEXT", nargs=-1, required=True, shell_complete=complete_run)
+@options.journal_option
+def guide(given: tuple[str, ...], journal: str | None) -> None:
+    """Tell the next critic what to look at.
+
+    RUN defaults to the live one. TEXT, or - for standard input, reaches the critic of the next pass,
+    once. Guidance for a paused run is kept until it is resumed.
+
+    \b
+      autoreason guide "the second paragraph is too long"
+      autoreason guide amber-fox "the second paragraph is too long"
+    """
+    from autoreason.task import read_input
+
+    if len(given) > 2:
+        raise InvalidInput("the guidance is more than one argument; put quotes around it")
+    text, run = given[-1], given[0] if len(given) == 2 else None
+
+    said = (read_input() if text == "-" else text).strip()
+    if not said:
+        raise InvalidInput("the guidance is empty; say what the next critic should look at")
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        _of_a_text(book, row, "no critic of a program reads guidance")
+        book.command(row.id, "guide", said)
+        if row.live:
+            print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
+        else:
+            again = f"kept for the first new pass after `autoreason resume {row.id}`"
+            print(f"{row.id} is {state(row)}; {again}", file=sys.stderr)
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+def accept(run: str | None, journal: str | None) -> None:
+    """Take the text that stands and end the run.
+
+    RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
+    for. A paused run ends as soon as it is resumed.
+    """
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        _of_a_text(book, row, "tests take or refuse a program, not a person")
+        book.command(row.id, "accept", "")
+        if row.live:
+            print(f"{row.id} ends with the text that stands now", file=sys.stderr)
+        else:
+            print(
+                f"{row.id} is {state(row)}; `autoreason resume {row.id}` will end it with its text",
+                file=sys.stderr,
+            )
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+def stop(run: str | None, journal: str | None) -> None:
+    """Stop a run cleanly; it can be resumed.
+
+    RUN defaults to the live one. Replies on their way are still taken in, because they are paid
+    for; nothing new is asked for.
+    """
+    with opened(journal) as book:
+        row = _unfinished(book, run)
+        if not row.live:
+            raise InvalidInput(
+                f"run {row.id} is {state(row)} and nobody is driving it; "
+                f"go on with `autoreason resume {row.id}`"
+            )
+        book.command(row.id, "stop", "")
+        print(
+            f"{row.id} stops once its replies on the way are in; "
+            f"go on later with `autoreason resume {row.id}`",
+            file=sys.stderr,
+        )
+
+
+def _unfinished(book: Journal, run: str | None) -> RunRow:
+    row = pick(book, run, lambda row: row.live, "live run")
+    if finished(row):
+        hint = f"`autoreason show {row.id}` shows its result"
+        more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
+        raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
+    return row
+
+
+def _writes_programs(book: Journal, row: RunRow) -> bool:
+    task = story_of(book, row.id).task
+    return task is not None and bool(task.assignments)
+
+
+def _of_a_text(book: Journal, row: RunRow, why: str) -> None:
+    if _writes_programs(book, row):
+        raise InvalidInput(
+            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` tells how far it is"
+        )

@@ -1,0 +1,110 @@
+"""`autoreason watch`: follow a live run from another terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.lookup import opened, pick, run_argument
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from autoreason.cli.runner import View
+    from autoreason.cli.views.live import Call, Live
+    from autoreason.journal import Journal, PendingRequest
+    from autoreason.run import WorkingTime
+
+_LOOK_EVERY = 0.5
+
+
+@click.command(cls=options.Taught)
+@run_argument(required=False)
+@options.journal_option
+@options.group(
+    "Output",
+    options.option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+)
+def watch(run: str | None, journal: str | None, no_live: bool) -> int:
+    """Follow a live run from another terminal, until it ends.
+
+    RUN defaults to the live one. Ctrl-C ends the watching, not the run.
+    """
+    from autoreason.cli.runner import INTERRUPTED, OutputOptions, choose_view
+    from autoreason.cli.views import outcome
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.views.live import Live
+    from autoreason.run import working_time
+
+    console = stderr_console()
+    with opened(journal) as book:
+        row = pick(book, run, lambda row: row.live, "live run")
+        view = choose_view(Live(row.id), OutputOptions(live=not no_live), console)
+        try:
+            view.open()
+            _follow(book, row.id, view)
+        except KeyboardInterrupt:
+            view.close()
+            print(f"no longer watching; {row.id} goes on", file=sys.stderr)
+            return INTERRUPTED
+        finally:
+            view.close()
+        row = book.find(row.id)
+        took = working_time(row.id, journal=book).seconds
+        story = view.live.story
+        if view.live.study and story.delivered:
+            from autoreason.cli.views import studies
+
+            studies.show(outcome.result_of(row, story), book)
+            return 0
+    outcome.print_rows(outcome.rows(outcome.result_of(row, story), story, took), console)
+    return 0
+
+
+def _follow(book: Journal, run: str, view: View) -> None:
+    import time
+
+    from autoreason.run import working_time
+
+    times = working_time(run, journal=book)
+    seen, looked = 0, float("-inf")
+    while True:
+        if time.monotonic() - looked >= _LOOK_EVERY:
+            looked = time.monotonic()
+            # Asked first: what was written until then is seen by the look that follows.
+            held = book.lock_owner(run) is not None
+            seen = _look(book, run, view, times, seen)
+            if not held or view.live.story.status != "running":
+                return
+        view.tick()
+        time.sleep(min(view.period, _LOOK_EVERY))
+
+
+def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
+    from datetime import UTC, datetime
+
+    live = view.live
+    for seq, at, event in book.events(run, seen):
+        live.told_at = times.until(at)
+        view.emit(event)
+        seen = seq
+    live.told_at = None
+    live.started = live.clock() - times.until(datetime.now(UTC))
+    live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
+    live.spent = book.spent(run)
+    return seen
+
+
+def _call(asked: PendingRequest, live: Live) -> Call:
+    from autoreason.cli.views.live import Call
+
+    return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))
+
+
+def _age(moment: datetime) -> float:
+    from datetime import UTC, datetime
+
+    return (datetime.now(UTC) - moment).total_seconds()

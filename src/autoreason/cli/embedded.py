@@ -1,0 +1,117 @@
+"""The model that comes with us: what to expect of it, and fetching its weights."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from autoreason.errors import InvalidInput
+from autoreason.models import examples
+from autoreason.settings import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from autoreason.models.catalog import ModelFile
+    from autoreason.models.weights import DownloadProgress
+    from autoreason.settings import Settings
+
+NOTE = (
+    f"{DEFAULT_MODEL} is a very small model, there so that everything works offline; "
+    f"for better results choose another, such as -m {examples.MODEL} or -m {examples.LOCAL}"
+)
+_ENGINE = "xllamacpp"
+_SIZE = "about 100 MB"
+_MEGABYTE = 1_000_000
+
+
+class Weights(NamedTuple):
+    """Whether the embedded model can be used."""
+
+    ready: bool
+    said: str
+    fix: str = ""
+
+
+def weights_state() -> Weights:
+    """What is there of the embedded model, and what is missing."""
+    from autoreason.models.weights import is_pulled, weights_path
+
+    if find_spec(_ENGINE) is None:
+        return Weights(False, "no engine", f"pip install {_ENGINE}")
+    if not is_pulled():
+        return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
+    return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
+
+
+class Listed(NamedTuple):
+    """A model that runs in this process."""
+
+    name: str
+    here: bool
+    bytes: int
+    title: str = ""
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+def local_models() -> list[Listed]:
+    """Those that can be fetched by name, then others that were fetched."""
+    from autoreason.models.catalog import CATALOG
+    from autoreason.models.weights import fetched_names, is_pulled, named_path
+
+    return [
+        Listed(
+            name,
+            is_pulled(each),
+            each.size or 0,
+            each.title,
+            each.memory,
+            each.licence,
+            each.good_for,
+        )
+        for name, each in CATALOG.items()
+    ] + [Listed(name, True, named_path(name).stat().st_size) for name in fetched_names()]
+
+
+def require_weights(settings: Settings) -> None:
+    """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
+    if DEFAULT_MODEL not in settings.models.all():
+        return
+    from autoreason.models.local import LocalModel
+
+    on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if on_terminal and find_spec(_ENGINE) and not weights_state().ready:
+        question = f"The weights of {DEFAULT_MODEL} ({_SIZE}) are not here yet. Fetch them now?"
+        if not click.confirm(question, default=True, err=True):
+            raise InvalidInput("no model to ask; choose one with -m, see `autoreason models`")
+        pull_weights()
+    LocalModel(DEFAULT_MODEL).check()
+
+
+def pull_weights(model: ModelFile | None = None) -> None:
+    """Fetch the weights, those of the embedded model unless others are named, and show how far it is."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.models.weights import SMOLLM2, address_of, pull
+
+    wanted = model or SMOLLM2
+    console = stderr_console()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def show(progress: DownloadProgress) -> None:
+            bar.update(
+                task,
+                description=progress.doing,
+                completed=progress.done,
+                total=progress.total,
+            )
+
+        path = pull(wanted, show)
+    print(f"weights of {address_of(wanted)} ready at {path}", file=sys.stderr)

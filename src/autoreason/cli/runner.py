@@ -1,0 +1,293 @@
+"""Holds a run: shows it while it lasts, heeds Ctrl-C, ends with its text and exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from autoreason.characters import without_controls
+from autoreason.cli.embedded import NOTE
+from autoreason.cli.lookup import opened, writable
+from autoreason.cli.views import outcome, words
+from autoreason.cli.views.live import Live
+from autoreason.events import AnyEvent
+from autoreason.exchange import OnSignal
+from autoreason.run import Result, StopSwitch, check, start
+from autoreason.settings import DEFAULT_MODEL, Settings
+from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autoreason.models.pool import ModelPool
+    from autoreason.programs.examination import Examiner
+    from autoreason.prompts import PromptSet
+
+INTERRUPTED = 130
+_TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables by which a user says so of what is none."""
+
+
+class _Closes(Protocol):
+    async def close(self) -> None: ...
+
+
+Closable = TypeVar("Closable", bound=_Closes)
+
+
+class View(Protocol):
+    """Somewhere a run is shown."""
+
+    live: Live
+    period: float
+    """Seconds between two ticks."""
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+    def emit(self, event: AnyEvent) -> None: ...
+    @property
+    def hear(self) -> OnSignal | None:
+        """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
+
+    def note(self, line: str) -> None: ...
+    def say(self, line: str) -> None: ...
+    def tick(self) -> None: ...
+
+
+class Silent:
+    """Keeps count and says nothing."""
+
+    period = 3600.0
+    hear = None
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+
+    def open(self) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to take down."""
+
+    def emit(self, event: AnyEvent) -> None:
+        """Count along."""
+        self.live.emit(event)
+
+    def note(self, line: str) -> None:
+        """Keep it to oneself."""
+
+    def say(self, line: str) -> None:
+        """Keep it to oneself."""
+
+    def tick(self) -> None:
+        """Nothing to redraw."""
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How a run is shown and where its text goes."""
+
+    output: Path | None = None
+    as_json: bool = False
+    quiet: bool = False
+    live: bool = True
+    journal: str | None = None
+    report: Path | None = None
+    """The folder for a report on programs."""
+    html: Path | None = None
+    """The file for a report as a page."""
+    strict: bool = False
+    """A text that breaks its contract is a failure."""
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> OutputOptions:
+        """As the options say."""
+        return cls(
+            values.get("output"),
+            values["as_json"],
+            values["quiet"],
+            not values["no_live"],
+            values["journal"],
+            values.get("report"),
+            values.get("html"),
+            values.get("fail_on_contract", False),
+        )
+
+
+def choose_view(live: Live, manner: OutputOptions, console: Console | None, known: int = 0) -> View:
+    """The live view on a terminal that can redraw and shows no log, else a line per step."""
+    if manner.quiet:
+        return Silent(live)
+    redrawn = manner.live and not os.environ.get("AUTOREASON_LOG")
+    if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
+        from autoreason.cli.views.screen import Screen
+
+        return Screen(live, console)
+    from autoreason.cli.views.plain import Plain
+
+    return Plain(live, skip=known)
+
+
+@contextlib.asynccontextmanager
+async def closing(lent: Closable) -> AsyncIterator[Closable]:
+    """The models, or the examiner, of one command, let go of at its end."""
+    try:
+        yield lent
+    finally:
+        await lent.close()
+
+
+async def begun(
+    view: View,
+    switch: StopSwitch,
+    task: Task,
+    settings: Settings,
+    *,
+    prompts: PromptSet,
+    pool: ModelPool,
+    journal: str | None,
+    notes: Iterable[str] = (),
+    forked_from: str | None = None,
+    examiner: Examiner | None = None,
+) -> Result:
+    """A run from its first check to its end; nothing is written before everything is checked."""
+    await check(task, settings, pool, prompts)
+    if switch.stopped:
+        raise KeyboardInterrupt
+    for line in (*notes, *([NOTE] if DEFAULT_MODEL in settings.models.all() else ())):
+        view.note(line)
+    with writable(journal) as record:
+        return await start(
+            task,
+            settings,
+            journal=record,
+            prompts=prompts,
+            pool=pool,
+            on_event=view.emit,
+            on_signal=view.hear,
+            switch=switch,
+            forked_from=forked_from,
+            on_started=lambda run: setattr(view.live, "run", run),
+            examiner=examiner,
+        )
+
+
+Begin = Callable[[View, StopSwitch], Awaitable[Result]]
+
+
+def hold(
+    begin: Begin, manner: OutputOptions, run: str = "", known: int = 0, worked: float = 0.0
+) -> int:
+    """Drive a run from here to its end, and return the exit status."""
+    console = None if manner.quiet else _console()
+    view = choose_view(Live(run, worked=worked), manner, console, known)
+    result = asyncio.run(_hold(begin, view))
+    status = outcome.EXIT[result.status]
+    if view.live.solving:
+        from autoreason.cli.views import solution_set
+        from autoreason.cli.views.console import stderr_console
+
+        return solution_set.end(result, manner, console or stderr_console(), view.live.elapsed)
+    if status == 0 and view.live.study:
+        from autoreason.cli.views import studies
+
+        studies.keep(result)
+        with opened(manner.journal) as journal:
+            studies.show(result, journal, as_json=manner.as_json, html=manner.html)
+        return status
+    outcome.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
+    if not manner.quiet:
+        rows = outcome.rows(result, result.story, view.live.elapsed, manner.output)
+        with contextlib.suppress(OSError):
+            outcome.print_rows(rows, console) if console else outcome.write_rows(rows, sys.stderr)
+    elif status:
+        reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
+        steps = outcome.in_one_line(
+            result.run, has_text=result.text is not None, spent=result.status == "budget"
+        )
+        print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
+    elif broken := outcome.contract_broken(result):
+        print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
+    failed = manner.strict and status == 0 and outcome.violations(result)
+    return outcome.CONTRACT_BROKEN if failed else status
+
+
+def _console() -> Console | None:
+    """Where a terminal shows what we print; None where it goes to a file, and needs none of that."""
+    if not sys.stderr.isatty() and _TREATED_AS_TERMINALS.isdisjoint(os.environ):
+        return None
+    from autoreason.cli.views.console import stderr_console
+
+    return stderr_console()
+
+
+async def _hold(begin: Begin, view: View) -> Result:
+    switch = StopSwitch()
+    ticking = asyncio.create_task(_tick(view))
+    try:
+        with Interrupts(view, switch):
+            view.open()
+            return await begin(view, switch)
+    finally:
+        ticking.cancel()
+        view.close()
+
+
+async def _tick(view: View) -> None:
+    while True:
+        await asyncio.sleep(view.period)
+        view.tick()
+
+
+class Interrupts:
+    """Ctrl-C once stops the run cleanly, twice ends it at once."""
+
+    def __init__(self, view: View, switch: StopSwitch) -> None:
+        self._view = view
+        self._switch = switch
+        self._loop = asyncio.get_running_loop()
+        self._asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        # Not the loop's own way: the second time must not wait for a loop that is busy.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._interrupt)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._asked:
+            self._end_at_once()
+        self._asked = True
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        self._switch.stop()
+        self._view.live.stopping = True
+        self._view.say(self._view.live.waiting())
+
+    def _end_at_once(self) -> None:
+        """Leave without tidying up: everything paid for and answered is in the journal already."""
+        with contextlib.suppress(Exception):
+            self._view.close()
+            live = self._view.live
+            steps = outcome.in_one_line(live.run, has_text=live.story.text is not None)
+            again = f"; {steps}" if live.run else ""
+            print(f"autoreason: ended at once{again}", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)

@@ -1,0 +1,1 @@
+"""How runs and results look in a terminal."""

@@ -1,0 +1,150 @@
+"""How a problem was worked on, attempt by attempt and pass by pass: the parts of a set told one at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from autoreason.cli.views import words
+from autoreason.cli.views.console import stdout_console
+from autoreason.cli.views.progress import Tally
+from autoreason.cli.views.transcript import Teller
+from autoreason.errors import InvalidInput
+from autoreason.events import CandidateReady, PartEvent
+from autoreason.plugins import short
+from autoreason.programs.solve import part_name
+from autoreason.story import Story
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoreason.assignment import Examined
+    from autoreason.events import ProgramExamined, Solved
+    from autoreason.journal import Journal, RunRow
+
+_NAMED = 8
+
+
+def parts_of(
+    book: Journal, row: RunRow, story: Story, problem: str | None, strategy: str | None
+) -> dict[str, Story]:
+    """The stories of the parts that are meant, by name; of a run on one problem that is all of them."""
+    assert story.task is not None
+    assert story.settings is not None
+    terms = Tally(story).terms
+    problems = [each.id for each in story.task.assignments]
+    strategies = [short(each) for each in terms.strategies]
+    if problem is None and len(problems) > 1:
+        raise InvalidInput(
+            f"run {row.id} is on {len(problems)} problems; name one of them with --problem ID"
+        )
+    _check(row, "problem", problem, problems)
+    _check(row, "strategy", strategy, strategies)
+    number = problems.index(problem) + 1 if problem else 1
+    asked = story.task.assignments[number - 1]
+    if problem and asked.remark:
+        raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
+    held = replace(story.settings, k=terms.k)
+    found = {
+        part_name(number, name, repeat): Story(settings=held)
+        for name in ([strategy] if strategy else strategies)
+        for repeat in range(1, terms.repeats + 1)
+    }
+    for recorded in book.events(row.id):
+        event = recorded.event
+        if isinstance(event, PartEvent) and event.part in found:
+            found[event.part].apply(event.event)
+    return found
+
+
+def _check(row: RunRow, noun: str, given: str | None, there: Sequence[str]) -> None:
+    if given is not None and given not in there:
+        more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+        raise InvalidInput(
+            f"run {row.id} has no {noun} {given!r}; there are {', '.join(there[:_NAMED])}{more}"
+        )
+
+
+def tell_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int | None) -> None:
+    """Every attempt of every part; with a number, that pass in full."""
+    teller = _Programs(stdout_console())
+    if number is not None:
+        _tell_pass(row, parts, number, teller)
+        return
+    last = {event.part: event for event in story.solved}
+    for name, part in parts.items():
+        if len(parts) > 1:
+            teller.title(name)
+        teller.attempts(part)
+        for each in part.passes:
+            teller.one_pass(each, part)
+        teller.panels(part)
+        if len(parts) > 1 or not Tally(story).one:
+            teller.outcome(last.get(name))
+
+
+def _tell_pass(row: RunRow, parts: dict[str, Story], number: int, teller: _Programs) -> None:
+    found = [
+        (name, part, each)
+        for name, part in parts.items()
+        for each in part.passes
+        if each.number == number
+    ]
+    if not found:
+        most = max((len(part.passes) for part in parts.values()), default=0)
+        held = words.count(most, "pass", "passes")
+        raise InvalidInput(f"run {row.id} has no pass {number} on this problem; it has {held}")
+    for name, part, each in found:
+        if len(parts) > 1:
+            teller.title(name)
+        teller.one_pass(each, part, in_full=True)
+
+
+class _Programs(Teller):
+    """Prints what was written and what came of it under the public tests."""
+
+    def title(self, part: str) -> None:
+        """Which strategy, and which time."""
+        _, strategy, repeat = part.split("/", 2)
+        self._heading(f"{strategy}, repeat {repeat}")
+
+    def attempts(self, part: Story) -> None:
+        """The draft, and whatever was written beside the passes."""
+        for each in part.examined:
+            if not each.stage.startswith("pass/"):
+                self._say(each.stage.replace("/", " "), _told(each))
+        if part.draft and not part.examined:
+            self._say("draft", f"{words.lines(part.draft.text)}, no public tests")
+        if part.failed_drafts:
+            self._say("", f"no whole answer came {words.count(part.failed_drafts, 'time')}")
+
+    def candidate(self, ready: CandidateReady, story: Story) -> None:
+        """A challenger and its tests."""
+        stage = f"pass/{ready.number}/{ready.slot}"
+        found = next((each for each in story.examined if each.stage == stage), None)
+        self._say(ready.slot, _told(found) if found else words.lines(ready.text))
+
+    def outcome(self, event: Solved | None) -> None:
+        """What was handed in, and how it did."""
+        if event is None:
+            self._say("verdict", "none yet", "dim")
+            return
+        self._say("end", event.reason)
+        self._say("verdict", words.solved(event), "bold")
+
+
+def _told(event: ProgramExamined) -> str:
+    """A program and how it did."""
+    if not event.program:
+        return "no program in the answer"
+    return f"{words.lines(event.program)}; {words.examined(event.examined)}{_why(event.examined)}"
+
+
+def _why(found: Examined) -> str:
+    """The first test it failed, in a few words."""
+    failed = found.failed
+    if failed is None:
+        return ""
+    said = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]
+    return f"; test {failed.number}: {said}" if said else f"; test {failed.number} is the first"

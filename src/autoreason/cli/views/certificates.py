@@ -1,0 +1,105 @@
+"""Certificates of judges: shown, listed, and remembered when a judge that failed is seated."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from autoreason.characters import without_controls
+from autoreason.paths import certificates_folder
+
+if TYPE_CHECKING:
+    from autoreason.settings import Settings
+    from autoreason.studies.certify.store import Stored
+
+_HEADINGS = ("judge", "verdict", "when", "run", "failed")
+
+
+def warn_of_failed_judges(settings: Settings) -> None:
+    """Say in one line which judges of a panel failed their certificate, and in what."""
+    if not os.access(certificates_folder(), os.X_OK):
+        return
+    from autoreason.run.kinds import strategy_class
+    from autoreason.run.prompt_choice import needs_few_words
+    from autoreason.studies.certify.store import find
+
+    prompts = strategy_class(settings).prompts
+    if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
+        return
+    judges = dict.fromkeys(settings.models.judges)
+    found = [find(address, settings.server_of(address)) for address in judges]
+    failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
+    if failed:
+        named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
+        server = settings.server_of(failed[0].model)
+        at = f" --base-url {server}" if server else ""
+        see = f"`autoreason certify {failed[0].model}{at} --show`"
+        said = f"autoreason: warning: as a judge, {named}; see {see}"
+        if settings.models.author in judges and needs_few_words(settings):
+            said += "; its prompts as an author are the short ones"
+        print(without_controls(said), file=sys.stderr)
+
+
+def show(stored: Stored, *, as_json: bool) -> None:
+    """One certificate with its date and its run."""
+    from autoreason.cli.commands.runs import when
+    from autoreason.cli.views import outcome
+    from autoreason.cli.views.console import stdout_console
+
+    if as_json:
+        outcome.print_json(as_object(stored))
+        return
+    console = stdout_console()
+    console.print(stored.certificate, soft_wrap=True)
+    console.print()
+    rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
+    outcome.print_rows(rows, console)
+
+
+def list_all(*, as_json: bool) -> None:
+    """Every judge that has a certificate."""
+    import click
+
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.studies.certify.store import all_certificates
+
+    found = all_certificates()
+    if as_json:
+        print_json([as_object(stored) for stored in found])
+    elif found:
+        _print_table(found)
+    else:
+        click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
+
+
+def as_object(stored: Stored) -> dict[str, Any]:
+    """A stored certificate for programs."""
+    certificate = stored.certificate
+    return {
+        "model": certificate.model,
+        "verdict": certificate.verdict,
+        "failed": certificate.failed,
+        "date": stored.date,
+        "run": stored.run,
+        "certificate": certificate,
+    }
+
+
+def _print_table(found: list[Stored]) -> None:
+    from rich.text import Text
+
+    from autoreason.cli.commands.runs import when
+    from autoreason.cli.views.console import stdout_console
+
+    lines = [_HEADINGS]
+    for stored in found:
+        one = stored.certificate
+        where = f" at {one.base_url}" if one.base_url else ""
+        failed = ", ".join(one.failed) or "-"
+        lines.append((one.model + where, one.verdict, when(stored.date), stored.run, failed))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    console = stdout_console()
+    for place, cells in enumerate(lines):
+        row = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        console.print(Text(row.rstrip(), style="dim" if place == 0 else ""), soft_wrap=True)

@@ -1,0 +1,78 @@
+"""What changed between two texts, word by word."""
+
+from __future__ import annotations
+
+import re
+import sys
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+_WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
+
+
+class Stretch(NamedTuple):
+    """A piece of text that stayed, went or came."""
+
+    kind: Literal["same", "gone", "new"]
+    text: str
+
+
+def compare(before: str, after: str) -> list[Stretch]:
+    """The way from one text to the other as stretches of words."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    stretches: list[Stretch] = []
+    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what == "equal":
+            stretches.append(Stretch("same", "".join(new[k:m])))
+            continue
+        if gone := "".join(old[i:j]):
+            stretches.append(Stretch("gone", gone))
+        if came := "".join(new[k:m]):
+            stretches.append(Stretch("new", came))
+    return _joined(stretches)
+
+
+def _joined(stretches: list[Stretch]) -> list[Stretch]:
+    """Lone white space between two changes makes a diff unreadable; it goes with them."""
+    joined: list[Stretch] = []
+    gone = new = ""
+    for place, (kind, text) in enumerate(stretches):
+        bridge = (
+            kind == "same"
+            and text.isspace()
+            and "\n" not in text
+            and 0 < place < len(stretches) - 1
+        )
+        if bridge:
+            gone, new = gone + text, new + text
+        elif kind == "gone":
+            gone += text
+        elif kind == "new":
+            new += text
+        else:
+            joined += [*_flush(gone, new), Stretch("same", text)]
+            gone = new = ""
+    return joined + _flush(gone, new)
+
+
+def _flush(gone: str, new: str) -> list[Stretch]:
+    pair = (Stretch("gone", gone), Stretch("new", new))
+    return [stretch for stretch in pair if stretch.text]
+
+
+def print_changes(before: str, after: str) -> None:
+    """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}."""
+    from rich.text import Text
+
+    from autoreason.cli.views.console import stdout_console
+
+    console = stdout_console()
+    coloured = console.is_terminal and not console.no_color and console.color_system is not None
+    marked = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
+    styles = {"same": "", "gone": "red strike", "new": "green"}
+    if before == after:
+        print("nothing changed: the text is the first draft", file=sys.stderr)
+    said = Text()
+    for kind, text in compare(before, after):
+        said.append(text if coloured else marked[kind].format(text), style=styles[kind])
+    console.print(said, soft_wrap=True, end="" if said.plain.endswith("\n") else "\n")

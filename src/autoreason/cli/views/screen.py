@@ -1,0 +1,241 @@
+"""The live view of a run on a terminal."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live as Redrawn
+from rich.text import Text
+
+from autoreason.characters import without_controls
+from autoreason.cli.views import words
+from autoreason.cli.views.live import Call, Live, Seat, State, Step
+from autoreason.exchange import is_model
+
+if TYPE_CHECKING:
+    from autoreason.events import AnyEvent
+    from autoreason.exchange import Signal
+    from autoreason.story import RecordedPass
+
+_SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINS_A_SECOND = 5
+_MARKS = {"waiting": ("·", "dim"), "done": ("✓", "green"), "failed": ("✗", "yellow")}
+_PLAIN_MARKS = {"waiting": ".", "done": "+", "failed": "!"}
+_NOISE = re.compile(r'[\s{}\[\]"\\]+')
+_INDENT = 2
+_NAME = 13
+_VERDICT = 42
+_LEAST_PASSES = 3
+_AROUND_PASSES = 4
+"""A blank line, the draft, a word on earlier passes, and the line the cursor stands on."""
+_AROUND_STEPS = 6
+"""Blank lines, the stage, what would end it, what it took, and the line the cursor stands on."""
+
+
+class Screen:
+    """Redraws the state of a run a few times a second."""
+
+    period = 0.2
+
+    def __init__(self, live: Live, console: Console) -> None:
+        self.live = live
+        self.console = console
+        self._redrawn = Redrawn(
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def open(self) -> None:
+        """Take the lower part of the terminal."""
+        self._redrawn.start()
+        self.tick()
+
+    def close(self) -> None:
+        """Give the terminal back, clean."""
+        with suppress(OSError):
+            self._redrawn.stop()
+
+    def emit(self, event: AnyEvent) -> None:
+        """Take in something that happened."""
+        self.live.emit(event)
+
+    def hear(self, signal: Signal) -> None:
+        """Take in a sign of life."""
+        self.live.hear(signal)
+
+    def note(self, line: str) -> None:
+        """Say it once, above the view."""
+        self.console.print(Text(line, style="dim"))
+
+    def say(self, line: str) -> None:
+        """Keep a message in sight."""
+        self.live.notice = line
+        self.tick()
+
+    def tick(self) -> None:
+        """Draw once. A terminal that has gone away must not end a run that goes on without it."""
+        with suppress(OSError):
+            self._redrawn.update(draw(self.live, self.console), refresh=True)
+
+
+def draw(live: Live, console: Console) -> Group:
+    """The whole view as lines that fit the terminal."""
+    width = console.width
+    said = live.waiting() if live.stopping else live.notice
+    notice = list(Text(said, style="yellow").wrap(console, width)) if said else []
+    above = _header(live, width)
+    left = console.height - len(above) - len(notice) - _AROUND_STEPS
+    below = _present(live, width, left, console.options.ascii_only)
+    room = console.height - len(above) - len(below) - len(notice) - _AROUND_PASSES
+    lines = [*above, *_trajectory(live, max(_LEAST_PASSES, room)), *below]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+        line.no_wrap = True
+    return Group(*lines, *notice)
+
+
+def _present(live: Live, width: int, room: int, plain: bool) -> list[Text]:
+    """What is going on now, what would end it and what it took."""
+    lines = [Text(), Text(live.stage, style="bold")] if live.stage else []
+    steps = live.steps(room)
+    widest = max((len(step.name) + 2 for step in steps), default=0)
+    column = max(_NAME, min(widest, width // 2))
+    lines += [_step(live, step, width, plain, column) for step in steps]
+    lines += _seats(live, live.seats(), width, plain)
+    return [
+        *lines,
+        Text(),
+        *(Text(said, style="dim") for said in (live.needs(), live.budget()) if said),
+    ]
+
+
+def _header(live: Live, width: int) -> list[Text]:
+    task, settings = live.story.task, live.story.settings
+    if task is None or settings is None:
+        return [Text("autoreason  opening…", style="dim")]
+    top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
+    clock = words.duration(live.elapsed) if live.elapsed >= 1 else ""
+    how = settings.protocol if live.contest else settings.strategy
+    about = Text(f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}")
+    about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
+    about.append(f" {clock}")
+    about.stylize("dim")
+    return [top, about]
+
+
+def _trajectory(live: Live, room: int) -> list[Text]:
+    passes = [each for each in live.story.passes if each.decided]
+    draft = live.story.draft
+    if draft is None:
+        return []
+    origin = "given" if draft.given else "written"
+    lines = [
+        Text(f"{'':{_INDENT}}draft  {origin}, {words.count(draft.words, 'word')}", style="dim")
+    ]
+    hidden = len(passes) - room
+    if hidden > 0:
+        lines.append(
+            Text(
+                f"{'':{_INDENT}}{words.count(hidden, 'earlier pass', 'earlier passes')}",
+                style="dim",
+            )
+        )
+    shown = passes[max(0, hidden) :]
+    return [Text(), *lines, *(_pass(each, live) for each in shown)]
+
+
+def _pass(each: RecordedPass, live: Live) -> Text:
+    """`1  AB  A 4 · AB 8 · B 6  +2  312 words`."""
+    decided, settings = each.decided, live.story.settings
+    assert decided is not None
+    assert settings is not None
+    line = Text(f"{'':{_INDENT}}{each.number:>3}  ")
+    line.append(f"{decided.winner or '?':<3}", style="yellow" if decided.winner is None else "bold")
+    verdict = decided.verdict
+    if verdict:
+        lead = f"+{verdict.margin:<3}{words.percent(verdict.chance):>5} by chance"
+        line.append(f" {words.scores(verdict.scores):<20}")
+        line.append(f" {'tie' if verdict.tied else lead:<20}", style="dim")
+    else:
+        why = Text(f" {decided.reason or decided.outcome}", style="dim")
+        why.truncate(_VERDICT, overflow="ellipsis", pad=True)
+        line.append_text(why)
+    line.append(f"{words.count(decided.words, 'word'):>12}", style="dim")
+    if decided.winner == "A" and live.contest:
+        line.append(f"  {decided.streak} of {settings.k}", style="green")
+    return line
+
+
+def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) -> Text:
+    name = step.name if len(step.name) < column else f"{step.name[: column - 2]}…"
+    line = _mark(live, step.state, plain).append(f" {name:<{column}}")
+    if not step.calls:
+        return line.append(step.said)
+    call = step.calls[0]
+    if live.study:
+        under_way = words.count(len(step.calls), "call") if is_model(call.role) else "tests"
+        line.append(f"{call.within}, {under_way} under way, ")
+    line.append(_progress(live, call))
+    room = width - line.cell_len - 2
+    if call.tail and room > 10:
+        # Of an answer in JSON, the value that is being written.
+        tail = _NOISE.sub(" ", without_controls(call.tail.rpartition('": "')[2])).strip()
+        cut = Text(
+            tail[-(room - 1) :] if len(tail) < room else f"…{tail[-(room - 1) :]}",
+            style="dim italic",
+        )
+        line.append("  ").append_text(cut)
+    return line
+
+
+def _progress(live: Live, call: Call) -> str:
+    said = words.duration(live.age(call))
+    if call.trouble:
+        return f"{said}  {call.trouble}"
+    return f"{said}  ~{call.tokens:,} tokens" if call.tokens else said
+
+
+def _mark(live: Live, state: State, plain: bool) -> Text:
+    if state == "working":
+        frame = int(live.clock() * _SPINS_A_SECOND)
+        spin = "|/-\\"[frame % 4] if plain else _SPIN[frame % len(_SPIN)]
+        return Text(f"{'':{_INDENT}}").append(spin, style="cyan")
+    mark, style = _MARKS[state]
+    return Text(f"{'':{_INDENT}}").append(_PLAIN_MARKS[state] if plain else mark, style=style)
+
+
+def _seats(live: Live, seats: list[Seat], width: int, plain: bool) -> list[Text]:
+    """The panel in as few lines as fit."""
+    if not seats:
+        begun = live.contest and live.stage.startswith("pass")
+        return [_step(live, Step("judges", "waiting"), width, plain)] if begun else []
+    state: State = "working" if any(seat.state == "working" for seat in seats) else "done"
+    cells = [_seat(live, seat) for seat in seats]
+    widest = max(cell.cell_len for cell in cells) + 3
+    margin = _INDENT + 2 + _NAME
+    abreast = max(1, (width - margin) // widest)
+    lines = []
+    for start in range(0, len(cells), abreast):
+        first = start == 0
+        line = (
+            _mark(live, state, plain).append(f" {'judges':<{_NAME}}")
+            if first
+            else Text(" " * margin)
+        )
+        for cell in cells[start : start + abreast]:
+            line.append_text(cell).append(" " * (widest - cell.cell_len))
+        lines.append(line)
+    return lines
+
+
+def _seat(live: Live, seat: Seat) -> Text:
+    cell = Text(f"{seat.number + 1} ", style="dim")
+    if seat.call:
+        return cell.append(f"… {seat.call.trouble or words.duration(live.age(seat.call))}")
+    return Text.assemble(cell, (seat.said, "yellow" if seat.state == "failed" else "default"))

@@ -1,0 +1,151 @@
+"""`audit`: what a record is worth, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+
+from autoreason.cli.commands.audit import _read
+
+GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
+
+
+@pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+@pytest.fixture
+def finished(shell: Shell) -> Shell:
+    """A shell with one finished run."""
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return shell
+
+
+def size_of(audit: str) -> str:
+    """How much was audited, which follows the conclusion."""
+    return audit.split("\n\n")[1]
+
+
+def test_the_newest_run_is_audited_group_by_group(finished: Shell) -> None:
+    done = finished("audit")
+    assert done.returncode == 0
+    places = [done.stdout.index(f"\n{group}\n") for group in GROUPS]
+    assert places == sorted(places)
+    assert size_of(done.stdout).startswith("1 run, 2 passes, ")
+    assert re.search("fine +invalid ballots +judges lost none of", done.stdout)
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert done.stdout.rstrip().splitlines()[-1].endswith(".")
+
+
+def test_programs_get_every_finding(finished: Shell) -> None:
+    told = json.loads(finished("audit", "last", "--json").stdout)
+    assert told["runs"] == 1
+    names = [finding["name"] for finding in told["findings"]]
+    assert {"position", "leaks", "streaks", "cut-off texts"} <= set(names)
+    for finding in told["findings"]:
+        assert finding["level"] in ("alarm", "look", "fine", "unknown")
+        assert finding["said"]
+        assert finding["normal"]
+        assert (finding["number"]["value"] is None) or finding["level"] != "unknown"
+
+
+def test_every_run_can_be_audited_together(finished: Shell) -> None:
+    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
+    assert size_of(finished("audit", "--all").stdout).startswith("2 runs, ")
+
+
+def test_parts_of_a_comparison_are_not_called_runs(finished: Shell) -> None:
+    ways = ("--strategies", "autoreason,best_of_n", "--repeats", "1", "--passes", "1")
+    assert finished("compare", BRIEF, *ways, "-m", "echo/echo", "-q").returncode == 0
+    heading = size_of(finished("audit", "--all").stdout)
+    assert re.match(r"2 runs, [2-9] parts, \d+ passes", heading)
+
+
+def test_a_run_and_a_file_can_be_audited_together(finished: Shell) -> None:
+    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
+    (finished.home / "passes.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    assert size_of(finished("audit", "last", "passes.jsonl").stdout).startswith("2 runs, 3 passes")
+    assert size_of(finished("audit", "passes.jsonl").stdout).startswith("1 run, 1 pass")
+
+
+def test_a_folder_with_the_name_of_a_run_does_not_hide_the_run(finished: Shell) -> None:
+    assert finished("export", "last", "last").returncode == 0
+    assert size_of(finished("audit", "last").stdout).startswith("1 run, 2 passes")
+    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
+    (finished.home / "kept").mkdir()
+    (finished.home / "kept" / "ballots.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    assert size_of(finished("audit", "kept").stdout).startswith("1 run, 1 pass")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("last", "--all"), "name records or give --all"),
+        (("none.jsonl",), "no record at none.jsonl"),
+        (("bad.jsonl",), "bad.jsonl line 2 is no JSON object"),
+        (("other.jsonl",), "is no record that can be audited"),
+    ],
+)
+def test_a_mistake_is_one_clear_sentence(
+    finished: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    good = json.dumps({"experiment": "x", "run": "1", "pass": 1})
+    (finished.home / "bad.jsonl").write_text(f"{good}\n{{\n", "utf-8")
+    (finished.home / "other.jsonl").write_text('{"a": 1}\n', "utf-8")
+    done = finished("audit", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_recorded_transcript_is_audited(shell: Shell, records: Path) -> None:
+    transcripts = sorted((records / "recorded" / "transcripts").glob("*.jsonl"))
+    done = shell("audit", str(transcripts[-1]))
+    assert done.returncode == 0
+    assert re.search(r"^alarm +leaks", done.stdout, re.MULTILINE)
+
+
+def test_a_damaged_run_is_named_and_does_not_hide_the_others(finished: Shell) -> None:
+    for seed in ("8", "9", "10"):
+        assert finished("run", BRIEF, *FAST, "--seed", seed, "-q").returncode == 0
+    (place,) = finished.home.rglob("*.db")
+    with closing(sqlite3.connect(place)) as journal, journal:
+        newest, second, third, _ = (
+            run for (run,) in journal.execute("SELECT id FROM runs ORDER BY rowid DESC")
+        )
+        undecodable = "UPDATE {} = CAST(x'7b22ff' AS TEXT) WHERE run = ? AND {}"
+        journal.execute(undecodable.format("events SET payload", "seq = 2"), (newest,))
+        judge = "id = (SELECT max(id) FROM replies WHERE run = ?2 AND role = 'judge')"
+        journal.execute(undecodable.format("replies SET reply", judge), (second, second))
+        journal.execute("UPDATE events SET payload = '{}' WHERE run = ? AND seq = 3", (third,))
+    done = finished("audit", "--all")
+    assert done.returncode == 0
+    assert size_of(done.stdout).startswith("1 run, ")
+    assert sorted(done.stderr.splitlines()) == sorted(
+        f"autoreason: {run} is left out: its record is damaged" for run in (newest, second, third)
+    )
+
+
+def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
+    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
+    (place,) = finished.home.rglob("*.db")
+    shown: list[str] = []
+    runs = _read((), True, str(place), shown.append)
+    assert shown == ["reading run 1 of 2", "reading run 2 of 2"]
+    assert len(runs) == 2
+
+
+def test_the_report_says_for_how_many_questions_p_values_are_corrected(finished: Shell) -> None:
+    told = json.loads(finished("audit", "--json").stdout)
+    tested = [finding for finding in told["findings"] if finding["p"] is not None]
+    assert told["tested"] == len(tested) > 2
+    assert f"tested in {len(tested)} questions" in finished("audit").stdout

@@ -1,0 +1,247 @@
+"""`certify`: a judge is measured once, and whoever seats it afterwards is told what it failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+from tests.patience import PATIENCE
+from tests.studies.certify.judges import stored
+
+from autoreason.cli.group import cli
+from autoreason.cli.views.certificates import warn_of_failed_judges
+from autoreason.journal import Journal
+from autoreason.settings import Models, make_settings
+from autoreason.studies.certify.properties import LEAST, PROPERTIES, Verdict
+from autoreason.studies.certify.store import keep
+
+ECHO = ("certify", "echo/echo", "--seed", "7")
+QUESTIONS = 144
+
+
+def certificates(home: Path) -> list[Path]:
+    """The files that are kept."""
+    return sorted((home / "data" / "autoreason" / "certificates").glob("*"))
+
+
+def recorded(shell: Shell) -> int:
+    """Replies that are in the journal."""
+    if not shell.journal.exists():
+        return 0
+    with Journal.open(str(shell.journal), create=False) as journal:
+        return sum(len(journal.replies(row.id)) for row in journal.runs(1))
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for something that comes about in another process."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until, "it never came about"
+        time.sleep(0.05)
+
+
+def test_a_judge_that_is_not_there_gets_no_certificate(inside: Inside) -> None:
+    done = inside("certify", "echo/nope")
+    assert (done.status, done.out) == (2, "")
+    assert "there is no model 'echo/nope'" in done.err
+    assert not certificates(inside.folder)
+
+
+def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
+    done = inside(*ECHO)
+    assert done.status == 0
+    for each in PROPERTIES:
+        assert f"\n{each.name} " in done.out
+    assert "The judge failed planted defects" in done.out
+    assert "defect recipe: judge 1:" in done.err
+    assert [path.name for path in certificates(inside.folder)] == ["echo%2Fecho.json"]
+    shown = inside("certify", "echo/echo", "--show").out
+    assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nTook")[0]
+
+
+def test_a_certificate_for_programs(inside: Inside) -> None:
+    done = inside(*ECHO, "--json", "-q")
+    told = done.json
+    assert (told["status"], told["verdict"], told["calls"]) == ("done", "fail", QUESTIONS)
+    names = [finding["name"] for finding in told["certificate"]["findings"]]
+    assert names == [each.name for each in PROPERTIES]
+    (listed,) = inside("certify", "--json").json
+    assert listed["run"] == told["run"]
+    assert listed["certificate"] == told["certificate"]
+    assert inside("certify", "echo/echo", "--show", "--json").json == listed
+
+
+def test_certificates_are_listed(inside: Inside) -> None:
+    nothing = inside("certify")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert "autoreason certify MODEL" in nothing.err
+    inside(*ECHO, "-q")
+    heading, row = inside("certify").out.splitlines()
+    assert heading.split() == ["judge", "verdict", "when", "run", "failed"]
+    assert row.startswith("echo/echo  fail")
+    assert "planted defects" in row
+
+
+def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
+    assert inside(*ECHO, "-q").status == 0
+    assert "certify: Certify the judge echo/echo" in inside("runs").out
+    assert "Defect recipe" in inside("show").out
+    assert inside("show", "--text").out.startswith("# Certificate of the judge echo/echo")
+    assert inside("replay", "last").status == 0
+
+
+def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
+    keep(stored("echo/echo"))
+    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4")
+    line = (
+        "autoreason: warning: as a judge, echo/echo failed position; "
+        "see `autoreason certify echo/echo --show`"
+    )
+    assert done.err.splitlines()[0] == line
+    assert inside("resume", "--call-limit", "500", "-q").err.splitlines() == [line]
+    for name in ("one.md", "two.md"):
+        (inside.folder / name).write_text(f"A text in {name}.\n")
+    judged = inside("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
+    assert (judged.status, judged.err.splitlines()) == (0, [line])
+
+
+def test_the_warning_names_the_server_of_the_judge(inside: Inside) -> None:
+    url = "http://127.0.0.1:9/v1"
+    keep(stored("openai/x", url))
+    server = ("-m", "openai/x", "--base-url", url)
+    said = inside("run", BRIEF, *server, "-q").err
+    assert f"see `autoreason certify openai/x --base-url {url} --show`" in said
+    shown = inside("certify", "openai/x", "--base-url", url, "--show", "--json")
+    assert (shown.status, shown.json["certificate"]["model"]) == (0, "openai/x")
+
+
+def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
+    keep(stored("echo/echo"))
+    alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
+    assert (alone.status, alone.err) == (0, "")
+    assert inside(*ECHO, "-q").err == ""
+
+
+@pytest.mark.parametrize("verdict", ["pass", "unknown"])
+def test_a_judge_that_did_not_fail_is_seated_without_a_word(
+    capsys: pytest.CaptureFixture[str], verdict: Verdict
+) -> None:
+    keep(stored("echo/echo", verdict=verdict))
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(stored("echo/echo")).write_text("{")
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_mixed_panel_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for address in ("a/one", "b/two"):
+        keep(stored(address))
+    models = Models(author="c/x", critic="c/x", synthesizer="c/x", judges=("a/one", "c/x", "b/two"))
+    warn_of_failed_judges(make_settings(models, 7))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a/one failed position; b/two failed position" in line
+
+
+def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
+    shell: Shell, server: Server
+) -> None:
+    server.held_from = 40
+    running = shell.start("certify", "test/slow", "--base-url", server.url, "-q")
+    eventually(lambda: server.asked >= 40 and recorded(shell) == 39)
+    running.kill()
+    running.wait(PATIENCE)
+    server.gate.set()
+    # What was on its way when it was killed still arrives.
+    server.settle()
+    asked = server.asked
+    assert recorded(shell) == 39
+    assert certificates(shell.home) == []
+    done = shell("resume", "-q")
+    assert done.returncode == 0
+    assert "Judge test/slow" in done.stdout
+    assert server.asked - asked == QUESTIONS - 39
+    assert len(certificates(shell.home)) == 1
+    assert shell("certify", "test/slow", "--show").returncode == 2
+    assert shell("certify", "test/slow", "--base-url", server.url, "--show").returncode == 0
+
+
+def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
+    done = inside(*ECHO, "-q", "--call-limit", "30")
+    assert done.status == 3
+    assert "autoreason resume" in done.err
+    assert certificates(inside.folder) == []
+    more = inside("resume", "--call-limit", "500", "-q")
+    assert more.status == 0
+    assert len(certificates(inside.folder)) == 1
+
+
+def test_another_judge_cannot_finish_what_one_began(inside: Inside) -> None:
+    inside(*ECHO, "-q", "--call-limit", "30")
+    done = inside("resume", "-m", "local/smollm2")
+    assert done.status == 2
+    assert "this run certifies echo/echo" in done.err
+
+
+def test_a_dry_run_counts_the_questions_and_asks_none(inside: Inside) -> None:
+    told = inside(*ECHO, "--repeats", "2", "--dry-run", "--json").json
+    assert told["estimate"]["calls"] == {"low": 288, "likely": 288, "high": 1152}
+    assert told["request"]["role"] == "judge"
+    assert not inside.journal_exists
+
+
+WRONG: dict[str, tuple[str, ...]] = {
+    "no such provider": ("nowhere/model",),
+    "no address": ("gpt",),
+    "no key": ("openai/gpt-5",),
+    "repeats": ("echo/echo", "--repeats", "0"),
+    "nothing to show": ("echo/echo", "--show"),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=list(WRONG))
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    inside: Inside, arguments: tuple[str, ...]
+) -> None:
+    done = inside("certify", *arguments, "-q")
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.startswith("autoreason: ")
+    assert done.err.count("\n") == 1
+    assert not inside.journal_exists
+
+
+def test_help_states_every_rule_as_it_is() -> None:
+    said = CliRunner().invoke(cli, ["certify", "--help"]).output
+    lines = [line.strip() for line in said.splitlines()]
+    for each in PROPERTIES:
+        (line,) = [line for line in lines if line.startswith(f"{each.name}  ")]
+        assert line.endswith(f"  {each.rule}")
+    assert f"{QUESTIONS} questions" in said
+    assert f"fewer than {LEAST} of the 24 pairs" in said
+
+
+def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Inside) -> None:
+    folder = inside.folder / "data" / "autoreason"
+    folder.mkdir(parents=True)
+    (folder / "certificates").write_text("in the way")
+    done = inside(*ECHO, "-q")
+    assert done.status == 0
+    assert "Judge echo/echo" in done.out
+    assert "cannot be kept" in done.err
+    assert "autoreason show" in done.err
+
+
+def test_a_dry_run_speaks_of_no_passes(inside: Inside) -> None:
+    said = inside(*ECHO, "--dry-run").out
+    assert "144 to 576" in said
+    assert "survives" not in said

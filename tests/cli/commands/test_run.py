@@ -1,0 +1,490 @@
+"""`run`: the text to standard output, the story to standard error, one exit status for each end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+from tests.patience import PATIENCE
+
+
+def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST)
+    assert done.returncode == 0
+    assert done.stdout.startswith("# ")
+    assert "pass 1: critique" in done.stderr
+    assert "Took" in done.stderr
+    assert shell("show", "--text").stdout == done.stdout
+
+
+def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
+    (shell.home / "brief.md").write_text(f"---\nmax_words: 400\n---\n{BRIEF}\n")
+    from_file = shell("run", "brief.md", *FAST, "-q")
+    from_pipe = shell("run", "-", *FAST, "-q", stdin=f"---\nmax_words: 400\n---\n{BRIEF}\n")
+    assert from_file.returncode == 0
+    assert from_file.stdout == from_pipe.stdout
+
+
+def test_quiet_is_quiet(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q").stderr == ""
+
+
+def test_nothing_is_streamed_where_nobody_looks(quick_shell: Shell, server: Server) -> None:
+    server.gate.set()
+    arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "1")
+    assert quick_shell(*arguments, "-q").returncode == 0
+    assert server.streamed == 0
+    assert quick_shell(*arguments).returncode == 0
+    assert server.streamed > 0
+
+
+def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Server) -> None:
+    server.busy = True
+    running = shell.start(
+        *("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not server.asked:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130
+    assert "autoreason resume" in said
+
+
+def test_json_is_one_object(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "--json", "-q")
+    told = json.loads(done.stdout)
+    assert set(told) == {
+        *("run", "status", "reason", "text", "origin", "passes"),
+        *("calls", "tokens", "cost", "seed", "evidence", "violations"),
+    }
+    assert told["violations"] == []
+    assert told["seed"] == 7
+    assert told["calls"] > 0
+
+
+def test_the_same_seed_gives_the_same_text(shell: Shell) -> None:
+    first, second = (shell("run", BRIEF, *FAST, "-q").stdout for _ in range(2))
+    assert first == second
+
+
+def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "-o", "text.md")
+    assert done.stdout == ""
+    assert (shell.home / "text.md").read_text().startswith("# ")
+    assert "written to text.md" in done.stderr
+    assert [path.name for path in shell.home.glob(".text*")] == []
+
+
+def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "4")
+    assert done.returncode == 3
+    assert done.stdout.startswith("# ")
+    assert "autoreason resume" in done.stderr
+    again = quick_shell("resume", "-q")
+    assert again.returncode == 3
+    assert "with a higher --cost-limit, --token-limit, --call-limit or --time-limit" in again.stderr
+    more = quick_shell("resume", "--call-limit", "500", "-q")
+    assert more.returncode == 0
+
+
+def test_a_failing_provider_prints_no_text(quick_shell: Shell, server: Server) -> None:
+    server.gate.set()
+    server.broken_from = 4
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert "autoreason resume" in done.stderr
+    assert "--text" in done.stderr
+    server.broken_from = None
+    assert quick_shell("resume", "-q").stdout.startswith("# ")
+
+
+def test_json_tells_of_a_failure_too(quick_shell: Shell, server: Server) -> None:
+    server.gate.set()
+    server.broken_from = 4
+    address = ("-m", "test/slow", "--base-url", server.url)
+    done = quick_shell("run", BRIEF, *address, "--json", "-q")
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["status"] == "provider_failed"
+
+
+def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
+    quick_shell: Shell, server: Server
+) -> None:
+    server.gate.set()
+    server.judges_vote = False
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
+    assert done.returncode == 5
+    assert done.stdout == ""
+    assert "Paused: the panel failed" in done.stderr
+    assert "autoreason resume" in done.stderr
+    (row,) = json.loads(quick_shell("runs", "--json").stdout)
+    assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
+    server.judges_vote = True
+    assert quick_shell("resume", "-q").stdout.startswith("# ")
+
+
+def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "4")
+    assert done.stderr.count("\n") == 1
+    assert "autoreason resume" in done.stderr
+    assert "--text" in done.stderr
+
+
+def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: Server) -> None:
+    address = ("-m", "test/slow", "--base-url", server.url)
+    done = quick_shell("run", BRIEF, *address, "--dry-run")
+    assert done.returncode == 0
+    assert BRIEF in done.stdout
+    assert "most likely about" in done.stdout
+    assert "cost       unknown" in done.stdout
+    assert server.asked == 0
+    assert not quick_shell.journal.exists()
+
+
+def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: Shell) -> None:
+    plan = (
+        "--call-limit",
+        "50",
+        "--voting",
+        "majority",
+        "--judge-model",
+        "ollama/other",
+        "--dry-run",
+    )
+    short, long = (
+        quick_shell("run", BRIEF, *FAST, *plan, *more).stdout for more in ((), ("--verbose",))
+    )
+    assert short.index("Estimate") < short.index("Settings") < short.index("First prompt")
+    for said in (
+        "author     echo/echo",
+        "judges     ollama/other",
+        "panel      3 judges, 3 more while the vote is close, 6 at most; a playoff of 5;",
+        "ends       when A survives 3 passes in a row, after 2 passes at most",
+        "limits     50 calls",
+        "changed    voting majority",
+    ):
+        assert said in short
+    assert "tie_order" not in short
+    assert re.search(r"^tie_order +A>AB>B$", long, re.MULTILINE)
+    assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
+
+
+def test_a_dry_run_for_programs(quick_shell: Shell) -> None:
+    told = json.loads(quick_shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
+    assert told["settings"]["passes"] == 2
+    assert set(told["estimate"]["calls"]) == {"low", "likely", "high"}
+
+
+def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
+    given = ("--effort", "high", "--judge-effort", "low", "--dry-run", "--json")
+    settings = json.loads(quick_shell("run", BRIEF, *FAST, *given).stdout)["settings"]
+    assert [settings[f"{role}_effort"] for role in ("author", "critic", "judge")] == [
+        *("high", "high", "low")
+    ]
+    refused = quick_shell("run", BRIEF, *FAST, "--effort", "enormous")
+    assert refused.returncode == 2
+    assert "xhigh" in refused.stderr
+
+
+def test_effort_reaches_the_model(quick_shell: Shell, server: Server) -> None:
+    address = ("-m", "test/slow", "--base-url", server.url, "--max-tokens", "100")
+    server.gate.set()
+    done = quick_shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
+    assert done.returncode == 0
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
+    assert {body["max_tokens"] for body in server.bodies} == {100 + 4096}
+
+
+def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
+    running = shell.start("run", BRIEF, *FAST, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert running.stdout is not None
+    running.stdout.close()
+    assert running.stderr is not None
+    said = running.stderr.read()
+    running.stderr.close()
+    running.wait(60)
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+def test_a_log_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
+    running = shell.start("run", BRIEF, *FAST, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert running.stderr is not None
+    running.stderr.close()
+    assert running.stdout is not None
+    text = running.stdout.read()
+    running.stdout.close()
+    assert running.wait(60) == 0
+    assert text.startswith("# ")
+
+
+WRONG: dict[str, tuple[str, ...]] = {
+    "missing file": ("run", "nothing.md"),
+    "empty brief": ("run", "empty.md"),
+    "binary brief": ("run", "binary.md"),
+    "bad front matter": ("run", "front.md"),
+    "contradiction": ("run", BRIEF, "--min-words", "9", "--max-words", "5"),
+    "unknown provider": ("run", BRIEF, "-m", "nosuch/model"),
+    "no address": ("run", BRIEF, "-m", "gpt"),
+    "no weights": ("run", BRIEF),
+    "missing key": ("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5"),
+    "unreachable": ("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9/v1"),
+    "strange prompt": ("run", BRIEF, *FAST, "--prompts", "prompts"),
+    "no prompts": ("run", BRIEF, *FAST, "--prompts", "nowhere"),
+    "k": ("run", BRIEF, *FAST, "-k", "0"),
+    "judges": ("run", BRIEF, *FAST, "--judges", "1"),
+    "passes": ("run", BRIEF, "-m", "echo/echo", "--passes", "0"),
+    "budget": ("run", BRIEF, *FAST, "--cost-limit", "-1"),
+    "tie order": ("run", BRIEF, *FAST, "--tie-order", "B>A>AB"),
+    "playoff": ("run", BRIEF, *FAST, "--playoff", "3", "--no-playoff"),
+    "verbose": ("run", BRIEF, *FAST, "--verbose"),
+    "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
+    "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
+    "unknown run": ("show", "nobody"),
+    "pattern only backtracking finds": ("run", BRIEF, *FAST, "--must-include", "/a(?=b)/"),
+    "nothing to resume": ("resume",),
+    "nothing live": ("stop",),
+    "fork of nothing": ("fork", "nobody"),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
+    inside.write("empty.md", " \n")
+    (inside.folder / "binary.md").write_bytes(b"\x00\x01\xff")
+    inside.write("front.md", "---\nmax_words: [\n---\nx\n")
+    (inside.folder / "prompts").mkdir()
+    inside.write("prompts/critic.md", "{{ nonsense }}")
+    before = contents(inside.folder)
+    done = inside(*arguments)
+    assert done.status == 2, done.err
+    assert done.sentence
+    assert contents(inside.folder) == before
+
+
+def contents(folder: Path) -> set[Path]:
+    """Every file and folder below."""
+    return set(folder.rglob("*"))
+
+
+def test_a_missing_key_names_its_variable(shell: Shell) -> None:
+    assert "ANTHROPIC_API_KEY" in shell("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5").stderr
+
+
+def test_usage_errors_are_clicks_own(shell: Shell) -> None:
+    for arguments in (("run",), ("run", "x", "--nosuch"), ("nosuch",)):
+        done = shell(*arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith("Usage:")
+
+
+def test_a_key_in_the_environment_changes_nothing(shell: Shell) -> None:
+    done = shell("run", BRIEF, "--dry-run", ANTHROPIC_API_KEY="sk-secret")
+    assert "local/smollm2" in done.stdout
+    assert "sk-secret" not in done.stdout + done.stderr
+
+
+def test_a_terminal_in_name_only_gets_lines(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
+    assert "\x1b[?25l" not in done.stderr
+
+
+def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell) -> None:
+    (quick_shell.home / "draft.md").write_text("A draft.")
+    broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
+    done = quick_shell("run", BRIEF, *FAST, *broken)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
+    assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: Shell) -> None:
+    strict = ("-q", "--fail-on-contract")
+    done = quick_shell("run", BRIEF, *FAST, *strict, "--must-include", "unicorn")
+    assert done.returncode == 6
+    assert done.stdout.startswith("# ")
+    assert quick_shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
+    forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
+    assert forked.returncode == 6
+    spent = ("--call-limit", "1", "--must-include", "unicorn")
+    assert quick_shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
+    assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
+
+
+def test_a_contract_nobody_can_keep_is_said_with_its_mend(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--must-include", "unicorn")
+    assert done.returncode == 0
+    told = " ".join(done.stderr.split())
+    assert (
+        "Attention: the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
+        "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
+        "in `autoreason fork "
+    ) in told
+    assert "Attention" in quick_shell("show").stdout
+    assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
+
+
+def test_no_pattern_of_a_contract_can_hang_a_run(shell: Shell) -> None:
+    (shell.home / "brief.md").write_text('---\nmust_not_include: ["/(a+)+$/"]\n---\nhello\n')
+    (shell.home / "draft.md").write_text("a" * 40 + "b")
+    done = shell("run", "brief.md", *FAST, "-q", "--draft", "draft.md")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_link_is_followed_and_kept(shell: Shell) -> None:
+    (shell.home / "real").mkdir()
+    (shell.home / "text.md").symlink_to("real/text.md")
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "text.md").returncode == 0
+    assert (shell.home / "text.md").is_symlink()
+    assert (shell.home / "real" / "text.md").read_text().startswith("# ")
+    assert [path.name for path in (shell.home / "real").iterdir()] == ["text.md"]
+
+
+def test_a_pipe_with_a_name_is_written_to(shell: Shell) -> None:
+    fifo = shell.home / "pipe"
+    os.mkfifo(fifo)
+    process = shell.start("run", BRIEF, *FAST, "-q", "-o", "pipe")
+    assert fifo.read_text().startswith("# ")
+    assert process.wait(20) == 0
+    assert fifo.is_fifo()
+
+
+def test_devices_and_streams_are_written_to(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout").stdout.startswith("# ")
+    log = shell.home / "log"
+    log.write_text("before\n")
+    with log.open("a") as file:
+        process = shell.start("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout", stdout=file)
+        assert process.wait(20) == 0
+    assert log.read_text().startswith("before\n# ")
+
+
+@pytest.mark.parametrize(
+    ("redirections", "status", "said"),
+    [
+        (">/dev/full", 1, "cannot write to standard output: No space left on device; the text is"),
+        (">&-", 0, ""),
+        ("<&-", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_streams_that_cannot_be_used(
+    shell: Shell, redirections: str, status: int, said: str
+) -> None:
+    command = shlex.join(shell.command("run", BRIEF, *FAST, "-q"))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {redirections}"],
+        capture_output=True,
+        text=True,
+        env=shell.environment,
+        cwd=shell.home,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == status
+    assert said in done.stderr
+    assert done.stderr.count("\n") == bool(said)
+
+
+@pytest.mark.parametrize("arguments", [("runs", "--json"), ("--help",), ("doctor",)])
+def test_a_full_standard_output_is_one_clear_sentence(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = shell.start(*arguments, stdout=full, stderr=subprocess.PIPE)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert said == "autoreason: cannot write to standard output: No space left on device\n"
+
+
+def test_a_brief_that_is_not_text_writes_nothing(shell: Shell) -> None:
+    done = shell("run", "x \udcff", *FAST)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not shell.journal.exists()
+
+
+def test_no_control_characters_reach_a_line(quick_shell: Shell) -> None:
+    done = quick_shell("run", "Write \x1b[31mred\x07 tides", *FAST)
+    assert done.returncode == 0
+    assert "Write [31mred tides" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\x1b" not in quick_shell("runs").stdout + quick_shell("show").stdout
+
+
+def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(shell: Shell) -> None:
+    done = shell("run", BRIEF, *FAST, "-o", "x" * 300)
+    assert done.returncode == 2
+    assert "cannot write to xxx" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not shell.journal.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 300 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("nothing can be mounted here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
+    shell: Shell, small_disk: Path
+) -> None:
+    journal = ("--journal", str(small_disk / "journal.db"))
+    brief = "Write about tides and boats, with every harbour in between. " * 400
+    ended = shell("run", brief, *FAST, "-q", "--passes", "30", "-k", "30", *journal)
+    assert ended.returncode == 7
+    assert ended.stdout == ""
+    assert "no space is left for" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    subprocess.run(
+        ["mount", "-o", "remount,size=30m", str(small_disk)], check=True, capture_output=True
+    )
+    gone_on = shell("resume", "-q", "--passes", "2", *journal)
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert shell("replay", *journal).returncode == 0
+
+
+def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--time-limit", "0.001s")
+    assert done.returncode == 3
+    assert "of 0.001 s were left" in " ".join(done.stderr.split())
+    again = quick_shell("resume", "-q")
+    assert again.returncode == 3, "the limit is over the whole run"
+    assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
+
+
+def test_a_time_that_cannot_be_read_is_refused(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--time-limit", "soon")
+    assert done.returncode == 2
+    assert "write 90s, 30m or 2h" in done.stderr

@@ -1,0 +1,160 @@
+"""`models` and `doctor`: what is there, what is missing, what to do about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.server import Server
+
+from autoreason.cli import embedded
+from autoreason.cli.commands.doctor import sandbox_finding
+from autoreason.programs.sandbox.levels import DetectedLevel, find_level
+
+
+@pytest.fixture
+def shell(quick_shell: Shell) -> Shell:
+    """Of no command here does it matter that it has a process of its own."""
+    return quick_shell
+
+
+def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:
+    done = shell("models", OPENAI_API_KEY="sk-very-secret")
+    assert "OPENAI_API_KEY set" in done.stdout
+    assert "ANTHROPIC_API_KEY not set" in done.stdout
+    assert "local/smollm2" in done.stdout
+    assert "sk-very-secret" not in done.stdout + done.stderr
+
+
+def test_the_model_for_trials_is_listed(shell: Shell) -> None:
+    assert "echo/echo" in shell("models").stdout
+    assert "echo" in [
+        row["provider"] for row in json.loads(shell("models", "--json").stdout)["providers"]
+    ]
+
+
+def test_models_for_programs(shell: Shell) -> None:
+    told = json.loads(shell("models", "--json").stdout)
+    assert told["default"] == "local/smollm2"
+    assert {row["provider"]: row["key"] for row in told["providers"]}["openai"] == "missing"
+
+
+def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Server) -> None:
+    done = shell("models", "--check", "test/slow", "test/other", "--base-url", server.url)
+    assert done.returncode == 0
+    first, second = done.stdout.splitlines()
+    assert first.startswith("ok    test/slow  reachable")
+    assert second.startswith("ok    test/other  reachable")
+    assert server.asked == 0
+
+
+def test_a_check_says_whether_a_key_was_sent(shell: Shell, server: Server) -> None:
+    check = ("models", "--check", "test/slow", "--base-url", server.url)
+    assert shell(*check).stdout.startswith("ok    test/slow  reachable, no key sent, model known")
+    sent = shell(*check, TEST_API_KEY="secret").stdout
+    assert sent.startswith("ok    test/slow  reachable, key accepted, model known")
+
+
+def test_the_server_to_check_may_be_named_anywhere(shell: Shell, server: Server) -> None:
+    url = f"--base-url={server.url}"
+    done = shell("models", "--check", "test/slow", url, "test/other")
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["test/slow", "test/other"]
+    assert done.stdout.count("reachable") == 2
+
+
+def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:
+    done = shell("models", "--base-url", "http://127.0.0.1:9/v1", "--check", "test/slow")
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail  test/slow  ")
+    assert json.loads(shell("models", "--check", "nosuch/x", "--json").stdout)[0]["problem"]
+
+
+def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> None:
+    done = shell("doctor", "--json")
+    about = [finding["about"] for finding in json.loads(done.stdout)]
+    assert about == [
+        "python",
+        "dependencies",
+        "statistics",
+        "sandbox",
+        "journal",
+        "keys",
+        "local model",
+        "terminal",
+    ]
+    assert done.returncode == 0
+    assert list(shell.home.rglob("*")) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "words"),
+    [
+        (DetectedLevel("bubblewrap", (), True), "ok", "namespaces for each test"),
+        (
+            DetectedLevel("landlock", ("bubblewrap is not installed: get it",)),
+            "ok",
+            "installed: get it",
+        ),
+        (DetectedLevel("seccomp", ("no Landlock",)), "warn", "no better because no Landlock"),
+        (DetectedLevel("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
+    ],
+)
+def test_the_doctor_says_how_programs_are_held_and_why_not_better(
+    found: DetectedLevel, level: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    finding = sandbox_finding(found)
+    assert (finding.about, finding.level) == ("sandbox", level)
+    assert finding.said.startswith(found.level)
+    assert words in finding.said
+    assert ("WSL" in finding.fix) == (found.level == "none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_doctor_tries_the_sandbox_of_this_machine(shell: Shell) -> None:
+    findings = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
+    assert findings["sandbox"]["said"].startswith(find_level().level)
+
+
+def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:
+    shell.journal.parent.mkdir(parents=True)
+    shell.journal.write_text("not a database")
+    done = shell("doctor")
+    assert done.returncode == 1
+    assert "fail " in done.stdout
+    assert shell.journal.read_text() == "not a database"
+
+
+def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embedded, "find_spec", lambda _: None)
+    assert embedded.weights_state().fix == "pip install xllamacpp"
+
+
+def test_local_models_are_listed_with_what_they_need_and_are_good_for(
+    shell: Shell, tmp_path: Path
+) -> None:
+    own = tmp_path / "autoreason/models/own.gguf"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"GGUF")
+    done = shell("models", "list", XDG_CACHE_HOME=str(tmp_path))
+    assert "local/qwen2.5-coder-1.5b  not here: autoreason models pull" in done.stdout
+    assert "1,117 MB, 1.6 GB of memory, Apache-2.0" in done.stdout
+    assert "local/own  here" in done.stdout
+    rows = json.loads(shell("models", "list", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
+    assert [row["here"] for row in rows] == [False, False, True]
+
+
+def test_a_model_that_is_not_here_says_how_to_fetch_it(shell: Shell, tmp_path: Path) -> None:
+    done = shell("models", "--check", "local/qwen2.5-coder-1.5b", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "`autoreason models pull qwen2.5-coder-1.5b`" in done.stdout
+
+
+def test_a_model_that_nobody_knows_is_not_fetched(shell: Shell) -> None:
+    done = shell("models", "pull", "qwen9")
+    assert done.returncode == 2
+    assert "hf:owner/repo/file.gguf" in done.stderr

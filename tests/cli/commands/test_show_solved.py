@@ -1,0 +1,207 @@
+"""`show` and its neighbours on runs that write programs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.cli.commands.test_solve import MODEL, Script, some
+from tests.cli.inside import Inside
+from tests.cli.solving import MadeUpClient, examiner, writes
+from tests.programs.stage import MadeUpExaminer, program
+from tests.run.runs import open_journal, start_run
+from tests.run.solve_runs import SCRIPT, problems, terms
+
+from autoreason.cli.views.attempts import parts_of
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Request
+from autoreason.models.testing import ScriptedModel
+from autoreason.run.solve import solving_task
+
+__all__ = ["examiner", "writes"]
+
+
+@pytest.fixture(autouse=True)
+def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
+    """No program is run, and the model is no model."""
+
+
+def test_a_table_that_lacks_its_packages_is_one_sentence(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside("solve", some(inside, 12), *MODEL, "--strategy", "single,best_of_n", "-q")
+    for package in ("numpy", "scipy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in ("autoreason.stats.power", "autoreason.stats.paired", "scipy.optimize"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    said = inside("show")
+    assert said.status == 2
+    assert said.err.splitlines() == [
+        "autoreason: intervals and tests need NumPy and SciPy; run `pip install numpy scipy`"
+    ]
+
+
+# ---- passes ------------------------------------------------------------------------------------
+
+
+def mended_in_pass_two(request: Request) -> str:
+    """Each pass brings a program that passes one test more."""
+    found = re.search(r"pass/(\d)", request.key)
+    return program(1 + int(found[1]) if found else 1, request.key)
+
+
+def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> None:
+    writes(mended_in_pass_two)
+    inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
+    said = " ".join(inside("show").out.split())
+    assert "draft 3 lines; wrong answer, 1 of 3 public tests passed; test 2 is the first" in said
+    assert "B 3 lines; wrong answer, 2 of 3 public tests passed; test 3 is the first" in said
+    assert "B 3 lines; accepted, 3 of 3 public tests" in said
+    assert said.index("Pass 1") < said.index("Pass 2")
+    assert said.index("Pass 2") < said.index("Solved: it passes all 3 public tests")
+
+
+def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> None:
+    writes(mended_in_pass_two)
+    inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
+    said = inside("show", "--pass", "2")
+    assert "Pass 1" not in said.out
+    assert program(2, "1/critique_revise/1/pass/1/reviser/try/0") in said.out
+    assert program(3, "1/critique_revise/1/pass/2/reviser/try/0") in said.out
+    assert (
+        "has no pass 3 on this problem; it has 2 passes" in inside("show", "--pass", "3").sentence
+    )
+
+
+def test_one_problem_of_a_set_is_told_strategy_by_strategy(inside: Inside, writes: Script) -> None:
+    writes(mended_in_pass_two)
+    inside("solve", some(inside, 3), *MODEL, "--strategy", "single,critique_revise", "-q")
+    said = inside("show", "--problem", "p2").out
+    assert said.index("single, repeat 1") < said.index("critique_revise, repeat 1")
+    assert "attempt 6" in said
+    assert "accepted, 3 of 3 public tests; accepted, 4 of 4 private tests" in said
+    alone = inside("show", "--problem", "p2", "--strategy", "critique_revise").out
+    assert "attempt 6" not in alone
+    assert "Pass 2" in alone
+    assert "Pass 2" in inside("show", "--problem", "p2", "--pass", "2").out
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--pass", "1"), "is on 3 problems; name one of them with --problem ID"),
+        (("--strategy", "single"), "is on 3 problems; name one of them with --problem ID"),
+        (("--problem", "p9"), "has no problem 'p9'; there are p1, p2, p3"),
+        (("--problem", "p1", "--strategy", "x"), "has no strategy 'x'; there are single"),
+        (("--problem", "p1", "--text"), "go with --pass N or alone"),
+        (("--problem", "p1", "--pass", "1"), "has no pass 1 on this problem; it has 0 passes"),
+    ],
+)
+def test_what_a_set_cannot_show_is_one_sentence(
+    inside: Inside, asked: tuple[str, ...], said: str
+) -> None:
+    inside("solve", some(inside, 3), *MODEL, "--strategy", "single", "-q")
+    refused = inside("show", *asked)
+    assert refused.status == 2
+    assert said in refused.sentence
+
+
+def test_a_run_that_writes_texts_has_no_problems(inside: Inside) -> None:
+    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
+    assert "writes no programs" in inside("show", "--problem", "p1").sentence
+
+
+# ---- beside it ---------------------------------------------------------------------------------
+
+
+def test_runs_says_what_was_solved_of_what_there_is(inside: Inside, writes: Script) -> None:
+    writes(
+        lambda request: program(3, "", "wrong_answer" if "2/" in request.key[:2] else "accepted")
+    )
+    inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
+    _, line, _ = inside("runs").out.splitlines()
+    assert "  -  solved 4 of 6  " in line
+    assert "solve: " not in line
+    (found,) = inside("runs", "--json").json
+    assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)
+
+
+def test_pairs_of_texts_are_not_made_of_programs(inside: Inside) -> None:
+    command = ("pairs", "-o", "pairs.jsonl")
+    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
+    inside("solve", some(inside, 1), *MODEL, "-q")
+    run = inside.runs()[0]
+    for named in ((), (run,)):
+        said = inside(*command, *named)
+        assert said.status == 2
+        assert f"run {run} writes programs, and this is for texts" in said.sentence
+    assert not (inside.folder / "pairs.jsonl").exists()
+    together = inside(*command, "--all")
+    assert together.status == 0
+    assert f"{run} is left out: it writes programs" in together.err
+
+
+def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(0, "same" if "reviser" in request.key else request.key))
+    inside("solve", some(inside, 2), *MODEL, "--strategy", "critique_revise", "-q")
+    said = inside("audit")
+    assert said.status == 0
+    assert "Programs" in said.out
+    assert "8 of 10 repairs and merges (80 %) repeated" in said.out
+    assert "none of 12 answers without a program" in said.out
+    assert "Texts" not in said.out
+    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
+    assert "Programs" not in inside("audit").out
+    both = inside("audit", "--all").out
+    assert "\nTexts\n" in both
+    assert "\nPrograms\n" in both
+
+
+@pytest.mark.parametrize(
+    "command", [("guide", "{run}", "be quick"), ("accept", "{run}"), ("stop", "{run}")]
+)
+def test_nobody_is_sent_to_a_fork_that_refuses_programs(
+    inside: Inside, command: tuple[str, ...]
+) -> None:
+    inside("solve", some(inside, 1), *MODEL, "-q")
+    said = inside(*(each.format(run=inside.runs()[0]) for each in command)).sentence
+    assert "is finished" in said
+    assert "fork" not in said
+
+
+@pytest.mark.parametrize("command", [("guide", "{run}", "be quick"), ("accept", "{run}")])
+def test_a_run_that_writes_programs_takes_no_word_of_a_person(
+    inside: Inside, command: tuple[str, ...]
+) -> None:
+    inside("solve", some(inside, 2), *MODEL, "--call-limit", "1", "-q")
+    run = inside.runs()[0]
+    said = inside(*(each.format(run=run) for each in command)).sentence
+    assert f"run {run} writes programs: " in said
+
+
+def test_the_table_of_a_set_says_how_to_see_one_problem(inside: Inside) -> None:
+    inside("solve", some(inside, 2), *MODEL, "-q")
+    assert f"autoreason show {inside.runs()[0]} --problem ID" in inside("show").err
+    inside("solve", some(inside, 1), *MODEL, "-q")
+    assert "--problem" not in inside("show").err
+
+
+async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None:
+    one, two = problems(2)
+    set_of_two = solving_task((replace(one, remark="several answers are right"), two))
+    with open_journal(tmp_path) as journal:
+        result = await start_run(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=set_of_two,
+            settings=terms("single"),
+            examiner=MadeUpExaminer(),
+        )
+        row = journal.find(result.run)
+        with pytest.raises(InvalidInput, match="sum-1 was left out: several answers are right"):
+            parts_of(journal, row, result.story, "sum-1", None)
+        (told,) = parts_of(journal, row, result.story, "sum-2", None).values()
+    assert told.draft

@@ -1,0 +1,560 @@
+"""`solve`: programs for problems with tests, one or a whole set."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+from tests.cli.server import Server
+from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
+from tests.cli.test_terminal import terminal
+from tests.programs.stage import PROBLEM, program
+
+from autoreason.assignment import CodeVerdict, Examination, Examined
+from autoreason.cli.embedded import NOTE
+from autoreason.exchange import Request
+from autoreason.programs.examiner.client import ExaminerClient
+
+__all__ = ["examiner", "writes"]
+
+MODEL = ("-m", "echo/echo", "--seed", "7")
+Script = Callable[[WrittenText], None]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+
+
+@pytest.fixture(autouse=True)
+def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
+    """No program is run, and the model is no model."""
+
+
+def some(inside: Inside, problems: int = 3, *broken: str) -> str:
+    """A set of so many problems."""
+    return inside.write("set.jsonl", "\n".join([str(problems), *broken]))
+
+
+# ---- one problem -------------------------------------------------------------------------------
+
+
+def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 0
+    assert said.out == program(3, "1/search/1/draft/try/0") + "\n"
+    assert "accepted, 3 of 3 public tests" in said.err
+    assert "accepted, 4 of 4 private tests" in said.err
+    assert "Landlock" in said.err
+    passes = "Solved: it passes all 3 public tests; no two of 6 that pass behave alike on "
+    assert passes in said.err
+    assert "6 calls, " in said.err
+
+
+def test_a_search_shows_its_attempts_and_why_it_chose(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(1 if "draft" in request.key else 3) + "\nbehaves = so")
+    inside("solve", some(inside, 1), *MODEL)
+    said = " ".join(inside("show").out.split())
+    assert "draft 4 lines; wrong answer, 1 of 3 public tests passed" in said
+    assert "attempt 3 4 lines; accepted, 3 of 3 public tests" in said
+    assert "3 of 3 that pass behave alike on 40 inputs made by code" in said
+
+
+def test_the_width_is_how_many_problems_are_worked_on_at_once(
+    inside: Inside, writes: Script
+) -> None:
+    begun: list[str] = []
+
+    def written(request: Request) -> str:
+        begun.append(request.key.split("/")[0])
+        return program(1)
+
+    writes(written)
+    asked = ("solve", some(inside, 3), *MODEL, "--strategy", "best_of_n", "--calls", "2", "-q")
+    inside(*asked, "--width", "1")
+    assert begun == ["1", "1", "2", "2", "3", "3"]
+    assert "--width is 0; give a number from 1" in inside(*asked, "--width", "0").sentence
+
+
+def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
+    writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
+    said = inside("solve", some(inside, 1), *MODEL, "--strategy", "tournament")
+    lines = [line[8:] for line in said.err.splitlines()]
+    assert "draft: wrong answer, 1 of 3 public tests passed" in lines
+    assert "pass 1 B: accepted, 3 of 3 public tests" in lines
+
+
+def test_a_program_can_be_written_to_a_file(inside: Inside) -> None:
+    said = inside("solve", some(inside, 1), *MODEL, "-o", "solution.py", "-q")
+    assert (said.status, said.out, said.err) == (0, "", "")
+    assert (inside.folder / "solution.py").read_text().startswith("passes = 3")
+
+
+def test_programs_get_the_verdicts_of_one_problem_as_json(inside: Inside) -> None:
+    found = inside("solve", some(inside, 1), *MODEL, "--json", "-q").json
+    assert found["program"].startswith("passes = 3")
+    assert found["public"]["verdict"] == found["private"]["verdict"] == "accepted"
+    assert found["sandbox"] == ["landlock"]
+    assert found["report"]["scores"][0]["solved"]["value"] == 1
+    assert inside("show", "--json").json == found
+    assert inside("show", "--text").out.startswith("passes = 3")
+    assert inside("runs", "--json").json[0]["title"] == "Solve p1"
+    assert inside("runs").out.splitlines()[1].endswith("  Solve p1")
+
+
+def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, writes: Script) -> None:
+    writes(lambda _: "")
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert (said.status, said.out) == (1, "")
+    assert "Ended: no program came of" in said.err
+    assert "no code" not in said.err
+    assert "none of" not in said.err
+    assert "came to no program" in inside("show", "--text").sentence
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+def test_a_program_that_fails_its_tests_is_handed_over_and_not_called_solved(
+    inside: Inside, writes: Script, passes: int
+) -> None:
+    writes(lambda request: program(passes, request.key))
+    said = inside("solve", some(inside, 1), *MODEL, "--calls", "20")
+    assert said.status == 1
+    assert said.out.startswith(f"passes = {passes}")
+    assert [line for line in said.err.splitlines() if line.startswith("Not solved: ")], said.err
+    assert "Converged" not in said.err
+    assert "\nNot solved: " in inside("show").out
+    quiet = inside("solve", some(inside, 1), *MODEL, "-q")
+    assert quiet.status == 1
+    assert quiet.err.startswith("autoreason: not solved: wrong answer, ")
+
+
+def test_a_program_that_fails_only_private_tests_is_not_solved_either(
+    inside: Inside, examiner: type[MadeUpClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examine = examiner.examine
+
+    async def failing(self: MadeUpClient, examination: Examination) -> Examined:
+        examined = await examine(self, examination)
+        private = examination.which == "private"
+        return replace(examined, verdict=CodeVerdict.WRONG_ANSWER) if private else examined
+
+    monkeypatch.setattr(examiner, "examine", failing)
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 1
+    assert "Not solved: " in said.err
+
+
+def test_a_program_that_no_private_test_confirms_has_passed_and_is_not_called_solved(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.cli.solving.PROBLEM", replace(PROBLEM, private=0))
+    said = inside("solve", some(inside, 1), *MODEL)
+    assert said.status == 0
+    assert "\nPassed: it passes all 3 public tests" in said.err
+    assert "Solved" not in said.err + inside("show").out
+
+
+def test_what_is_said_of_the_embedded_model_fits_programs_too() -> None:
+    assert "better results" in NOTE
+    assert "text" not in NOTE
+
+
+@pytest.mark.parametrize(("passes", "status"), [(0, 1), (1, 0)])
+def test_a_set_of_which_no_test_was_passed_does_not_end_well(
+    inside: Inside, writes: Script, passes: int, status: int
+) -> None:
+    writes(lambda request: program(passes, request.key))
+    for more in ((), ("-q",), ("--json",)):
+        said = inside("solve", some(inside, 2), *MODEL, *more)
+        assert said.status == status
+        why = said.err.lower().count("not solved: no program of the set passes a public test\n")
+        assert why == status
+
+
+def test_where_no_program_came_the_file_is_not_taken_for_the_answer(
+    inside: Inside, writes: Script
+) -> None:
+    writes(lambda _: "")
+    asked = ("solve", some(inside, 1), *MODEL, "-o", "s.py")
+    quiet = inside(*asked, "-q")
+    assert quiet.status == 1
+    assert quiet.sentence == "no program came of 6 of 6 calls; nothing was written to s.py"
+    inside.write("s.py", "print('older')")
+    again = inside(*asked)
+    assert again.status == 1
+    assert "nothing was written to s.py, which is still what it was before" in again.err
+    assert (inside.folder / "s.py").read_text() == "print('older')"
+
+
+def test_a_run_that_paused_says_how_its_program_reaches_the_file(
+    inside: Inside, writes: Script
+) -> None:
+    writes(lambda request: program(1, request.key))
+    asked = ("solve", some(inside, 1), *MODEL, "--call-limit", "2", "-o", "s.py")
+    told = inside(*asked)
+    assert told.status == 3
+    (run,) = inside.runs()
+    assert f"once it is finished: autoreason resume {run} -o s.py" in told.err
+    assert "resume" in (quiet := inside(*asked, "-q")).sentence
+    assert "-o s.py" in quiet.sentence
+
+
+# ---- a set -------------------------------------------------------------------------------------
+
+
+def test_a_set_ends_with_its_conclusion_and_the_tables(inside: Inside, writes: Script) -> None:
+    writes(_tournament_is_best)
+    said = inside("solve", some(inside, 12), *MODEL, "--strategy", "single,tournament")
+    assert said.status == 0
+    for title in ("Pass rates", "By difficulty", "Paired tests", "What it took", "Verdicts"):
+        assert title in said.out
+    assert "tournament        12  100 % (74 to 100)  100 % (74 to 100)" in said.out
+    assert "single    tournament        12     0    12  -100.0 (" in said.out
+    assert said.out.startswith("tournament wins: tournament solved 100 % and single 0 %")
+    assert "Sandbox    Landlock" in said.out
+    assert "wins" not in said.err
+    assert "24 of 24: p12, tournament: accepted, 3 of 3 public tests" in said.err
+    assert "pass 1" not in said.err, "a set is told a line a problem"
+
+
+def test_the_conclusion_belongs_to_the_table_even_where_nothing_else_is_said(
+    inside: Inside,
+) -> None:
+    said = inside("solve", some(inside, 3, "line 17: no statement"), *MODEL, "-q")
+    assert said.err == ""
+    conclusion = "search solved 100 % (29 to 100) of 3 problems."
+    assert conclusion in said.out, "a name is not capitalised"
+    assert said.out.index(conclusion) < said.out.index("Verdicts") < said.out.index("Left out")
+    assert "By difficulty" not in said.out, "two problems of a kind tell nothing"
+
+
+def _tournament_is_best(request: object) -> str:
+    key = request.key  # type: ignore[attr-defined]
+    right = "tournament" in key
+    return program(3, key, "accepted" if right else "wrong_answer")
+
+
+def test_the_six_strategies_are_all(inside: Inside) -> None:
+    found = inside("solve", some(inside, 2), *MODEL, "--strategy", "all", "--json", "-q").json
+    assert [each["strategy"] for each in found["report"]["scores"]] == [
+        *("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
+    ]
+    assert found["conclusion"].startswith("nobody wins: all solved the same problems")
+    assert "program" not in found
+
+
+def test_repeats_are_held_and_counted(inside: Inside) -> None:
+    asked = ("solve", some(inside, 2), *MODEL, "--strategy", "single", "--repeats", "3")
+    found = inside(*asked, "--json", "-q").json
+    assert found["report"]["repeats"] == 3
+    assert found["report"]["scores"][0]["units"] == 6
+    assert found["report"]["scores"][0]["problems"] == 2
+    assert found["calls"] == 6
+
+
+@pytest.mark.parametrize(
+    ("chosen", "problems"),
+    [
+        (("--problem", "p2"), 1),
+        (("--problem", "p1", "--problem", "p3"), 2),
+        (("--difficulty", "HARD"), 3),
+        (("--difficulty", "hard", "--limit", "2"), 2),
+        (("--limit", "99"), 5),
+    ],
+)
+def test_some_of_a_set_can_be_chosen(
+    inside: Inside, chosen: tuple[str, ...], problems: int
+) -> None:
+    found = inside("solve", some(inside, 5), *MODEL, *chosen, "--json", "-q").json
+    assert found["report"]["problems"] == problems
+
+
+def test_broken_lines_are_named_and_the_rest_is_solved(inside: Inside) -> None:
+    said = inside("solve", some(inside, 2, "line 17: no statement"), *MODEL)
+    assert said.status == 0
+    assert "left out, line 17: no statement" in said.err
+    assert "1 line: no statement (line 17)" in said.out
+    assert "1 line: no statement (line 17)" in inside("show").out
+
+
+def test_the_report_is_a_folder_of_files(inside: Inside) -> None:
+    said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--report", "out/deep")
+    assert "written to out/deep" in said.err
+    folder = inside.folder / "out" / "deep"
+    made = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert {"report.md", "report.json", "units.csv", "rates.svg"} <= made
+    assert "programs/2_p2/tournament-1.py" in made
+    assert len((folder / "units.csv").read_text().splitlines()) == 19
+    assert "Landlock" in (folder / "report.md").read_text()
+    again = inside("show", "--report", "again")
+    assert again.status == 0
+    for name in made:
+        assert (inside.folder / "again" / name).read_text() == (folder / name).read_text()
+
+
+def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Inside) -> None:
+    single = ("--strategy", "single")
+    asked = ("solve", some(inside, 4), *MODEL, *single, "--call-limit", "2", "--report", "out")
+    paused = inside(*asked)
+    assert paused.status == 3
+    assert "2 parts: the run has not come so far" in paused.out
+    assert "Pass rates" in paused.out
+    assert "autoreason show" in paused.err
+    assert not (inside.folder / "out").exists()
+    assert "the run has not come so far" in inside("show").out
+    resumed = inside("resume", "--call-limit", "9")
+    assert resumed.status == 0
+    assert "single           4  100 % (40 to 100)" in resumed.out
+    assert "has not come" not in resumed.out
+    assert inside("show", "--report", "out").status == 0
+    assert (
+        json.loads((inside.folder / "out" / "report.json").read_text())["report"]["problems"] == 4
+    )
+
+
+def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None:
+    said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--dry-run")
+    assert said.status == 0
+    assert said.out.lstrip().startswith("Estimate\ncalls      18 to 108,")
+    assert "3 problems; search and single and best_of_n and " in said.out
+    assert "strategy_options" not in said.out
+    assert said.out.endswith("Nothing was called and nothing was written.\n")
+    assert "held       seed 7\n" in said.out
+    assert not inside.journal_exists
+
+
+def test_limits_and_unsafe_reach_the_examiner(
+    inside: Inside,
+    examiner: type[MadeUpClient],
+) -> None:
+    given = ("--test-time-limit", "2.5", "--test-memory-limit", "128", "--unsafe")
+    said = inside("solve", some(inside, 1), *MODEL, *given)
+    assert examiner.opened == [{"only": (), "unsafe": True, "seconds": 2.5, "memory_mb": 128}]
+    assert "no sandbox: what the model writes can do whatever you can" in said.err
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--difficulty", "odd"), "there are easy, hard"),
+        (("--limit", "0"), "--limit is 0; give more than 0"),
+        (("--test-time-limit", "-1"), "--test-time-limit is -1; give more than 0"),
+        (("--test-memory-limit", "0"), "--test-memory-limit is 0"),
+        (("--repeats", "0"), "repeats is 0"),
+        (("--calls", "0"), "calls is 0"),
+        (("--strategy", "nobody"), "no strategy 'nobody'"),
+        (("--strategy", "harsh"), "harsh writes texts, not programs"),
+        (("--strategy", "single,single"), "several different ones"),
+        (("-o", "x.py"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--repeats", "2"), "--output is for one program"),
+        (("-o", "x.py", "--limit", "1", "--strategy", "all"), "--output is for one program"),
+        (("--report", "full"), "full is not empty"),
+        (("--report", "full/file"), "full/file is a file; name a new folder for --report"),
+        (("--report", "full/file/x"), "full/file is a file; name a new folder for --report"),
+        (("--report", "gone"), "cannot make gone: File exists; name another folder for --report"),
+        (("--report", "x" * 300), "File name too long; name another folder for --report"),
+        pytest.param(
+            ("--report", "/proc/x/y"),
+            "cannot make /proc/x: No such file or directory; name another folder for --report",
+            marks=LINUX,
+        ),
+        pytest.param(
+            ("--report", "/proc/self/map_files/x"), "name another folder for --report", marks=LINUX
+        ),
+        (("-o", "full/file/x.py"), "no folder "),
+        (("-o", "x" * 300), "File name too long; choose another --output"),
+        pytest.param(("-o", "/proc/x.py"), "cannot write to /proc/x.py", marks=LINUX),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_writes_nothing(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    (inside.folder / "full").mkdir()
+    inside.write("full/file", "in the way")
+    (inside.folder / "gone").symlink_to("nowhere")
+    problems, before = some(inside, 3), sorted(inside.folder.rglob("*"))
+    refused = inside("solve", problems, *MODEL, *arguments)
+    assert refused.status == 2, refused
+    assert said in refused.sentence
+    assert sorted(inside.folder.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to this user")
+@pytest.mark.parametrize(("option", "name"), [("--report", "x"), ("--report", "."), ("-o", "x.py")])
+def test_a_folder_that_is_closed_is_noticed_before_anything_is_asked(
+    inside: Inside, option: str, name: str
+) -> None:
+    problems = some(inside, 1)
+    closed = inside.folder / "closed"
+    for mode in (0o555, 0o000):
+        closed.mkdir(mode, exist_ok=True)
+        closed.chmod(mode)
+        try:
+            refused = inside("solve", problems, *MODEL, option, str(closed / name))
+        finally:
+            closed.chmod(0o755)
+        assert refused.status == 2
+        assert str(closed) in refused.err
+        assert not inside.journal_exists
+
+
+def test_a_report_is_only_tried_out_at_first_and_a_dry_run_makes_nothing(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("solve", some(inside, 1), *MODEL, "--report", "a/b", "-o", "x.py")
+    made: list[str] = []
+    mkdir = Path.mkdir
+
+    def noted(path: Path, *args: Any, **kwargs: Any) -> None:
+        made.append(path.name)
+        mkdir(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "mkdir", noted)
+    assert inside(*asked, "--dry-run").status == 0
+    assert made == []
+    assert inside(*asked, "--difficulty", "odd").status == 2
+    assert "b" in made
+    assert not (inside.folder / "a").exists()
+
+
+def test_a_program_and_the_record_may_lie_in_the_folder_of_the_report(inside: Inside) -> None:
+    (inside.folder / "out").mkdir()
+    places = ("--report", "out", "-o", "out/solution.py", "--journal", "out/journal.db")
+    said = inside("solve", some(inside, 1), *MODEL, *places)
+    assert said.status == 0, said.err
+    assert (inside.folder / "out" / "report.md").exists()
+    assert (inside.folder / "out" / "solution.py").exists()
+
+
+def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Inside) -> None:
+    problems = inside.write("set.jsonl", "no sandbox")
+    refused = inside("solve", problems, *MODEL)
+    assert refused.status == 2
+    assert "--unsafe" in refused.sentence
+    assert not inside.journal_exists
+    assert inside("solve", problems, *MODEL, "--unsafe").status == 0
+
+
+# ---- with a real sandbox -----------------------------------------------------------------------
+
+SUM = {
+    "id": "sum",
+    "statement": "Read two numbers and print their sum.",
+    "difficulty": "easy",
+    "public_tests": [{"input": "1 2\n", "output": "3\n"}],
+    "private_tests": [{"input": "3 9\n", "output": "12\n"}, {"input": "0 0\n", "output": "0\n"}],
+}
+WRONG = "print(3)"
+CRASH = "print(int(input()))"
+SLOW = "while True: pass"
+RIGHT = "print(sum(map(int, input().split())))"
+
+
+@pytest.fixture
+def _real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs the sandbox of Linux")
+    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient", ExaminerClient)
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_program_is_mended_in_a_real_sandbox(inside: Inside, writes: Script) -> None:
+    writes(lambda request: CRASH if "draft" in request.key else RIGHT)
+    said = inside("solve", inside.write("sum.json", json.dumps(SUM)), *MODEL)
+    assert said.status == 0
+    assert said.out == RIGHT + "\n"
+    assert "draft: runtime error, 0 of 1 public test" in said.err
+    assert "accepted, 2 of 2 private tests" in said.err
+    assert "Sandbox" in said.err
+    assert "unprotected" not in said.err
+
+
+@pytest.mark.usefixtures("_real")
+def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
+    inside: Inside, writes: Script
+) -> None:
+    programs = {"1": RIGHT, "2": WRONG, "3": SLOW}
+    writes(lambda request: programs[request.key.partition("/")[0]])
+    lines = [json.dumps(SUM | {"id": f"sum {n}"}) for n in (1, 2, 3)]
+    path = inside.write("set.jsonl", "\n".join([lines[0], "{", *lines[1:]]))
+    limits = ("--test-time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
+    found = inside("solve", path, *MODEL, *limits, "--json").json
+    report = found["report"]
+    for score in report["scores"]:
+        assert score["verdicts"] == {"accepted": 1, "wrong_answer": 1, "time_limit": 1}
+        assert score["fooled"]["value"] == 0.5
+    assert [each["noun"] for each in report["left_out"]] == ["line"]
+    assert report["left_out"][0]["what"] == ["line 2"]
+    everything = (inside.folder / "journal.db").read_bytes()
+    wal = inside.folder / "journal.db-wal"
+    everything += wal.read_bytes() if wal.exists() else b""
+    assert b"1 2" in everything
+    assert b"3 9" not in everything
+
+
+@pytest.mark.usefixtures("_real")
+@pytest.mark.parametrize(
+    ("problem", "arguments", "said"),
+    [
+        ("{", (), "set.json"),
+        (json.dumps(SUM | {"public_tests": [], "private_tests": []}), (), "no tests"),
+        (json.dumps(SUM), ("--problem", "other"), "no problem 'other'"),
+        (
+            json.dumps(SUM),
+            ("--test-time-limit", "1000"),
+            "--test-time-limit is 1000; give more than 0 and",
+        ),
+        (json.dumps(SUM), ("--test-memory-limit", "1"), "--test-memory-limit is 1; give 16 to"),
+    ],
+)
+def test_a_set_that_cannot_be_used_is_one_sentence(
+    inside: Inside, problem: str, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = inside("solve", inside.write("set.json", problem), *MODEL, *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_problems_come_in_on_standard_input_too(shell: Shell) -> None:
+    said = shell("solve", "-", *MODEL, "--dry-run", stdin=json.dumps(SUM))
+    assert said.returncode == 0, said.stderr
+    assert "Read two numbers and print their sum." in said.stdout
+    assert "3 9" not in said.stdout
+    empty = shell("solve", "-", *MODEL, stdin="")
+    assert empty.returncode == 2
+    assert len(empty.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
+    shell: Shell, server: Server
+) -> None:
+    path = shell.home / "set.jsonl"
+    path.write_text("\n".join(json.dumps(SUM | {"id": f"sum {n}"}) for n in range(3)))
+    server.held_from = 8
+    model = ("-m", "test/slow", "--base-url", server.url)
+    with terminal(shell, "solve", str(path), *model, "--calls", "4", "--seed", "7") as screen:
+        screen.wait_for("under way")
+        while server.asked < 8:
+            time.sleep(0.02)
+        screen.process.send_signal(signal.SIGINT)
+        screen.wait_for("already paid for")
+        server.gate.set()
+        assert screen.end() == 130
+        assert "has not come so far" in screen.text
+    resumed = shell("resume", "--json", "-q")
+    assert resumed.returncode == 1, "nothing it wrote is a program"
+    found = json.loads(resumed.stdout)
+    assert found["report"]["scores"][0]["units"] == 3
+    assert found["report"]["left_out"] == []
+    assert found["calls"] == server.asked

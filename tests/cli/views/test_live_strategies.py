@@ -1,0 +1,130 @@
+"""The views show every strategy and every study without a slip, from the first event to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.views.test_screen import seen, terminal
+from tests.run.leaving import Breaking
+from tests.run.runs import TASK, go_on, open_journal, settings, start_run
+from tests.strategies.test_leaving import SCRIPT as WRITING
+from tests.strategies.test_leaving import options
+from tests.tournament.stage import vote
+
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.plain import step
+from autoreason.events import AnyEvent
+from autoreason.exchange import Signal, TextArrived
+from autoreason.journal import Journal
+from autoreason.run.kinds import STUDIES
+from autoreason.settings import Settings
+from autoreason.strategies.registry import BUILT_IN
+from autoreason.studies.panels.entries import make_entries
+from autoreason.task import Task
+
+ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
+SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
+WIDTHS = (30, 80)
+TEXTS = [*BUILT_IN, *(name for name in STUDIES if name != "solve")]
+"""What writes or judges texts."""
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    with open_journal(tmp_path) as opened:
+        yield opened
+
+
+class Watcher:
+    """Draws the live view whenever anything changes."""
+
+    def __init__(self) -> None:
+        self.live = Live("amber-fox")
+        self.drawn: list[str] = []
+        self.lines: list[str] = []
+
+    def emit(self, event: AnyEvent) -> None:
+        """Something happened."""
+        self.live.emit(event)
+        self.lines.append(step(event, self.live.story))
+        self._draw()
+
+    def hear(self, signal: Signal) -> None:
+        """A sign of life."""
+        self.live.hear(signal)
+        if not isinstance(signal, TextArrived):
+            self._draw()
+
+    def _draw(self) -> None:
+        for width in WIDTHS:
+            lines = seen(self.live, terminal(width))
+            assert all(len(line) <= width for line in lines)
+            self.drawn.append("\n".join(lines))
+
+
+def case(name: str) -> tuple[Task, Settings]:
+    """A task and settings for every strategy and every study."""
+    if name in BUILT_IN:
+        return TASK, settings(**options(name))
+    if name == "compare":
+        own: dict[str, Any] = {
+            "strategies": ["critique_revise", "single"],
+            "repeats": 2,
+            "judges": 2,
+        }
+        return TASK, settings(strategy=name, strategy_options=own, passes=1)
+    if name == "certify":
+        return TASK, settings(strategy=name, strategy_options={"model": "scripted/scripted"})
+    texts = Task(brief=TASK.brief, entries=ENTRIES)
+    if name == "rejudge":
+        again = tuple(type(e)(name=e.name, text=e.text, stage="again/pass/1") for e in ENTRIES)
+        texts = Task(brief=TASK.brief, entries=again)
+    own = {"of": "some-run"} if name == "rejudge" else {}
+    return texts, settings(strategy=name, strategy_options=own, judges=2)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -> None:
+    task, chosen = case(name)
+    watcher = Watcher()
+    result = await start_run(
+        journal,
+        Breaking(SCRIPT, luck=1),
+        task=task,
+        settings=chosen,
+        on_event=watcher.emit,
+        on_signal=watcher.hear,
+    )
+    assert result.status in ("done", "capped", "converged")
+    assert watcher.live.spent.calls == result.calls
+    assert not watcher.live.calls
+    assert all(line and "\n" not in line for line in watcher.lines)
+    assert any("calls" in drawn for drawn in watcher.drawn)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name: str) -> None:
+    task, chosen = case(name)
+    paused = await start_run(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
+    watcher = Watcher()
+    result = await go_on(
+        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
+    )
+    assert watcher.live.story.delivered == result.story.delivered
+
+
+async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
+    task, chosen = case("best_of_n")
+    dead = Breaking({**SCRIPT, "judge": "I would rather not say."})
+    paused = await start_run(journal, dead, task=task, settings=chosen)
+    assert paused.status == "panel_failed"
+    watcher = Watcher()
+    await go_on(
+        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
+    )
+    assert any("playoff" in drawn for drawn in watcher.drawn)
+    assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])

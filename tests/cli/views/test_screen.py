@@ -1,0 +1,92 @@
+"""The live view fits its terminal and shows what matters."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from tests.cli import made_up
+from tests.cli.views.test_live import Clock, ended, in_pass_three
+
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.screen import Screen, draw
+from autoreason.events import PassStarted
+from autoreason.exchange import CallRetried, CallStarted, TextArrived
+
+
+def terminal(width: int = 80, height: int = 24) -> Console:
+    """A terminal on paper."""
+    return Console(
+        width=width, height=height, force_terminal=True, file=StringIO(), color_system=None
+    )
+
+
+def seen(live: Live, console: Console) -> list[str]:
+    """What a person would see."""
+    with console.capture() as captured:
+        console.print(draw(live, console))
+    return captured.get().splitlines()
+
+
+def busy() -> Live:
+    """A run with everything going on at once."""
+    live = in_pass_three()
+    live.hear(ended("x"))
+    live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.hear(TextArrived("pass/3/synthesizer/try/0", "and so the river\nis where it belongs"))
+    for seat in range(6):
+        live.hear(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
+    live.hear(CallRetried("pass/3/judge/2/try/0", "overloaded", 4))
+    live.notice = "Stopping: waiting for 7 replies already paid for; Ctrl-C again ends at once"
+    return live
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert all(len(line) <= width for line in seen(busy(), terminal(width)))
+
+
+def test_the_view_shows_trajectory_steps_and_limits() -> None:
+    text = "\n".join(seen(busy(), terminal(100)))
+    assert "amber-fox  A one-page proposal for the town's new library" in text
+    assert "1  AB  A 6 · AB 8 · B 4" in text
+    assert "2 problems: 1 critical, 1 minor" in text
+    assert "and so the river is where it belongs" in text
+    assert "A needs 1 more survival, pass 3 of 15" in text
+    assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
+    assert "Ctrl-C again ends at once" in text
+
+
+def test_a_long_run_stays_within_the_height() -> None:
+    live = Live("amber-fox", clock=Clock())
+    live.emit(made_up.STARTED)
+    live.emit(made_up.DRAFTED)
+    for number in range(1, 41):
+        for event in made_up.a_pass(number, "AB", 0, made_up.verdict(6, 8, 4)):
+            live.emit(event)
+    live.emit(PassStarted(number=41, words=9))
+    lines = seen(live, terminal(80, 24))
+    assert len(lines) < 24
+    assert any("earlier passes" in line for line in lines)
+    assert any(line.strip().startswith("40") for line in lines)
+
+
+def test_before_the_first_event_there_is_something_to_see() -> None:
+    assert seen(Live(clock=Clock()), terminal())[0].startswith("autoreason")
+
+
+def test_titles_are_text_and_not_markup() -> None:
+    live = Live("[bold]", clock=Clock())
+    live.emit(made_up.STARTED)
+    assert "[bold]" in seen(live, terminal())[0]
+
+
+def test_the_screen_is_given_back_clean() -> None:
+    console = terminal()
+    screen = Screen(busy(), console)
+    screen.open()
+    screen.say("Stopping")
+    screen.close()
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")
