@@ -22,6 +22,12 @@ def test_one_model_plays_every_role_unless_told_otherwise() -> None:
     assert mixed.all() == ("a/x", "b/x", "c/x")
 
 
+def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
+    models = Models.judging("a/x", "b/x", "a/x")
+    assert models.all() == ("a/x", "b/x")
+    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
+
+
 def test_the_defaults_are_the_robust_protocol() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)

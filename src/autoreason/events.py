@@ -308,6 +308,17 @@ class Delivered(Event, frozen=True, kw_only=True):
     evidence: Evidence
 
 
+class JobFinished(Event, frozen=True, kw_only=True):
+    """A job that writes no text of its own is over; what it found is in its events."""
+
+    status: Status = "done"
+    reason: str
+    text: str | None = None
+    """The one it chose of the texts that others wrote, where it chose one."""
+    origin: str = ""
+    """Where that text comes from."""
+
+
 class PartEvent(Event, frozen=True, kw_only=True):
     """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
 
@@ -372,6 +383,7 @@ AnyEvent = (
     | PassDecided
     | PlayoffDecided
     | Delivered
+    | JobFinished
     | PanelDecided
     | PartEvent
     | ProgramExamined

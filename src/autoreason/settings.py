@@ -38,11 +38,11 @@ MAX_PASSES = 1000
 
 
 class Models(Struct, frozen=True, kw_only=True):
-    """Which model plays which role, as `provider/model`."""
+    """Which model plays which role, as `provider/model`; empty where a job has no such role."""
 
-    author: str
-    critic: str
-    synthesizer: str
+    author: str = ""
+    critic: str = ""
+    synthesizer: str = ""
     judges: tuple[str, ...]
     """Taken in turn, seat by seat: a mixed panel."""
 
@@ -57,9 +57,15 @@ class Models(Struct, frozen=True, kw_only=True):
         """One model for all roles."""
         return cls(author=address, critic=address, synthesizer=address, judges=(address,))
 
+    @classmethod
+    def judging(cls, *addresses: str) -> Models:
+        """Judges alone."""
+        return cls(judges=addresses)
+
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""
-        return tuple(dict.fromkeys((self.author, self.critic, self.synthesizer, *self.judges)))
+        addresses = (self.author, self.critic, self.synthesizer, *self.judges)
+        return tuple(dict.fromkeys(filter(None, addresses)))
 
 
 class Budget(Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from autoreason.events import (
     DraftWritten,
     GuidanceGiven,
     Incumbent,
+    JobFinished,
     PanelDecided,
     PartEvent,
     PassDecided,
@@ -109,7 +110,8 @@ class Story:
     passes: list[RecordedPass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
-    delivered: Delivered | None = None
+    end: Delivered | JobFinished | None = None
+    """None where it has not ended yet."""
     panels: dict[str, RecordedPanel] = field(default_factory=dict)
     """Panels over finished texts, by stage."""
     parts: dict[str, Story] = field(default_factory=dict)
@@ -134,11 +136,23 @@ class Story:
         return self.incumbent
 
     @property
+    def delivered(self) -> Delivered | None:
+        """The end of a run that wrote a text."""
+        return self.end if isinstance(self.end, Delivered) else None
+
+    @property
     def text(self) -> str | None:
         """The text delivered, or the incumbent."""
-        if self.delivered:
-            return self.delivered.text
+        if self.end:
+            return self.end.text
         return self.chosen.text if self.chosen else None
+
+    @property
+    def origin(self) -> str:
+        """Where that text came from: `draft`, or the pass it won; empty where there is none."""
+        if self.end:
+            return self.end.origin
+        return self.chosen.name if self.chosen else ""
 
     @property
     def confirmation(self) -> Confirmation | None:
@@ -171,8 +185,8 @@ class Story:
                 self.shortened = event
             case PlayoffDecided():
                 self.playoff = event
-            case Delivered():
-                self.delivered, self.status, self.reason = event, event.status, event.reason
+            case Delivered() | JobFinished():
+                self.end, self.status, self.reason = event, event.status, event.reason
             case PartEvent():
                 self.parts.setdefault(event.part, Story()).apply(event.event)
             case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):

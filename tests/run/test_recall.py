@@ -10,7 +10,7 @@ from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
-from autoreason.events import AnyEvent, Incumbent, PartEvent
+from autoreason.events import AnyEvent, Incumbent, JobFinished, PartEvent
 from autoreason.run.recall import EventRecorder
 from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
@@ -48,3 +48,16 @@ def test_how_a_problem_was_left_may_be_said_in_other_words_but_not_be_another(ev
 def test_a_run_itself_ends_in_the_same_words() -> None:
     with pytest.raises(ReplayMismatch):
         again(DELIVERED, replace(DELIVERED, reason="it drew another number"))
+
+
+FINISHED = JobFinished(status="converged", reason="most points", text=TEXT.text, origin="a.md")
+
+
+def test_a_study_that_was_recorded_as_delivering_a_text_comes_to_the_same_end() -> None:
+    for event in (FINISHED, replace(FINISHED, text=None, origin="")):
+        assert again(DELIVERED, event) == 1
+        assert again(ENDED, PartEvent(part=ENDED.part, event=event)) == 1
+    with pytest.raises(ReplayMismatch):
+        again(DELIVERED, replace(FINISHED, text="another"))
+    with pytest.raises(ReplayMismatch):
+        again(DELIVERED, replace(FINISHED, status="done"))

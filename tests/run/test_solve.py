@@ -64,7 +64,7 @@ async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) ->
     )
     assert result.status == "done"
     assert result.reason == "3 problems, 6 strategies, 2 repeats"
-    assert result.text == ""
+    assert result.text is None
     units = solved(journal, result.run)
     expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
     assert [unit.part for unit in result.story.solved] == expected

@@ -17,8 +17,8 @@ from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import strategy_class
 from autoreason.settings import Models, make_settings
+from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task
 
 CONTRACT = Contract(must_not_include=("broken",))
@@ -59,7 +59,7 @@ async def held(
     context = JobContext(
         Task(brief="Write.", contract=CONTRACT), chosen, built_in(), ask, lambda _: None, allowance
     )
-    return await strategy_class(chosen)(context).run(), int(allowance.spent)
+    return await find_strategy(strategy)(context).run(), int(allowance.spent)
 
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0])

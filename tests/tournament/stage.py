@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from autoreason.contract import Contract
 from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered
+from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Models, make_settings
 from autoreason.task import Entry, Task
 
@@ -64,8 +64,13 @@ class Played:
 
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    delivered: Delivered | None = None
+    end: Delivered | JobFinished | None = None
     interruption: Interruption | None = None
+
+    @property
+    def delivered(self) -> Delivered | None:
+        """The end of a strategy."""
+        return self.end if isinstance(self.end, Delivered) else None
 
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
@@ -119,7 +124,7 @@ async def play(
     )
     context = JobContext(task, settings, built_in(), ask, played.events.append)
     try:
-        played.delivered = await strategy_class(settings)(context).run()
+        played.end = await job_class(settings)(context).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from autoreason.assignment import Assignment, Examined
 from autoreason.errors import InvalidInput
-from autoreason.events import Delivered, Incumbent, Solved
+from autoreason.events import JobFinished, Solved
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, run_in_windows
+from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.plugins import short
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
@@ -23,10 +25,7 @@ from autoreason.programs.strategy import ProgramStrategy, no_program_result
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
-from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
-from autoreason.tournament.plan import Plan
-from autoreason.tournament.strategy import Strategy, read_options
 
 MAX_REPEATS = 100
 MAX_CALLS = 1000
@@ -68,17 +67,19 @@ class SolveTerms(Struct, frozen=True, kw_only=True):
                 )
 
 
-class Solve(Strategy):
+class Solve(Job):
     """Solves every problem by every strategy with the public tests in view, and scores on the private ones."""
 
     summary = "programs for a set of problems, by one strategy or several at matched calls"
-    over_programs = True
+    writes = "programs"
 
-    async def run(self) -> Delivered:
+    async def run(self) -> JobFinished:
         """Solve all problems, a window of them at a time."""
         terms = read_options(self.settings, SolveTerms)
         await run_in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
-        return self.deliver("done", self._reason(terms), self._best_program())
+        best = self._best_program()
+        reason = self._reason(terms)
+        return self.finish(reason, best.program, best.part) if best else self.finish(reason)
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -88,6 +89,14 @@ class Solve(Strategy):
             kind = find_program_strategy(name)
             with user_code_errors(kind, name):
                 kind.check(_strategy_settings(settings, name, terms))
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be problems to solve."""
+        if not task.assignments:
+            raise InvalidInput(
+                f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
+            )
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -126,7 +135,7 @@ class Solve(Strategy):
         context = part_context(
             self.context, part, self.emit, task, settings, allowance, seed_name=seed_key
         )
-        strategy = build_strategy(find_program_strategy(name), context)
+        strategy = build_job(find_program_strategy(name), context)
         solved = Solved(
             part=part,
             problem=assignment.id,
@@ -159,19 +168,18 @@ class Solve(Strategy):
         ]
         return ", ".join(parts) + (f"; {count(out, 'problem')} left out" if out else "")
 
-    def _best_program(self) -> Incumbent:
-        """For one problem the program that passes most public tests, the earliest; for a set an empty text."""
+    def _best_program(self) -> Solved | None:
+        """For one problem the program that passes most public tests, the earliest; None for a set."""
         programs = [each for each in self.story.solved if each.program]
         if len({each.problem for each in programs}) != 1:
-            return Incumbent(name="", since=0, text="", keeps_contract=True)
-        best = max(programs, key=lambda each: each.public.passed if each.public else 0)
-        return Incumbent(name=best.part, since=0, text=best.program or "", keeps_contract=True)
+            return None
+        return max(programs, key=lambda each: each.public.passed if each.public else 0)
 
 
 async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
     assignment = context.task.assignments[0]
-    delivered = await run_strategy(strategy)
+    delivered = await run_job(strategy)
     story = strategy.story
     program = delivered.text or None
     solved = replace(

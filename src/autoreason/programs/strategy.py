@@ -21,13 +21,13 @@ from autoreason.events import (
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Plan
 from autoreason.jobs.randomness import draw
 from autoreason.programs.context import over_program
 from autoreason.programs.examination import examine
 from autoreason.programs.feedback import feedback
 from autoreason.programs.source import read_program, same_program
 from autoreason.tournament.authors import MissingText
-from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
 
 
@@ -58,6 +58,7 @@ class ProgramStrategy(Strategy):
     ends the run.
     """
 
+    writes = "programs"
     ending = "self.hand_in(...)"
 
     prompts: ClassVar[tuple[str, ...] | None] = None

@@ -22,12 +22,15 @@ from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
     Delivered,
+    JobFinished,
     RunPaused,
     RunResumed,
     RunStarted,
 )
 from autoreason.exchange import OnSignal, is_model
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Job
+from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedReply
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
@@ -35,19 +38,17 @@ from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
-from autoreason.strategies.registry import strategy_prompts
-from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
-from autoreason.tournament.strategy import Strategy
 from autoreason.version import __version__
 
+End = Delivered | JobFinished | RunPaused
 _STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
 _COMPILE_DELAY = 0.05
 """Seconds after which a run's first request has been sent."""
@@ -68,10 +69,9 @@ async def start(
     examiner: Examiner | None = None,
 ) -> Result:
     """Start a run and drive it until it ends or pauses."""
-    kind = strategy_class(settings)
-    prompts = (
-        (prompts or built_in(code=kind.over_programs)).only(strategy_prompts(kind)).with_small()
-    )
+    kind = job_class(settings)
+    prompts = prompts or built_in(code=kind.writes == "programs")
+    prompts = prompts.only(kind.prompt_names()).with_small()
     started = RunStarted(
         task=task,
         settings=settings,
@@ -156,7 +156,7 @@ def _recovery_settings(story: Story, settings: Settings) -> dict[str, int]:
 
 
 class _Drive:
-    """A strategy joined to journal and models."""
+    """A job joined to journal and models."""
 
     def __init__(
         self,
@@ -207,19 +207,19 @@ class _Drive:
                 examiner,
             )
             context = JobContext(self._task, self._settings, self._prompts, asker, self._emit)
-            strategy = build_strategy(strategy_class(self._settings), context)
+            job = build_job(job_class(self._settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
             # While the first reply is awaited there is time to compile the other prompts.
             compiling = asyncio.get_running_loop().call_later(
                 _COMPILE_DELAY, self._prompts.compile_all
             )
             try:
-                end: Delivered | RunPaused = await self._run_strategy(strategy, asker)
+                end = await self._run_job(job, asker)
             finally:
                 watcher.cancel()
                 compiling.cancel()
                 await self._journal.flush()
-        return self._result(strategy.story, end, budget_tracker)
+        return self._result(job.story, end, budget_tracker)
 
     def _track_budget(self) -> BudgetTracker:
         """The budget that is left; what earlier processes spent counts."""
@@ -234,13 +234,13 @@ class _Drive:
                 budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
-    async def _run_strategy(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
+    async def _run_job(self, job: Job, asker: Asker) -> End:
         try:
-            end: Delivered | RunPaused = await run_strategy(strategy)
+            end: End = await run_job(job)
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                end = self._accept(strategy)
+                end = self._accept(job)
             else:
                 end = RunPaused(status=interruption.status, reason=str(interruption))
         except InvalidInput as failure:
@@ -263,24 +263,21 @@ class _Drive:
             self._on_event(paused)
         self._journal.set_status(self._run, paused.status)
 
-    def _accept(self, strategy: Strategy) -> Delivered | RunPaused:
-        chosen = strategy.story.chosen
+    def _accept(self, job: Job) -> Delivered | RunPaused:
+        chosen = job.story.chosen
         if chosen is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        delivered = deliver(strategy.story, "accepted", ACCEPTED, chosen)
-        strategy.emit(delivered)
+        delivered = deliver(job.story, "accepted", ACCEPTED, chosen)
+        job.emit(delivered)
         return delivered
 
-    def _result(
-        self, story: Story, end: Delivered | RunPaused, budget_tracker: BudgetTracker
-    ) -> Result:
-        chosen = story.chosen
+    def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         return Result(
             run=self._run,
             status=end.status,
             reason=end.reason,
             text=story.text,
-            origin=end.origin if isinstance(end, Delivered) else chosen.name if chosen else "",
+            origin=story.origin,
             passes=sum(p.decided is not None for p in story.passes),
             spent=budget_tracker.spent,
             seed=self._settings.seed,

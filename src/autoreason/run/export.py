@@ -200,7 +200,7 @@ def _run_json(run: str, story: Story, journal: Journal) -> str:
             "tokens": spent.tokens,
             "cost": spent.cost,
             "seed": story.settings.seed if story.settings else None,
-            "origin": story.delivered.origin if story.delivered else None,
+            "origin": story.end.origin if story.end else None,
             "evidence": story.delivered.evidence if story.delivered else None,
             "text": story.text,
         }

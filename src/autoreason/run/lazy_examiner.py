@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from autoreason.assignment import Examination, Examined, Observed, Probe
+from autoreason.jobs.job import read_options
 from autoreason.programs.solve import SolveTerms
 from autoreason.settings import Settings
-from autoreason.tournament.strategy import read_options
 
 if TYPE_CHECKING:
     from autoreason.programs.examiner.client import ExaminerClient

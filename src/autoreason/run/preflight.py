@@ -6,14 +6,14 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.jobs.runner import check_job
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 from autoreason.tournament.judges import lens_of
 from autoreason.tournament.stop import user_rules
@@ -24,7 +24,7 @@ _BYTES_PER_TOKEN = 4
 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
-    check_strategy(task, settings, strategy_class(settings))
+    check_job(task, settings, job_class(settings))
     check_rule(settings.voting)
     lens_of(settings.style, 0)
     user_rules(settings)

@@ -9,18 +9,18 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
+from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Solved
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Job
+from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedReply
 from autoreason.plugins import is_in_file
 from autoreason.prompts import PromptSet
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
-from autoreason.tournament.strategy import Strategy
 
 OnEvent = Callable[[AnyEvent], None]
 
@@ -80,7 +80,7 @@ class EventRecorder:
         expected = self._recorded.get(_part_of(event))
         if not expected:
             self._append(event)
-        elif expected[0] == event or _without_reason(expected[0]) == _without_reason(event):
+        elif _is_same(expected[0], event):
             expected.popleft()
             self.repeated += 1
         else:
@@ -96,9 +96,29 @@ class EventRecorder:
         return next((events[0] for events in self._recorded.values() if events), None)
 
 
+def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
+    """Whether an event came again as it was recorded."""
+    if isinstance(recorded, PartEvent) and isinstance(event, PartEvent):
+        if _delivered_and_finished(recorded.event, event.event):
+            return recorded.part == event.part
+    elif _delivered_and_finished(recorded, event):
+        return True
+    return recorded == event or _without_reason(recorded) == _without_reason(event)
+
+
+def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
+    """Whether a job finishes that an earlier version ended by delivering a text."""
+    return (
+        isinstance(recorded, Delivered)
+        and isinstance(event, JobFinished)
+        and recorded.status == event.status
+        and (event.text is None or event.text == recorded.text)
+    )
+
+
 def _without_reason(event: AnyEvent) -> AnyEvent:
     """The event without its reason, which a later version may word differently."""
-    if isinstance(event, PartEvent) and isinstance(event.event, Delivered):
+    if isinstance(event, PartEvent) and isinstance(event.event, Delivered | JobFinished):
         return replace(event, event=replace(event.event, reason=""))
     return replace(event, reason="") if isinstance(event, Solved) else event
 
@@ -139,13 +159,11 @@ async def rerun(
 
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
-    strategy = build_strategy(
-        strategy_class(settings), JobContext(task, settings, prompts, ask, recorder)
-    )
+    job = build_job(job_class(settings), JobContext(task, settings, prompts, ask, recorder))
     try:
-        await run_strategy(strategy)
+        await run_job(job)
     except _EndOfRecord:
-        _repeat_acceptance(strategy, recorded, recorder)
+        _repeat_acceptance(job, recorded, recorder)
     except Interruption:
         pass
     except ReplayMismatch as diverged:
@@ -164,14 +182,12 @@ def _likely_cause(settings: Settings) -> str:
     return "the run was recorded by another version of autoreason or its record was changed"
 
 
-def _repeat_acceptance(
-    strategy: Strategy, recorded: Sequence[AnyEvent], recorder: EventRecorder
-) -> None:
+def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent], recorder: EventRecorder) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
-    chosen = strategy.story.chosen
+    chosen = job.story.chosen
     if isinstance(last, Delivered) and last.status == "accepted" and chosen:
-        recorder(deliver(strategy.story, "accepted", last.reason, chosen))
+        recorder(deliver(job.story, "accepted", last.reason, chosen))
 
 
 def _difference(
@@ -180,7 +196,7 @@ def _difference(
     if recorder.missing is not None:
         missing = type(recorder.missing).__name__
         return f"event {recorder.repeated + 1} ({missing}) is in the record and did not come again"
-    if extra and recorded and isinstance(recorded[-1], Delivered):
+    if extra and recorded and isinstance(recorded[-1], Delivered | JobFinished):
         return "it went on after the end"
     if memory.unused:
         return f"the reply to {memory.unused[0]} is in the record and was not asked for again"

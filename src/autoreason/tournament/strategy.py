@@ -1,19 +1,17 @@
-"""The base class of strategies: the story so far, its events, its passes and its end."""
+"""The base class of strategies: drafts, passes, and the text that is delivered."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, PanelFailed, StrategyError, plainly
+from autoreason.errors import InvalidInput, PanelFailed, StrategyError
 from autoreason.events import (
     FINISHED,
-    AnyEvent,
     Delivered,
     GuidanceGiven,
     Incumbent,
@@ -27,42 +25,25 @@ from autoreason.events import (
 )
 from autoreason.exchange import Message, Need, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.settings import Settings
-from autoreason.story import Story
+from autoreason.jobs.job import Job, Product
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import Plan
-
-COMMON_PROMPTS = ("system", "task", "author", "fix_leak", "fix_contract")
-Options = TypeVar("Options", bound=Struct)
 
 
-class Strategy:
-    """A way from a task to a text: `run` asks through the context, emits events, and delivers.
+class Strategy(Job):
+    """A way from a task to a text: `run` asks through the context, emits events, and delivers."""
 
-    The same seed and the same replies must give the same events: resuming depends on it.
-    """
-
-    summary: ClassVar[str] = ""
-    """What it does, in one line."""
-    prompts: ClassVar[tuple[str, ...] | None] = None
-    """The prompts it uses in addition to the common ones; None is all of them."""
-    over_texts: ClassVar[bool] = False
-    """Whether it judges finished texts."""
-    over_programs: ClassVar[bool] = False
-    """Whether it writes programs, with prompts of their own."""
-    ending: ClassVar[str] = "self.deliver(...)"
-    """How its `run` must end, as code, for an error message."""
+    common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
+    writes: ClassVar[Product | None] = "text"
+    ending = "self.deliver(...)"
 
     def __init__(self, context: JobContext) -> None:
-        self.story = Story(task=context.task, settings=context.settings)
-        self._emit_outside = context.emit
+        super().__init__(context)
+        self.context = replace(self.context, ask=self._ask_and_watch)
         self._ask_outside = context.ask
-        self.context = replace(context, emit=self.emit, ask=self._ask_and_watch)
-        self.settings = context.settings
         self._shortage = ""
         """What is left of the run's budget, where that is too little for another pass and what comes after it."""
         self._first_form_key = ""
@@ -73,23 +54,6 @@ class Strategy:
     async def run(self) -> Delivered:
         """From the task to a text."""
         raise NotImplementedError
-
-    @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
-        """Calls by role, from the fewest to the most, without a given draft; None where that is not known."""
-        return None
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Raise `InvalidInput` for unknown options; by default there are none."""
-        if settings.strategy_options:
-            name = min(settings.strategy_options)
-            raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
-
-    def emit(self, event: AnyEvent) -> None:
-        """Apply an event to the story and pass it on."""
-        self.story.apply(event)
-        self._emit_outside(event)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -301,20 +265,3 @@ class Strategy:
 
 def _passes(done: int) -> str:
     return "1 pass was" if done == 1 else f"{done} passes were"
-
-
-def read_options(settings: Settings, kind: type[Options]) -> Options:
-    """A strategy's options as it declares them; an unknown one is refused in one clear sentence."""
-    unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
-    if unknown:
-        known = ", ".join(kind.__struct_fields__)
-        raise InvalidInput(
-            f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
-        )
-    try:
-        # From the command line they are strings.
-        return msgspec.convert(settings.strategy_options, kind, strict=False)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidInput):
-            raise error.__cause__ from None
-        raise InvalidInput(f"{settings.strategy}: {plainly(error)}") from None

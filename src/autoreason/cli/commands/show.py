@@ -156,14 +156,16 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 
 def _is_table(story: Story) -> bool:
-    from autoreason.run.kinds import is_study
+    from autoreason.run.kinds import written_by
 
     # Of a set of problems the table is of use before its end.
-    return is_study(story.settings) and (story.delivered is not None or bool(story.solved))
+    return written_by(story.settings) != "text" and (story.end is not None or bool(story.solved))
 
 
 def _solves(story: Story) -> bool:
-    return story.settings is not None and story.settings.strategy == "solve"
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "programs"
 
 
 def _on_one_problem(story: Story) -> bool:

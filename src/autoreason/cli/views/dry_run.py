@@ -121,8 +121,9 @@ def _print(task: Task, settings: Settings, found: RunEstimate, *, verbose: bool 
 def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
-    asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
-    asked += [(address, settings.judge_effort) for address in models.judges]
+    asked = [(address, settings.judge_effort) for address in models.judges]
+    if models.author:
+        asked += [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
     room = max(reasoning_room(address, effort) for address, effort in asked)
     if not room or not found.tokens:
         return []
@@ -153,9 +154,9 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.programs.solve import SolveTerms
-    from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, SolveTerms)
     said = [
@@ -170,9 +171,9 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.studies.compare.comparison import Terms
-    from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     often = "once" if terms.held == 1 else f"{terms.held} times"
@@ -184,6 +185,8 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
+    if not models.author:
+        return [("judges", ", ".join(models.judges))]
     if len(models.all()) == 1:
         return [("model", f"{models.author} in every role")]
     return [

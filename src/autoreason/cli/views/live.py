@@ -22,7 +22,7 @@ from autoreason.exchange import (
     TextArrived,
     is_model,
 )
-from autoreason.run.kinds import is_study
+from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 
@@ -168,7 +168,7 @@ class Live:
     def stage(self) -> str:
         """What is going on, as a heading."""
         story = self.story
-        if story.task is None or story.delivered:
+        if story.task is None or story.end:
             return ""
         if self.solving:
             return "solving"
@@ -187,12 +187,12 @@ class Live:
     @property
     def study(self) -> bool:
         """Whether texts are judged that were there before, or written side by side."""
-        return is_study(self.story.settings)
+        return written_by(self.story.settings) != "text"
 
     @property
     def solving(self) -> bool:
         """Whether programs are written for problems."""
-        return self.story.settings is not None and self.story.settings.strategy == "solve"
+        return written_by(self.story.settings) == "programs"
 
     @property
     def contest(self) -> bool:
@@ -259,7 +259,7 @@ class Live:
     def _counted(self) -> str:
         """Parts and ballots so far."""
         story = self.story
-        ended = [name for name, part in story.parts.items() if part.delivered]
+        ended = [name for name, part in story.parts.items() if part.end]
         said = [words.count(len(ended), "part") + " done"] if story.parts else []
         cast = sum(len(panel.ballots) for panel in story.panels.values())
         if cast or not said:
@@ -322,7 +322,7 @@ class Live:
         if self.solving:
             return self.tally.left(self.elapsed)
         last = self.stage in ("playoff", CONFIRMATION)
-        if story.settings is None or story.delivered or self.study or last:
+        if story.settings is None or story.end or self.study or last:
             return ""
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"

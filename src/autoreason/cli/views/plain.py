@@ -23,6 +23,7 @@ from autoreason.events import (
     DraftReady,
     DraftWritten,
     GuidanceGiven,
+    JobFinished,
     PanelDecided,
     PartEvent,
     PassDecided,
@@ -82,7 +83,7 @@ class Plain:
                 part = self.live.story.parts.get(event.part, self.live.story)
                 if said := program_step(event.event, part):
                     self.say(said)
-            case PartEvent() | Delivered():
+            case PartEvent() | JobFinished() | Delivered():
                 pass
             case Solved() if not self.live.tally.one:
                 of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
@@ -143,9 +144,10 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
-        case Delivered():
+        case Delivered() | JobFinished():
             how = words.ENDINGS[event.status].lower()
-            return f"{how}: {event.reason}; delivered is {event.origin}"
+            text = f"; delivered is {event.origin}" if event.origin else ""
+            return f"{how}: {event.reason}{text}"
         case BallotCast() | PanelDecided():
             said = words.ballot(event) if isinstance(event, BallotCast) else words.panel(event)
             return f"{event.stage.replace('/', ' ')}: {said}"

@@ -90,8 +90,8 @@ class Tally:
     @cached_property
     def terms(self) -> SolveTerms:
         """Which strategies, and how often; read once, for they do not change."""
+        from autoreason.jobs.job import read_options
         from autoreason.programs.solve import SolveTerms
-        from autoreason.tournament.strategy import read_options
 
         assert self._story.settings is not None
         return read_options(self._story.settings, SolveTerms)

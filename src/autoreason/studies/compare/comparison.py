@@ -12,11 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, Incumbent, RunPaused
+from autoreason.events import Delivered, JobFinished, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import panel_attempts, stage_of
 from autoreason.jobs.context import Emit
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, side_by_side
+from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
@@ -24,13 +26,11 @@ from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
-from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Entry, Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, Plan
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 
 MAX_REPEATS = 100
 REFERENCE = "autoreason"
@@ -94,13 +94,13 @@ class _Ended(NamedTuple):
     spent: Decimal
 
 
-class Comparison(Strategy):
+class Comparison(Job):
     """Every repeat: one draft, every strategy from there, then a panel over what they delivered."""
 
     summary = "strategies from one shared draft with matched budgets, then a blind panel"
 
-    async def run(self) -> Delivered:
-        """Hold all repeats side by side."""
+    async def run(self) -> JobFinished:
+        """Run all repeats side by side."""
         terms = read_options(self.settings, Terms)
         numbers = range(1, terms.held + 1)
         repeats = [partial(self._repeat, number, terms) for number in numbers]
@@ -118,7 +118,8 @@ class Comparison(Strategy):
             f"{len(terms.strategies)} strategies, {count(terms.held, 'repeat')}, "
             f"{count(len(panels), 'panel')}"
         )
-        return self.deliver("done", reason, self._best(terms, panels, texts))
+        best, last = self._best(terms, panels, texts)
+        return self.finish(reason, last.text, f"{best}: {last.origin}")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -158,8 +159,8 @@ class Comparison(Strategy):
 
     def _best(
         self, terms: Terms, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
-    ) -> Incumbent:
-        """The last text of whoever has the most points; of the first strategy where nobody was judged."""
+    ) -> tuple[str, Delivered]:
+        """The strategy with the most points, the first one where no text was judged, and its last text."""
         points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
         for number, panel in panels.items():
             scores = panel.decided.verdict.scores if panel.decided and panel.decided.verdict else {}
@@ -171,12 +172,7 @@ class Comparison(Strategy):
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
-        return Incumbent(
-            name=f"{best}: {last.origin}",
-            since=0,
-            text=last.text,
-            keeps_contract=not last.violations,
-        )
+        return best, last
 
     async def _repeat(self, number: int, terms: Terms, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
@@ -215,9 +211,7 @@ class Comparison(Strategy):
             shared_draft=self.context.task.draft is None,
         )
         try:
-            text: str | None = (
-                await run_strategy(build_strategy(find_strategy(name), context))
-            ).text
+            text: str | None = (await run_job(build_job(find_strategy(name), context))).text
         except PanelFailed as failure:
             context.emit(RunPaused(status=failure.status, reason=str(failure)))
             text = None
