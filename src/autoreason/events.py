@@ -12,7 +12,7 @@ from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 2
+EVENTS_VERSION = 3
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]
@@ -53,10 +53,22 @@ class RunStarted(Event, frozen=True, kw_only=True):
     """Where the run goes another way than the published procedure it follows."""
 
 
+class Recovery(Struct, frozen=True, kw_only=True):
+    """What keeps a resumed run from failing again on the same record."""
+
+    forgiven: int = 0
+    """Inconclusive passes up to this one no longer count."""
+    failed_panels: int = 0
+    """Times the run was resumed after its last panel, over finished texts, had failed."""
+    redrafts: int = 0
+    """Times the run was resumed after it had ended without a first draft."""
+
+
 class RunResumed(Event, frozen=True, kw_only=True):
     """The run was resumed, perhaps with other limits."""
 
     settings: Settings
+    recovery: Recovery = Recovery()
 
 
 class RunPaused(Event, frozen=True, kw_only=True):

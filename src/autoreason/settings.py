@@ -129,12 +129,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
     max_inconclusive: int = 2
     """Inconclusive passes in a row that end the run as failed."""
-    forgiven: int = 0
-    """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
-    failed_panels: int = 0
-    """Times a run was resumed after its last panel, over finished texts, had failed."""
-    redrafts: int = 0
-    """Times a run that ended without a first draft was resumed."""
 
     max_tokens: int = 4096
     """Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much."""

@@ -27,6 +27,7 @@ from autoreason.events import (
     PlayoffDecided,
     ProgramExamined,
     PromptsShortened,
+    Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -96,6 +97,7 @@ class Story:
 
     task: Task | None = None
     settings: Settings | None = None
+    recovery: Recovery = field(default_factory=Recovery)
     prompts: dict[str, str] = field(default_factory=dict)
     version: str = ""
     forked_from: str | None = None
@@ -205,7 +207,8 @@ class Story:
                 self.prompts, self.version = event.prompts, event.version
                 self.forked_from, self.departures = event.forked_from, event.departures
             case RunResumed():
-                self.settings, self.status, self.reason = event.settings, "running", ""
+                self.settings, self.recovery = event.settings, event.recovery
+                self.status, self.reason = "running", ""
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
 

@@ -1,4 +1,4 @@
-"""A journal whose events are of version 1 opens, replays and goes on as if it were new."""
+"""A journal whose events are of an earlier version opens, replays and goes on as if it were new."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import lzma
 from pathlib import Path
 
 import pytest
-from tests.run.runs import go_on
+from tests.run.runs import go_on, scripted
 
 from autoreason.events import (
     FINISHED,
@@ -16,6 +16,8 @@ from autoreason.events import (
     PanelDecided,
     PartEvent,
     PassDecided,
+    Recovery,
+    RunResumed,
     RunStarted,
 )
 from autoreason.journal import Journal
@@ -23,14 +25,25 @@ from autoreason.journal.codec import read_event
 from autoreason.run import replay
 from autoreason.settings import Budget
 
-RECORDED = Path(__file__).parent / "recorded" / "events-1.db.xz"
+RECORDED = Path(__file__).parent / "recorded"
 
 
 @pytest.fixture
 def older(tmp_path: Path) -> Path:
     """A finished run, one that was guided and reached its budget twice, a panel, a set of problems, a comparison."""
-    path = tmp_path / "journal.db"
-    path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
+    return unpack("events-1.db.xz", tmp_path)
+
+
+@pytest.fixture
+def failed(tmp_path: Path) -> Path:
+    """A panel, a tournament and a first draft that failed, were resumed and failed again; a set of problems."""
+    return unpack("events-2.db.xz", tmp_path)
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """A recorded journal, to be read and written."""
+    path = folder / "journal.db"
+    path.write_bytes(lzma.decompress((RECORDED / name).read_bytes()))
     return path
 
 
@@ -82,3 +95,20 @@ def test_an_event_of_a_part_is_brought_up_to_date_with_it() -> None:
     inner = '{"type":"CritiqueMade","number":1,"critic":0}'
     event = read_event(f'{{"type":"PartTold","part":"repeat/1/x","event":{inner}}}', 1)
     assert event == PartEvent(part="repeat/1/x", event=CritiqueWritten(number=1, critic=0))
+
+
+def test_what_a_run_recovered_from_is_no_longer_a_setting(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        resumed = [each.recovery for each in events(journal) if isinstance(each, RunResumed)]
+    assert resumed == [Recovery(redrafts=1), Recovery(forgiven=2), Recovery(failed_panels=1)]
+
+
+async def test_a_run_that_failed_twice_replays_and_recovers(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        for run in journal.runs():
+            assert (await replay(run.id, journal=journal)).same
+            if run.status not in FINISHED:
+                before = len(journal.replies(run.id))
+                assert (await go_on(journal, run.id, scripted())).status in FINISHED
+                assert len(journal.replies(run.id)) > before
+                assert (await replay(run.id, journal=journal)).same

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from autoreason.contract import Contract
 from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered, JobFinished
+from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
@@ -103,6 +103,7 @@ async def play(
     seed: int = 7,
     protocol: Any = "robust",
     k: int = 2,
+    recovery: Recovery | None = None,
     **changes: Any,
 ) -> Played:
     """Hold a run with scripted answers, by key or else by role; short, because two survivals end it."""
@@ -122,7 +123,9 @@ async def play(
     task = Task(
         brief=brief, draft=draft, facts=facts, contract=contract or Contract(), entries=entries
     )
-    context = JobContext(task, settings, built_in(), ask, played.events.append)
+    context = JobContext(
+        task, settings, built_in(), ask, played.events.append, recovery=recovery or Recovery()
+    )
     try:
         played.end = await job_class(settings)(context).run()
     except Interruption as interruption:

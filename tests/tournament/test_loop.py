@@ -18,6 +18,7 @@ from autoreason.events import (
     GuidanceGiven,
     PassDecided,
     PlayoffDecided,
+    Recovery,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request, is_model
 from autoreason.tournament.challengers import MAX_RIVALS
@@ -150,7 +151,7 @@ async def test_an_inconclusive_pass_neither_grows_nor_resets_the_streak() -> Non
 async def test_forgiven_passes_no_longer_count_against_the_run() -> None:
     dead = {f"pass/{n}/critic/{c}/try/{t}": "?" for n in (1, 2) for c in (0, 1) for t in (0, 1)}
     assert (await play(dead)).interruption is not None
-    played = await play(dead, forgiven=2)
+    played = await play(dead, recovery=Recovery(forgiven=2))
     assert played.delivered is not None
     assert played.delivered.status == "converged"
 
@@ -207,7 +208,7 @@ async def test_an_author_without_a_draft_fails_the_run_and_a_resumed_one_asks_ag
     script = {"draft/try/0": cut_off(), "draft/try/1": cut_off()}
     failed = await play(script)
     assert isinstance(failed.interruption, ProviderFailed)
-    again = await play(script, redrafts=1)
+    again = await play(script, recovery=Recovery(redrafts=1))
     assert [type(e) for e in again.events[:2]] == [DraftFailed, DraftReady]
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autoreason.settings import Settings
+from autoreason.jobs.context import JobContext
 from autoreason.story import RecordedPanel
 
 _ATTEMPT = "/attempt/"
 
 
-def panel_attempts(settings: Settings) -> range:
+def panel_attempts(context: JobContext) -> range:
     """One, and one more for each time that the panel failed."""
-    return range(settings.failed_panels + 1)
+    return range(context.recovery.failed_panels + 1)
 
 
 def stage_of(stage: str, attempt: int) -> str:

@@ -134,4 +134,6 @@ def part_context(
         emit=emit_part,
         allowance=allowance,
         shared_draft=shared_draft,
+        # Panels that failed are counted by the job, not by its parts.
+        recovery=changed(context.recovery, failed_panels=0),
     )

@@ -24,6 +24,7 @@ _SETTINGS = {
     "output_limit": "max_tokens",
     "spare_judges": "early_stop",
 }
+_RECOVERY = ("forgiven", "failed_panels", "redrafts")
 _PROMPTS = {
     f"{folder}mend_{what}": f"{folder}fix_{what}"
     for folder in ("", "small/")
@@ -51,5 +52,14 @@ def _rename(fields: Fields, names: dict[str, str]) -> Fields:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
-STEPS: tuple[Step, ...] = (_to_2,)
+def _to_3(fields: Fields) -> Fields:
+    """What a run recovered from is no setting."""
+    if fields["type"] == "RunResumed":
+        settings = dict(fields["settings"])
+        recovery = {name: settings.pop(name) for name in _RECOVERY if name in settings}
+        fields |= {"settings": settings, "recovery": recovery}
+    return fields
+
+
+STEPS: tuple[Step, ...] = (_to_2, _to_3)
 """One step for every version but the newest."""

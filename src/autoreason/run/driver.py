@@ -23,6 +23,7 @@ from autoreason.events import (
     AnyEvent,
     Delivered,
     JobFinished,
+    Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -86,7 +87,7 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event).go(
+        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event, Recovery()).go(
             pool, on_signal, switch, examiner
         )
 
@@ -116,11 +117,11 @@ async def resume(
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
-        changed = replace(settings, **{**_recovery_settings(story, settings), **(changes or {})})
+        changed, recovery = replace(settings, **(changes or {})), _recover(story)
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
         replies = journal.replies(run)
-        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies))
+        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies), recovery)
         if rerun_result.difference and changes:
             raise InvalidInput(
                 f"run {run} cannot go on with these changes ({rerun_result.difference}); "
@@ -133,26 +134,27 @@ async def resume(
             )
         # A stop that came too late was meant for the process that drove the run before.
         journal.take_command(run, kinds=_STALE_COMMANDS)
-        resumed = RunResumed(settings=changed)
+        resumed = RunResumed(settings=changed, recovery=recovery)
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event)
+        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event, recovery)
         return await drive.go(pool, on_signal, switch, examiner)
 
 
-def _recovery_settings(story: Story, settings: Settings) -> dict[str, int]:
-    """Settings that keep a resumed run from failing again on the same record."""
+def _recover(story: Story) -> Recovery:
+    """What keeps the run from failing again on the same record once it is resumed."""
+    before = story.recovery
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
-            return {"failed_panels": settings.failed_panels + 1}
+            return replace(before, failed_panels=before.failed_panels + 1)
         # By number: the passes of a strategy need not begin with 1.
-        return {"forgiven": story.passes[-1].number}
+        return replace(before, forgiven=story.passes[-1].number)
     # A comparison has its drafts in parts of it.
     failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
-    return {"redrafts": max(failed)} if max(failed, default=0) > settings.redrafts else {}
+    return replace(before, redrafts=max(before.redrafts, *failed, 0))
 
 
 class _Drive:
@@ -168,6 +170,7 @@ class _Drive:
         recorded: Sequence[AnyEvent],
         replies: Mapping[str, RecordedReply],
         on_event: OnEvent | None,
+        recovery: Recovery,
     ) -> None:
         self._run = run
         self._journal = journal
@@ -176,6 +179,7 @@ class _Drive:
         self._prompts = prompts
         self._replies = replies
         self._on_event = on_event
+        self._recovery = recovery
         self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
 
     async def go(
@@ -206,7 +210,14 @@ class _Drive:
                 on_signal,
                 examiner,
             )
-            context = JobContext(self._task, self._settings, self._prompts, asker, self._emit)
+            context = JobContext(
+                self._task,
+                self._settings,
+                self._prompts,
+                asker,
+                self._emit,
+                recovery=self._recovery,
+            )
             job = build_job(job_class(self._settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
             # While the first reply is awaited there is time to compile the other prompts.

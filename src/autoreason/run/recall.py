@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Solved
+from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery, Solved
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
@@ -148,6 +148,7 @@ async def rerun(
     prompts: PromptSet,
     recorded: Sequence[AnyEvent],
     memory: Memory,
+    recovery: Recovery,
 ) -> RerunResult:
     """Run a record again; offline, for nothing."""
 
@@ -159,7 +160,9 @@ async def rerun(
 
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
-    job = build_job(job_class(settings), JobContext(task, settings, prompts, ask, recorder))
+    job = build_job(
+        job_class(settings), JobContext(task, settings, prompts, ask, recorder, recovery=recovery)
+    )
     try:
         await run_job(job)
     except _EndOfRecord:

@@ -39,6 +39,6 @@ async def replay(run: str, *, journal: Journal) -> ReplayResult:
     emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
     memory = Memory(journal.replies(run))
     rerun_result = await rerun(
-        story.task, story.settings, PromptSet(story.prompts), emitted, memory
+        story.task, story.settings, PromptSet(story.prompts), emitted, memory, story.recovery
     )
     return ReplayResult(run, rerun_result.events, rerun_result.difference)

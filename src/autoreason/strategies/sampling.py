@@ -60,7 +60,7 @@ class BestOfN(Strategy):
         else:
             await self._write_at_once(read_options(self.settings, Samples).n)
         drafts = self.story.incumbents
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)

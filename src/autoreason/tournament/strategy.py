@@ -253,7 +253,7 @@ class Strategy(Job):
             for p in recent
             if p.decided
             and p.decided.outcome == "inconclusive"
-            and p.number > self.settings.forgiven
+            and p.number > self.context.recovery.forgiven
         ]
         if len(dead) == self.settings.max_inconclusive:
             last = recent[-1].decided

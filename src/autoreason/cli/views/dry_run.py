@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from autoreason.settings import Budget, Models, Settings
     from autoreason.task import Task
 
-_BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = (
     "drafts",
@@ -254,7 +253,7 @@ def _changed(settings: Settings) -> list[str]:
 
 def _every(settings: Settings) -> dict[str, str]:
     plain = msgspec.structs.asdict(settings)
-    for name in ("models", "budget", *_BOOKKEEPING):
+    for name in ("models", "budget"):
         plain.pop(name)
     return {name: _say(value) for name, value in plain.items() if value is not None}
 

@@ -105,7 +105,7 @@ class Comparison(Job):
         numbers = range(1, terms.held + 1)
         repeats = [partial(self._repeat, number, terms) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
-        for attempt in panel_attempts(self.settings)[1:]:
+        for attempt in panel_attempts(self.context)[1:]:
             failed = [
                 number for number, panel in panels_of(self.story).items() if not decided(panel)
             ]
@@ -239,10 +239,8 @@ class Comparison(Job):
 
 
 def _alone(settings: Settings, strategy: str) -> Settings:
-    # Panels that failed are counted by the comparison, not by its parts, and its own panels do the confirming.
-    return replace(
-        settings, strategy=strategy, strategy_options={}, failed_panels=0, confirmation=0
-    )
+    # The comparison's own panels do the confirming.
+    return replace(settings, strategy=strategy, strategy_options={}, confirmation=0)
 
 
 def _require_prices(settings: Settings) -> None:

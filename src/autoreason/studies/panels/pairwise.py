@@ -39,7 +39,7 @@ class PairwisePanel(PanelJob):
     async def run(self) -> JobFinished:
         """Run every duel and choose the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             await self._hold_duels(texts, attempt)
             duels = votes_by_pair(self.story.panels)
             points = points_won(texts, duels)

@@ -26,7 +26,7 @@ class RankedPanel(PanelJob):
     async def run(self) -> JobFinished:
         """Run the panel and choose the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             stage = stage_of(STAGE, attempt)
             panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
             verdict = await panel.run()

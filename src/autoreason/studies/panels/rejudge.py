@@ -112,7 +112,7 @@ class Rejudge(PanelJob):
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
         stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             works = [partial(self._hold, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
