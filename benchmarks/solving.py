@@ -19,12 +19,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.events import Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.events import Solved
 from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.run import start
 from autoreason.settings import Models, make_settings
@@ -158,7 +159,7 @@ async def _run_strategies(
     own, whole = time.process_time(), _everybody()
     looking = asyncio.create_task(watch.look())
     result = await start(
-        Task(brief="Solve them.", assignments=examiner.assignments),
+        Task(brief="Solve them.", work=Assignments(examiner.assignments)),
         settings,
         journal=journal,
         prompts=built_in(code=True),

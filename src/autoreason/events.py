@@ -6,9 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autoreason.assignment import Examined
 from autoreason.contract import Violation
-from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -35,6 +33,15 @@ FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"}
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
+
+    @property
+    def closed_part(self) -> str:
+        """The part that is over with it, so that its story need not be kept."""
+        return ""
+
+
+AnyEvent = Event
+"""An event of this module or of another room."""
 
 
 # The life of a run, emitted by the driver.
@@ -346,39 +353,7 @@ class PanelDecided(Event, frozen=True, kw_only=True):
     """None where too few ballots were valid."""
 
 
-class ProgramExamined(Event, frozen=True, kw_only=True):
-    """A program was run on the public tests."""
-
-    stage: str
-    """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
-    program: str
-    examined: Examined
-
-
-class Solved(Event, frozen=True, kw_only=True):
-    """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
-
-    part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
-    problem: str
-    difficulty: str = ""
-    strategy: str
-    repeat: int
-    program: str | None
-    """What was handed in; None where nothing was written."""
-    public: Examined | None
-    private: Examined | None
-    """None where there are no private tests, or nothing to score."""
-    first: Examined | None
-    """The first attempt under the public tests."""
-    attempts: int
-    """Programs written."""
-    status: Status
-    reason: str
-    spent: Spent
-
-
-AnyEvent = (
+CoreEvent = (
     RunStarted
     | RunResumed
     | RunPaused
@@ -398,8 +373,7 @@ AnyEvent = (
     | JobFinished
     | PanelDecided
     | PartEvent
-    | ProgramExamined
-    | Solved
 )
+"""Events of every job; other rooms define more."""
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
 """Emitted by the driver; everything else follows from seed and replies and can be replayed."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from autoreason.errors import JournalError
 from autoreason.events import (
@@ -17,6 +16,7 @@ from autoreason.events import (
     DraftFailed,
     DraftReady,
     DraftWritten,
+    Event,
     GuidanceGiven,
     Incumbent,
     JobFinished,
@@ -25,14 +25,12 @@ from autoreason.events import (
     PassDecided,
     PassStarted,
     PlayoffDecided,
-    ProgramExamined,
     PromptsShortened,
     Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
     Slot,
-    Solved,
     Status,
 )
 from autoreason.settings import Settings
@@ -44,6 +42,7 @@ CONFIRMATION = "confirmation"
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
+Other = TypeVar("Other", bound=Event)
 PassEvent = (
     PassStarted
     | GuidanceGiven
@@ -118,10 +117,8 @@ class Story:
     """Panels over finished texts, by stage."""
     parts: dict[str, Story] = field(default_factory=dict)
     """The stories of the parts of a comparison."""
-    examined: list[ProgramExamined] = field(default_factory=list)
-    """Programs under the public tests, in order."""
-    solved: list[Solved] = field(default_factory=list)
-    """Solved problems of a set; their parts are dropped, so that a long set stays small."""
+    others: list[AnyEvent] = field(default_factory=list)
+    """Events that only their own room understands, in order."""
     incumbents: list[Incumbent] = field(default_factory=list)
     """Every incumbent, the first draft first."""
 
@@ -193,12 +190,25 @@ class Story:
                 self.parts.setdefault(event.part, Story()).apply(event.event)
             case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):
                 self._apply_panel(event)
-            case ProgramExamined() | Solved():
-                self._apply_program(event)
             case PanelDecided():
                 raise _incomplete(f"{event.stage} is no panel of finished texts")
-            case _:
+            case (
+                PassStarted()
+                | GuidanceGiven()
+                | CritiqueWritten()
+                | CandidateReady()
+                | CandidateDropped()
+                | BallotCast()
+                | PassDecided()
+            ):
                 self._apply_pass(event)
+            case _:
+                self.others.append(event)
+                self.parts.pop(event.closed_part, None)
+
+    def of(self, kind: type[Other]) -> list[Other]:
+        """Events of a kind that only its own room understands, in order."""
+        return [event for event in self.others if isinstance(event, kind)]
 
     def _apply_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
         match event:
@@ -224,14 +234,6 @@ class Story:
                 self.incumbents.append(
                     Incumbent(name="draft", since=0, text=event.text, keeps_contract=keeps)
                 )
-
-    def _apply_program(self, event: ProgramExamined | Solved) -> None:
-        if isinstance(event, ProgramExamined):
-            self.examined.append(event)
-        else:
-            # Parts end in any order; readers find them sorted.
-            insort(self.solved, event, key=_sort_key)
-            self.parts.pop(event.part, None)
 
     def _apply_panel(self, event: BallotCast | PanelDecided) -> None:
         if isinstance(event, PanelDecided):
@@ -284,11 +286,6 @@ class Story:
             keeps_contract=not finished.candidates[winner].violations,
         )
         self.incumbents.append(won)
-
-
-def _sort_key(solved: Solved) -> tuple[int, int, str]:
-    number = solved.part.partition("/")[0]
-    return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
 
 
 def _incomplete(missing: str) -> JournalError:

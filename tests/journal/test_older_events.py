@@ -22,6 +22,7 @@ from autoreason.events import (
 )
 from autoreason.journal import Journal
 from autoreason.journal.codec import read_event
+from autoreason.programs.task import assignments_of
 from autoreason.run import replay
 from autoreason.settings import Budget
 
@@ -101,6 +102,13 @@ def test_what_a_run_recovered_from_is_no_longer_a_setting(failed: Path) -> None:
     with Journal.open(str(failed), create=False) as journal:
         resumed = [each.recovery for each in events(journal) if isinstance(each, RunResumed)]
     assert resumed == [Recovery(redrafts=1), Recovery(forgiven=2), Recovery(failed_panels=1)]
+
+
+def test_problems_of_an_older_record_are_read_as_work(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        (started, *_) = events(journal)
+    assert isinstance(started, RunStarted)
+    assert [each.id for each in assignments_of(started.task)] == ["sum-1", "sum-2"]
 
 
 async def test_a_run_that_failed_twice_replays_and_recovers(failed: Path) -> None:

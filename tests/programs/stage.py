@@ -10,7 +10,12 @@ from typing import Any
 
 from tests.tournament.stage import E, critique, shown_texts, vote
 
-from autoreason.assignment import (
+from autoreason.errors import Interruption
+from autoreason.events import AnyEvent, Delivered
+from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.context import JobContext
+from autoreason.programs.assignment import (
     Assignment,
     CodeVerdict,
     Examination,
@@ -21,14 +26,10 @@ from autoreason.assignment import (
     Probe,
     Trial,
 )
-from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered
-from autoreason.exchange import Outcome, Reply, Request, is_model
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
 from autoreason.programs.examination import answer
 from autoreason.programs.policy import Policy, read_turn
 from autoreason.programs.registry import find_program_strategy
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
@@ -181,7 +182,7 @@ async def work(
     settings = make_settings(
         Models.everywhere("scripted/x"), seed, strategy=strategy, **{"k": 2, **changes}
     )
-    task = Task(brief=problem.statement, assignments=(problem,))
+    task = Task(brief=problem.statement, work=Assignments((problem,)))
     prompts = built_in(code=True)
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
-from autoreason.assignment import CodeVerdict, Observation, Observed, Probe
 from autoreason.exchange import Reply, Request
 from autoreason.jobs.context import JobContext
+from autoreason.programs.assignment import CodeVerdict, Observation, Observed, Probe
 from autoreason.programs.examination import NotExamined, answer, observe
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
@@ -39,7 +40,7 @@ async def look(
         return await answer(examiner, request)
 
     settings = make_settings(Models.everywhere("scripted/x"), 7)
-    task = Task(brief=PROBLEM.statement, assignments=(PROBLEM,))
+    task = Task(brief=PROBLEM.statement, work=Assignments((PROBLEM,)))
     context = JobContext(task, settings, built_in(code=True), ask, lambda _: None)
     return await observe(context, "draft/observed", text, inputs), asked
 

@@ -9,7 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, fenced, program, work
 
-from autoreason.events import CandidateDropped, CritiqueWritten, PassDecided, ProgramExamined
+from autoreason.events import (
+    CandidateDropped,
+    CritiqueWritten,
+    PassDecided,
+)
+from autoreason.programs.events import ProgramExamined
 
 
 def one_after_another(*passes: int) -> Any:

@@ -11,9 +11,13 @@ from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, Worked, fenced, program, work
 from tests.programs.test_contest import prefers
 
-from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
-from autoreason.events import DraftFailed, PanelDecided, ProgramExamined
+from autoreason.events import (
+    DraftFailed,
+    PanelDecided,
+)
+from autoreason.programs.assignment import CodeVerdict, Examined, Observed, Probe
 from autoreason.programs.behaviour import Choice, Group
+from autoreason.programs.events import ProgramExamined
 from autoreason.programs.policy import Turn
 from autoreason.programs.search import Finalists
 from autoreason.programs.strategy import Attempt

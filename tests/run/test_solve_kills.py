@@ -15,11 +15,11 @@ from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
-from autoreason.assignment import Examination, Examined
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.programs.assignment import Examination, Examined
 from autoreason.run import replay
 
 _LATENCY = 0.002

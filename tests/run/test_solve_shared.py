@@ -17,14 +17,14 @@ from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, settings, start_run
 from tests.run.solve_runs import NAMES, judged
 
-from autoreason.assignment import Assignment
 from autoreason.errors import InvalidInput
-from autoreason.events import Solved
 from autoreason.exchange import CallStarted, Request, Signal, is_model
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import ScriptedModel
 from autoreason.models.weights import pull
+from autoreason.programs.assignment import Assignment
+from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run import replay, start
 from autoreason.run.solve import solve, solve_async, solving_task, solving_terms
@@ -115,8 +115,8 @@ async def test_twenty_real_problems_by_every_strategy(
         task=solving_task(given.assignments),
         settings=given.settings(),
     )
-    assert (result.status, len(result.story.solved)) == ("done", 20 * len(NAMES))
-    for unit in result.story.solved:
+    assert (result.status, len(solved_in(result.story))) == ("done", 20 * len(NAMES))
+    for unit in solved_in(result.story):
         record = given.records[int(unit.part.split("/")[0]) - 1]
         wrong = _wrong(record)
         assert unit.private
@@ -156,7 +156,7 @@ async def test_functions_are_written_and_scored_as_programs_are(
         settings=given.settings(("tournament", "critique_revise")),
     )
     assert result.status == "done"
-    for unit in result.story.solved:
+    for unit in solved_in(result.story):
         assert unit.private
         assert unit.first
         assert unit.first.verdict in ("wrong_answer", "runtime_error")
@@ -295,8 +295,8 @@ async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: P
     await pool.close()
     await client.close()
     assert result.status == "done"
-    assert [unit.problem for unit in result.story.solved] == [each["id"] for each in easy]
-    assert all(unit.spent.calls == 1 for unit in result.story.solved)
+    assert [unit.problem for unit in solved_in(result.story)] == [each["id"] for each in easy]
+    assert all(unit.spent.calls == 1 for unit in solved_in(result.story))
     assert (await replay(result.run, journal=journal)).same
 
 

@@ -71,9 +71,9 @@ class Job:
         """Raise `InvalidInput` for a task that this job has no use for."""
         if task.entries:
             raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
-        if task.assignments:
+        if task.work:
             raise InvalidInput(
-                f"{settings.strategy} writes texts, not programs; leave the problems out"
+                f"{settings.strategy} has no use for {task.work.name}; leave them out"
             )
 
     def emit(self, event: AnyEvent) -> None:

@@ -53,7 +53,12 @@ def _rename(fields: Fields, names: dict[str, str]) -> Fields:
 
 
 def _to_3(fields: Fields) -> Fields:
-    """What a run recovered from is no setting."""
+    """What a run recovered from is no setting, and problems are a kind of work."""
+    if fields["type"] == "RunStarted":
+        task = dict(fields["task"])
+        problems = task.pop("assignments", ())
+        work = {"type": "Assignments", "assignments": problems} if problems else None
+        fields |= {"task": task | {"work": work}}
     if fields["type"] == "RunResumed":
         settings = dict(fields["settings"])
         recovery = {name: settings.pop(name) for name in _RECOVERY if name in settings}

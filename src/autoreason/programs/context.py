@@ -10,6 +10,7 @@ from autoreason.exchange import Message, Reply, Request, is_model
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.programs.feedback import unstated_tests
+from autoreason.programs.task import assignments_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class ProgramContext(JobContext):
     @cached_property
     def opening(self) -> tuple[Message, ...]:
         """The messages that begin every conversation."""
-        assignment = self.task.assignments[0]
+        assignment = assignments_of(self.task)[0]
         examples = unstated_tests(assignment)
         shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
         text = self.prompt(

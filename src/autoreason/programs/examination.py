@@ -9,7 +9,10 @@ from typing import Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from autoreason.assignment import (
+from autoreason.errors import Interruption
+from autoreason.exchange import Message, Outcome, Reply, Request
+from autoreason.jobs.context import JobContext
+from autoreason.programs.assignment import (
     CodeVerdict,
     Examination,
     Examined,
@@ -18,9 +21,7 @@ from autoreason.assignment import (
     Probe,
     Which,
 )
-from autoreason.errors import Interruption
-from autoreason.exchange import Message, Outcome, Reply, Request
-from autoreason.jobs.context import JobContext
+from autoreason.programs.task import assignments_of
 
 EXAMINER: Final = "examiner"
 """In place of the model that other requests name."""
@@ -51,7 +52,7 @@ async def examine(
 ) -> Examined:
     """The result of a program on the tests; raises `NotExamined` where there is none."""
     examination = Examination(
-        problem=context.task.assignments[0].id, program=program, which=which, every=every
+        problem=assignments_of(context.task)[0].id, program=program, which=which, every=every
     )
     request = Request(
         role=EXAMINER,
@@ -70,7 +71,7 @@ async def examine(
 
 async def observe(context: JobContext, key: str, program: str, inputs: Sequence[Input]) -> Observed:
     """What a program does on inputs; raises `NotExamined` where it could not be run."""
-    problem = context.task.assignments[0].id
+    problem = assignments_of(context.task)[0].id
     probe = Probe(problem=problem, program=program, inputs=())
     request = Request(
         role=EXAMINER,

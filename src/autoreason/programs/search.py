@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from autoreason.assignment import Input, Observed
 from autoreason.events import Delivered, PanelDecided
 from autoreason.exchange import Message, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.programs.assignment import Input, Observed
 from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
 from autoreason.programs.policy import ActionResult, Option, Turn

@@ -37,6 +37,7 @@ from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner
+from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
@@ -195,7 +196,7 @@ class _Drive:
             if pool is None:
                 pool = ModelPool.of(self._settings)
                 exits.push_async_callback(pool.close)
-            if examiner is None and self._task.assignments:
+            if examiner is None and assignments_of(self._task):
                 from autoreason.run.lazy_examiner import LazyExaminer
 
                 examiner = LazyExaminer(self._settings)

@@ -17,6 +17,7 @@ from autoreason.jobs.job import Plan
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
+from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
@@ -69,9 +70,9 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
         plans = kind.plans(settings)
     if request is None or plans is None:
         return RunEstimate(request)
-    if task.assignments:
+    if assignments_of(task):
         # A plan is for one problem.
-        plans = _multiply(plans, sum(not each.remark for each in task.assignments))
+        plans = _multiply(plans, sum(not each.remark for each in assignments_of(task)))
     if task.draft is not None:
         low, likely, high = plans
         # A given draft is one text less to write.

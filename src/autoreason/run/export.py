@@ -12,6 +12,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message, for_readers, is_model
 from autoreason.journal import Journal
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 from autoreason.story import RecordedPass, Story, build_story
 
 
@@ -80,7 +82,7 @@ def _texts(story: Story) -> dict[str, str]:
         files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
     files |= _programs(story)
     if story.text:
-        files["final.py" if story.solved else "final.md"] = story.text
+        files["final.py" if solved_in(story) else "final.md"] = story.text
     return files
 
 
@@ -88,11 +90,11 @@ def _programs(story: Story) -> dict[str, str]:
     """The problems as every role saw them, the programs handed in, and their results."""
     from autoreason.programs.report_files import programs
 
-    assigned = story.task.assignments if story.task else ()
+    assigned = assignments_of(story.task) if story.task else ()
     files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= programs(story.solved)
-    if story.solved:
-        files["solved.json"] = _pretty(story.solved)
+    files |= programs(solved_in(story))
+    if solved_in(story):
+        files["solved.json"] = _pretty(solved_in(story))
     return files
 
 

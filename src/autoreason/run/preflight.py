@@ -10,6 +10,7 @@ from autoreason.jobs.runner import check_job
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.programs.task import Assignments, assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests
 from autoreason.run.kinds import job_class
@@ -46,15 +47,15 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 
 
 def _largest(task: Task) -> str:
-    if task.assignments:
+    if assignments_of(task):
         return "longest problem"
     return "text to be judged" if task.entries else "draft" if task.draft else "brief"
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
-    if task.assignments:
-        longest = max(task.assignments, key=lambda each: len(encode(each)))
-        task = replace(task, assignments=(longest,))
+    if assignments_of(task):
+        longest = max(assignments_of(task), key=lambda each: len(encode(each)))
+        task = replace(task, work=Assignments((longest,)))
     requests = await first_requests(task, settings, prompts)
     longest_request = max(
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0

@@ -9,13 +9,20 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery, Solved
+from autoreason.events import (
+    AnyEvent,
+    Delivered,
+    JobFinished,
+    PartEvent,
+    Recovery,
+)
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedReply
 from autoreason.plugins import is_in_file
+from autoreason.programs.events import Solved
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings

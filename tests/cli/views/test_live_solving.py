@@ -17,10 +17,15 @@ from tests.run.runs import open_journal, settings, start_run
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
-from autoreason.events import AnyEvent, RunStarted, Solved
+from autoreason.events import (
+    AnyEvent,
+    RunStarted,
+)
 from autoreason.exchange import CallEnded, CallStarted, Outcome, Request, Signal, TextArrived
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.task import Assignments
 from autoreason.task import Task
 
 STRATEGIES = ("single", "tournament")
@@ -38,7 +43,7 @@ def begun(problems: int = 4, strategies: tuple[str, ...] = STRATEGIES, **own: An
     terms = {"set": "0" * 64, "strategies": list(strategies), **own}
     assigned = tuple(replace(PROBLEM, id=f"p{n}") for n in range(1, problems + 1))
     return RunStarted(
-        task=Task(brief="Solve them", assignments=assigned),
+        task=Task(brief="Solve them", work=Assignments(assigned)),
         settings=settings(strategy="solve", strategy_options=terms),
         prompts={},
         version="1",
@@ -206,7 +211,7 @@ async def test_every_moment_of_a_set_can_be_drawn(
     assert result.status == "done"
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
-    assert len(watcher.live.story.solved) == len(strategies)
+    assert len(solved_in(watcher.live.story)) == len(strategies)
     assert any("wrong answer" in drawn for drawn in watcher.drawn) == (len(strategies) == 1)
     log = watcher.out.getvalue()
     assert ("draft: written, 3 lines" in log) == (len(strategies) == 1)

@@ -17,6 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.run import RunEstimate, estimate
 from autoreason.run.estimate import Span
@@ -140,7 +141,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     rows = [
         *_models(settings.models),
         _problems(task, settings)
-        if task.assignments
+        if assignments_of(task)
         else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
         *(_compared(settings) if settings.strategy == "compare" else ()),
@@ -159,12 +160,12 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
     terms = read_options(settings, SolveTerms)
     said = [
-        words.count(sum(not each.remark for each in task.assignments), "problem"),
+        words.count(sum(not each.remark for each in assignments_of(task)), "problem"),
         " and ".join(short(name) for name in terms.strategies),
         "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
         f"at most {words.count(terms.calls, 'call')} a time",
     ]
-    left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
+    left_out = sum(bool(each.remark) for each in assignments_of(task)) + len(terms.broken)
     return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
 
 

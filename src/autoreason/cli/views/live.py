@@ -22,6 +22,7 @@ from autoreason.exchange import (
     TextArrived,
     is_model,
 )
+from autoreason.programs.events import examined_in
 from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
@@ -269,7 +270,7 @@ class Live:
     def _solved(self) -> list[Step]:
         """How far a set of problems is, strategy by strategy; of one problem every program that was run."""
         if self.tally.one:
-            held = [each for part in self.story.parts.values() for each in part.examined]
+            held = [each for part in self.story.parts.values() for each in examined_in(part)]
             return [
                 Step(
                     event.stage.replace("/", " "),

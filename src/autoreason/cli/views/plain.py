@@ -29,14 +29,13 @@ from autoreason.events import (
     PassDecided,
     PassStarted,
     PlayoffDecided,
-    ProgramExamined,
     PromptsShortened,
     RunPaused,
     RunResumed,
     RunStarted,
-    Solved,
 )
 from autoreason.exchange import CallRetried, Signal, for_readers
+from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.story import Story
 
 HEARTBEAT = 15.0
@@ -154,12 +153,17 @@ def step(event: AnyEvent, story: Story) -> str:
         case PartEvent():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
-        case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
-        case Solved():
-            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
-        case _:
+        case (
+            PassStarted()
+            | GuidanceGiven()
+            | CritiqueWritten()
+            | CandidateReady()
+            | CandidateDropped()
+            | PassDecided()
+        ):
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+        case _:
+            return _of_a_program(event)
 
 
 def program_step(event: AnyEvent, story: Story) -> str:
@@ -179,6 +183,15 @@ def program_step(event: AnyEvent, story: Story) -> str:
             return ""
         case _:
             return step(event, story)
+
+
+def _of_a_program(event: AnyEvent) -> str:
+    match event:
+        case ProgramExamined():
+            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
+        case Solved():
+            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
+    return type(event).__name__
 
 
 def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:

@@ -14,6 +14,7 @@ from autoreason.cli.lookup import state
 from autoreason.cli.views import outcome, plain, words
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
+from autoreason.programs.events import solved_in
 from autoreason.run.kinds import written_by
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def emit(
         tell_parts()
     else:
         teller.panels(story)
-    if written_by(story.settings) == "text" or (story.end is None and not story.solved):
+    if written_by(story.settings) == "text" or (story.end is None and not solved_in(story)):
         teller.end(row, story, seconds)
 
 

@@ -12,7 +12,9 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome, is_model
 from autoreason.journal import Journal, RecordedEvent, ReplyText
+from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
+from autoreason.programs.task import assignments_of
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.audit.record import (
@@ -56,7 +58,7 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     answers = journal.reply_texts(run, "judge")
     replies = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))
-    if story.task.assignments:
+    if assignments_of(story.task):
         runs = list(_over_programs(run, events, story.settings, replies))
     else:
         runs = _over_texts(run, story, story.task, story.settings, replies)
@@ -115,7 +117,7 @@ def _verdict(recorded: RecordedPass | RecordedPanel) -> Verdict | None:
 def _programs(part: Story) -> Programs:
     written: list[str] = []
     made = repeated = 0
-    for each in part.examined:
+    for each in examined_in(part):
         if each.program and not each.stage.startswith(_OWN):
             made += 1
             repeated += any(same_program(each.program, other) for other in written)

@@ -149,7 +149,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         # Ties go to the last incumbent, which stands last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
-    if story.solved or story.task.assignments:
+    if story.task.work:
         raise InvalidInput(f"run {run} writes programs, and rejudge is for texts; name another run")
     if not entries and (story.panels or story.parts):
         raise InvalidInput(
