@@ -131,7 +131,7 @@ def _without_reason(event: AnyEvent) -> AnyEvent:
 
 
 def _part_of(event: AnyEvent) -> str:
-    return event.part if isinstance(event, PartEvent | Solved) else ""
+    return event.part if isinstance(event, PartEvent) else event.closed_part
 
 
 class RerunResult(NamedTuple):

@@ -34,7 +34,8 @@ class Pair:
     """Every panel that compared the two; their votes are added up."""
     chosen_name: str
     rejected_name: str
-    author: str
+    author: str | None
+    """None where the run judged texts that came with its task."""
     judges: tuple[str, ...]
     seed: int
 
@@ -271,7 +272,7 @@ def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> Pair:
         stages=tuple(duel.stages),
         chosen_name=duel.names[ahead],
         rejected_name=duel.names[behind],
-        author=story.settings.models.author,
+        author=story.settings.models.author or None,
         judges=tuple(duel.judges),
         seed=story.settings.seed,
     )

@@ -167,8 +167,9 @@ def audited(
 
 
 def _way(settings: Settings) -> str:
-    """Runs under one protocol with the same panel and the same author are comparable."""
-    return f"{settings.protocol}, {settings.judges} judges, {settings.models.author}"
+    """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
+    models = settings.models.author or ", ".join(settings.models.judges)
+    return f"{settings.protocol}, {settings.judges} judges, {models}"
 
 
 def _allowed(task: Task) -> tuple[str, ...]:
