@@ -233,6 +233,10 @@ def _text(row: RunRow, story: Story) -> str:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
         )
+    if story.text is None and story.end:
+        raise InvalidInput(
+            f"run {row.id} writes no text; `autoreason show {row.id}` shows what it found"
+        )
     if story.text is None:
         raise InvalidInput(
             f"run {row.id} has no text yet; `autoreason resume {row.id}` goes on with it"
