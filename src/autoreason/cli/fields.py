@@ -1,0 +1,182 @@
+"""Fields of settings as the command line shows and reads them, so that an option repeats none of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
+
+import click
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+_SOURCES = Path(__file__).parents[1]
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class Money(click.ParamType["Decimal"]):
+    """A sum in US dollars, with or without the sign."""
+
+    name = "usd"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Decimal:
+        """Exact, as typed."""
+        from decimal import Decimal, InvalidOperation
+
+        try:
+            amount = Decimal(str(value).strip().removeprefix("$"))
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite():
+            self.fail(f"{value!r} is not a sum of money; write it like 0.50", param, ctx)
+        return amount
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 30m or 2h, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number and its unit; seconds where there is none."""
+        if isinstance(value, int | float):
+            return float(value)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([smh]?)", str(value).strip())
+        if not found:
+            self.fail(f"{value!r} is no time; write 90s, 30m or 2h", param, ctx)
+        return float(found[1]) * _UNITS[found[2]]
+
+
+class FieldDoc(NamedTuple):
+    """What a class says of one of its fields."""
+
+    default: Any
+    """None where there is none."""
+    description: str
+    metavar: str | None
+
+
+class Field(NamedTuple):
+    """A field of a class, by the names of both, which is loaded only when it is used."""
+
+    module: str
+    owner: str
+    name: str
+
+    def read_doc(self) -> FieldDoc:
+        """What the source says: help would take half as long again if it loaded the class."""
+        return read_docs(self.module, self.owner)[self.name]
+
+    @property
+    def parameter_type(self) -> click.ParamType[Any]:
+        """How a value is read from the command line."""
+        return _parameter_types(self.module, self.owner)[self.name]
+
+
+class FieldType(click.ParamType[Any]):
+    """The type of a field, which is looked up when there is a value to be read."""
+
+    name = "field"
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """As the field's own type does it."""
+        return self.field.parameter_type.convert(value, param, ctx)
+
+
+@cache
+def read_docs(module: str, owner: str) -> dict[str, FieldDoc]:
+    """The fields of a class with their defaults and docstrings, from its source."""
+    body = _statement(module, owner).body  # type: ignore[attr-defined]
+    names = _Names(module)
+    docs = {}
+    for node, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            assert isinstance(node.target, ast.Name)
+            text = ast.get_docstring(ast.Module([below], [])) if below else None
+            docs[node.target.id] = FieldDoc(
+                _literal(names.visit(node.value)) if node.value else None,
+                (text or "").replace("`", ""),
+                _metavar(names.visit(node.annotation)),
+            )
+    return docs
+
+
+@cache
+def read_constant(module: str, name: str) -> Any:
+    """The value of a constant, from its module's source."""
+    return _literal(_Names(module).visit(_statement(module, name).value))  # type: ignore[attr-defined]
+
+
+class _Names(ast.NodeTransformer):
+    """Replaces names that a module defines by what they stand for."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+        statement = _statement(self.module, node.id)
+        value = getattr(statement, "value", None)
+        return self.visit(value) if value else node
+
+
+@cache
+def _source(module: str) -> str:
+    return _SOURCES.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+
+
+def _statement(module: str, name: str) -> ast.stmt | None:
+    """One statement of a module; of a class what precedes its methods."""
+    found = re.search(
+        rf"^(?:class )?{name}\b.*?(?=^[^\s)}}\]]|^    def |^    @|\Z)", _source(module), re.M | re.S
+    )
+    return ast.parse(found[0]).body[0] if found else None
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal; None for what only running the module would give."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
+
+
+def _metavar(annotation: ast.expr) -> str | None:
+    """The choices of a literal type, N for a whole number."""
+    nodes = list(ast.walk(annotation))
+    choices = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    if choices:
+        return f"[{'|'.join(choices)}]"
+    return "N" if any(isinstance(node, ast.Name) and node.id == "int" for node in nodes) else None
+
+
+@cache
+def _parameter_types(module: str, owner: str) -> dict[str, click.ParamType[Any]]:
+    from importlib import import_module
+
+    from msgspec.structs import fields
+
+    struct = getattr(import_module(module), owner)
+    return {field.name: _parameter_type(field.type) for field in fields(struct)}
+
+
+def _parameter_type(annotation: Any) -> click.ParamType[Any]:
+    """The click type of a field's type; of a union or a list the first member's."""
+    from decimal import Decimal
+
+    if get_origin(annotation) is Literal:
+        return click.Choice(get_args(annotation))
+    if get_args(annotation):
+        return _parameter_type(get_args(annotation)[0])
+    return Money() if annotation is Decimal else click.types.convert_type(annotation)
