@@ -121,7 +121,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     stop_rules: tuple[str, ...] = ()
     """Rules of your own, from the run's story to why it is over."""
     tie_order: tuple[str, ...] = ("A", "AB", "B")
-    """Who wins equal scores: A always first; then the synthesis, being the smaller step away from A."""
+    """Who wins equal scores. A is always first; then the synthesis, being the smaller step away from A."""
     quoted_critique: bool = True
     """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
     playoff: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 5
@@ -140,7 +140,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Times a run that ended without a first draft was resumed."""
 
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = 4096
-    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much."""
+    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as much."""
     author_temperature: Temperature | None = 0.8
     """Temperature of authors."""
     critic_temperature: Temperature | None = 0.8
@@ -155,7 +155,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How much judges reason."""
     budget: Budget = Budget()
     base_url: str | dict[str, str] | None = None
-    """The server to ask instead of the provider's own; its key goes there. With several providers, by provider."""
+    """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
     allow_http: bool = False
     """Send keys over plain http to other machines too; anyone on the way can read them."""
 

@@ -13,6 +13,13 @@ import click
 if TYPE_CHECKING:
     from decimal import Decimal
 
+LIMITS = {
+    "cost": "cost_limit",
+    "tokens": "token_limit",
+    "calls": "call_limit",
+    "seconds": "time_limit",
+}
+"""The options that limit a run, by the names that its budget has for them."""
 _SOURCES = Path(__file__).parents[1]
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -74,6 +81,21 @@ class Field(NamedTuple):
         """What the source says: help would take half as long again if it loaded the class."""
         return read_docs(self.module, self.owner)[self.name]
 
+    def default_text(self) -> str:
+        """The default of new runs, and where a protocol or a model has another; nothing where there is none."""
+        default = self.read_doc().default
+        if self.owner != "Settings":
+            return _shown(default)
+        usual = read_constant(self.module, "ROBUST").get(self.name, default)
+        others = {
+            "paper": read_constant(self.module, "PAPER").get(self.name, default),
+            read_constant(self.module, "DEFAULT_MODEL"): read_constant(
+                self.module, "FOR_THE_EMBEDDED_MODEL"
+            ).get(self.name, usual),
+        }
+        differing = (f"{who}: {_shown(value)}" for who, value in others.items() if value != usual)
+        return "; ".join((_shown(usual), *differing))
+
     @property
     def parameter_type(self) -> click.ParamType[Any]:
         """How a value is read from the command line."""
@@ -88,9 +110,7 @@ class FieldType(click.ParamType[Any]):
     def __init__(self, field: Field) -> None:
         self.field = field
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """As the field's own type does it."""
         return self.field.parameter_type.convert(value, param, ctx)
 
@@ -98,17 +118,15 @@ class FieldType(click.ParamType[Any]):
 @cache
 def read_docs(module: str, owner: str) -> dict[str, FieldDoc]:
     """The fields of a class with their defaults and docstrings, from its source."""
-    body = _statement(module, owner).body  # type: ignore[attr-defined]
-    names = _Names(module)
-    docs = {}
-    for node, below in zip(body, [*body[1:], None], strict=True):
-        if isinstance(node, ast.AnnAssign):
-            assert isinstance(node.target, ast.Name)
-            text = ast.get_docstring(ast.Module([below], [])) if below else None
+    definition = _statement(module, owner)
+    assert isinstance(definition, ast.ClassDef)
+    body, names, docs = definition.body, _Definitions(module), {}
+    for node, below in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             docs[node.target.id] = FieldDoc(
-                _literal(names.visit(node.value)) if node.value else None,
-                (text or "").replace("`", ""),
-                _metavar(names.visit(node.annotation)),
+                default=_literal(names.visit(node.value)) if node.value else None,
+                description=(ast.get_docstring(ast.Module([below], [])) or "").replace("`", ""),
+                metavar=_metavar(names.visit(node.annotation)),
             )
     return docs
 
@@ -116,19 +134,22 @@ def read_docs(module: str, owner: str) -> dict[str, FieldDoc]:
 @cache
 def read_constant(module: str, name: str) -> Any:
     """The value of a constant, from its module's source."""
-    return _literal(_Names(module).visit(_statement(module, name).value))  # type: ignore[attr-defined]
+    return _literal(_Definitions(module).visit(ast.Name(name)))
 
 
-class _Names(ast.NodeTransformer):
-    """Replaces names that a module defines by what they stand for."""
+class _Definitions(ast.NodeTransformer):
+    """Replaces names that a module assigns by what they stand for."""
 
     def __init__(self, module: str) -> None:
         self.module = module
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """The value; the name itself where it comes from somewhere else."""
         statement = _statement(self.module, node.id)
-        value = getattr(statement, "value", None)
-        return self.visit(value) if value else node
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
+            value: ast.AST = self.visit(statement.value)
+            return value
+        return node
 
 
 @cache
@@ -136,11 +157,11 @@ def _source(module: str) -> str:
     return _SOURCES.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
 
 
+@cache
 def _statement(module: str, name: str) -> ast.stmt | None:
     """One statement of a module; of a class what precedes its methods."""
-    found = re.search(
-        rf"^(?:class )?{name}\b.*?(?=^[^\s)}}\]]|^    def |^    @|\Z)", _source(module), re.M | re.S
-    )
+    pattern = rf"^(?:class )?{name}\b.*?(?=^[^\s)}}\]]|^    (?:def|@)|\Z)"
+    found = re.search(pattern, _source(module), re.MULTILINE | re.DOTALL)
     return ast.parse(found[0]).body[0] if found else None
 
 
@@ -152,10 +173,21 @@ def _literal(node: ast.expr) -> Any:
         return None
 
 
+def _shown(default: Any) -> str:
+    if default is None or default is False or default in ((), {}):
+        return ""
+    # In quotes, because a shell would write files.
+    return repr(">".join(default)) if isinstance(default, tuple) else str(default)
+
+
 def _metavar(annotation: ast.expr) -> str | None:
     """The choices of a literal type, N for a whole number."""
     nodes = list(ast.walk(annotation))
-    choices = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    choices = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     if choices:
         return f"[{'|'.join(choices)}]"
     return "N" if any(isinstance(node, ast.Name) and node.id == "int" for node in nodes) else None

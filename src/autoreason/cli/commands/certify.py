@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 """
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("model", required=False)
 @options.group(
     "The certificate",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views import words
 from autoreason.errors import InvalidInput
 
@@ -40,7 +41,7 @@ unsafe_option = options.option(
 )
 
 
-@click.command(cls=options.Taught, epilog=EPILOG)
+@click.command(cls=HelpfulCommand, epilog=EPILOG)
 @click.argument("problem")
 @click.argument("solution", metavar="SOLUTION.py")
 @options.group(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ only if one as dear as their dearest still fits. In each repeat all begin from t
 """
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("brief")
 @options.text_options
 @options.group(

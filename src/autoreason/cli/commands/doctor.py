@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @options.journal_option
 @options.json_option
 def doctor(journal: str | None, as_json: bool) -> int:

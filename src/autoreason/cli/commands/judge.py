@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @click.argument("brief")
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
 from autoreason.cli.selection import all_option, runs_argument, runs_meant
 from autoreason.cli.views import words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from autoreason.studies.pairs import Pairs
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @runs_argument()
 @all_option
 @options.group(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened, pick, run_argument, story_of
 from autoreason.models.examples import with_examples
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.group(
     "The panel",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import finished, opened, pick, recorded, run_argument, story_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _PLAIN = ("passes", "max_tokens")
 
 
-@click.command(cls=options.Inheriting)
+@click.command(cls=InheritingCommand)
 @run_argument(required=False)
 @options.models_options
 @options.limit_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import complete_run, opened, state, story_of
 from autoreason.cli.times import Moment
 from autoreason.cli.views import words
@@ -38,7 +39,7 @@ class Runs(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options by heading, then the commands."""
-        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
         self.format_commands(ctx, formatter)
 
 
@@ -176,7 +177,7 @@ def _print_total(rows: list[RunRow], shown: int) -> None:
     click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
 
 
-@runs.command(cls=options.Taught, short_help="Take runs out of the journal.")
+@runs.command(cls=HelpfulCommand, short_help="Take runs out of the journal.")
 @click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
 @_deleting
 @options.journal_option
@@ -192,7 +193,7 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
         _delete(book, list(rows.values()), as_json=as_json, **how)
 
 
-@runs.command(cls=options.Taught, short_help="Delete runs that are older than a while.")
+@runs.command(cls=HelpfulCommand, short_help="Delete runs that are older than a while.")
 @options.group(
     "Which runs",
     options.option(

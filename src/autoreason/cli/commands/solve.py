@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
@@ -57,7 +58,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
