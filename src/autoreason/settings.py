@@ -28,6 +28,8 @@ INSIDE = ("local", "echo")
 """Providers that run in this process."""
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
+PANEL_JUDGES = 7
+"""Judges of a panel over finished texts, where nothing else is asked for."""
 MAX_JUDGES = 99
 MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""

@@ -20,7 +20,10 @@ LIMITS = {
     "seconds": "time_limit",
 }
 """The options that limit a run, by the names that its budget has for them."""
-_SOURCES = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[1]
+_STATEMENT = re.compile(r"^(?=[^\s)}\]])", re.MULTILINE)
+_DEFINED = re.compile(r"(?:class )?(\w+)(?=[:(]| =)")
+_METHOD = re.compile(r"^    (?=def |@)", re.MULTILINE)
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -67,7 +70,7 @@ class FieldDoc(NamedTuple):
     default: Any
     """None where there is none."""
     description: str
-    metavar: str | None
+    annotation: ast.expr
 
 
 class Field(NamedTuple):
@@ -80,6 +83,16 @@ class Field(NamedTuple):
     def read_doc(self) -> FieldDoc:
         """What the source says: help would take half as long again if it loaded the class."""
         return read_docs(self.module, self.owner)[self.name]
+
+    def read_metavar(self) -> str | None:
+        """The choices of a literal type, N for a whole number, nothing for others."""
+        nodes = list(ast.walk(_Definitions(self.module).visit(self.read_doc().annotation)))
+        choices = [node.value for node in nodes if isinstance(node, ast.Constant) and node.value]
+        if any(isinstance(node, ast.Name) and node.id == "Literal" for node in nodes):
+            return f"[{'|'.join(choices)}]"
+        return (
+            "N" if any(isinstance(node, ast.Name) and node.id == "int" for node in nodes) else None
+        )
 
     def default_text(self) -> str:
         """The default of new runs, and where a protocol or a model has another; nothing where there is none."""
@@ -120,13 +133,13 @@ def read_docs(module: str, owner: str) -> dict[str, FieldDoc]:
     """The fields of a class with their defaults and docstrings, from its source."""
     definition = _statement(module, owner)
     assert isinstance(definition, ast.ClassDef)
-    body, names, docs = definition.body, _Definitions(module), {}
+    body, docs = definition.body, {}
     for node, below in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             docs[node.target.id] = FieldDoc(
-                default=_literal(names.visit(node.value)) if node.value else None,
-                description=(ast.get_docstring(ast.Module([below], [])) or "").replace("`", ""),
-                metavar=_metavar(names.visit(node.annotation)),
+                default=_literal(module, node.value) if node.value else None,
+                description=_docstring(below),
+                annotation=node.annotation,
             )
     return docs
 
@@ -134,7 +147,7 @@ def read_docs(module: str, owner: str) -> dict[str, FieldDoc]:
 @cache
 def read_constant(module: str, name: str) -> Any:
     """The value of a constant, from its module's source."""
-    return _literal(_Definitions(module).visit(ast.Name(name)))
+    return _literal(module, ast.Name(name))
 
 
 class _Definitions(ast.NodeTransformer):
@@ -153,22 +166,33 @@ class _Definitions(ast.NodeTransformer):
 
 
 @cache
-def _source(module: str) -> str:
-    return _SOURCES.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+def _statement(module: str, name: str) -> ast.stmt | None:
+    """One statement of a module; of a class what precedes its methods."""
+    source = _sources(module).get(name)
+    return ast.parse(_METHOD.split(source, maxsplit=1)[0]).body[0] if source else None
 
 
 @cache
-def _statement(module: str, name: str) -> ast.stmt | None:
-    """One statement of a module; of a class what precedes its methods."""
-    pattern = rf"^(?:class )?{name}\b.*?(?=^[^\s)}}\]]|^    (?:def|@)|\Z)"
-    found = re.search(pattern, _source(module), re.MULTILINE | re.DOTALL)
-    return ast.parse(found[0]).body[0] if found else None
+def _sources(module: str) -> dict[str, str]:
+    """The statements of a module by the names they define: parsing all of it would take too long."""
+    path = _PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    statements = _STATEMENT.split(path.read_text("utf-8"))
+    return {found[1]: each for each in statements if (found := _DEFINED.match(each))}
 
 
-def _literal(node: ast.expr) -> Any:
+def _docstring(node: ast.stmt) -> str:
+    """The text of a docstring as one line of plain text; nothing for any other statement."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return " ".join(str(node.value.value).replace("`", "").split())
+    return ""
+
+
+def _literal(module: str, node: ast.expr) -> Any:
     """The value of a literal; None for what only running the module would give."""
+    if isinstance(node, ast.Constant):
+        return node.value
     try:
-        return ast.literal_eval(node)
+        return ast.literal_eval(_Definitions(module).visit(node))
     except ValueError:
         return None
 
@@ -178,19 +202,6 @@ def _shown(default: Any) -> str:
         return ""
     # In quotes, because a shell would write files.
     return repr(">".join(default)) if isinstance(default, tuple) else str(default)
-
-
-def _metavar(annotation: ast.expr) -> str | None:
-    """The choices of a literal type, N for a whole number."""
-    nodes = list(ast.walk(annotation))
-    choices = [
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    if choices:
-        return f"[{'|'.join(choices)}]"
-    return "N" if any(isinstance(node, ast.Name) and node.id == "int" for node in nodes) else None
 
 
 @cache

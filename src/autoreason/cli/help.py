@@ -55,7 +55,7 @@ class FieldOption(GroupedOption):
             f"[default: {default}]" if default else "",
         )
         self.help = " ".join(filter(None, sentences))
-        self.metavar = self.own_metavar or doc.metavar
+        self.metavar = self.own_metavar or self.field.read_metavar()
         return super().get_help_record(ctx)
 
 

@@ -68,6 +68,11 @@ def _default_model() -> str:
     return str(read_constant("autoreason.settings", "DEFAULT_MODEL"))
 
 
+def default_panel_judges() -> str:
+    """How many judges vote over finished texts, as help shows it."""
+    return str(read_constant("autoreason.settings", "PANEL_JUDGES"))
+
+
 def _read_servers(
     _ctx: click.Context, _param: click.Parameter, urls: tuple[str, ...]
 ) -> str | dict[str, str] | None:
@@ -98,6 +103,16 @@ effort_option = setting(
 max_tokens_option = setting("max_tokens", metavar="TOKENS")
 judge_temperature_option = setting("judge_temperature", metavar="T")
 seed_option = setting("seed", hint="[default: drawn]")
+panel_judges_option = setting(
+    "judges",
+    help="How many judges vote.",
+    usual=default_panel_judges,
+)
+panel_style_option = setting(
+    "style",
+    type=click.Choice(["reasoned", "holistic", "specialists"]),
+    help="How judges are asked.",
+)
 SERVERS = (
     setting("base_url", metavar="[PROVIDER=]URL", multiple=True, callback=_read_servers),
     setting("allow_http", is_flag=True),

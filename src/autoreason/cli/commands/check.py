@@ -75,7 +75,7 @@ def check(
     unsafe: bool,
     as_json: bool,
 ) -> int:
-    """Run one program on the tests of one problem, and show what each says.
+    """Run one program on a problem's tests, without a model.
 
     No model is asked. PROBLEM is a file with one problem, or a set with --problem; SOLUTION is a
     Python file; - reads either from standard input. Private tests are shown too: it is your file.

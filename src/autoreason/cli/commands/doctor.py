@@ -35,7 +35,7 @@ class Finding(NamedTuple):
 @options.journal_option
 @options.json_option
 def doctor(journal: str | None, as_json: bool) -> int:
-    """Check this machine and say what to do.
+    """Check this machine and say how to fix it.
 
     Nothing is called and nothing is written. With --journal, every record of that journal is read
     too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.

@@ -51,7 +51,7 @@ def models(
     allow_http: bool,
     as_json: bool,
 ) -> int:
-    """Show providers, which keys are set, and the local weights.
+    """Show providers, keys and local models; list and pull.
 
     A model's address is provider/model. Keys come from the environment or from the key file; they
     are never shown.

@@ -69,7 +69,7 @@ def pairs(
     as_json: bool,
     journal: str | None,
 ) -> None:
-    """Write what judges preferred, in the layout that preference tuning reads.
+    """Write what judges preferred, for preference tuning.
 
     One JSON object a line with prompt, chosen and rejected, as DPO trainers read them; with votes
     (judges for either text), margin and provenance besides. A pair is two texts that one panel or

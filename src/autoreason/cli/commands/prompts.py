@@ -33,7 +33,7 @@ def _built_in(*, programs: bool, small: bool) -> PromptSet:
 
 @click.group()
 def prompts() -> None:
-    """Show the prompts and their variables, or export them to change them.
+    """Show the prompts and their variables, or export them.
 
     Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
     --prompts, take the place of ours by name. A prompt must show its required variables.

@@ -40,7 +40,7 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
 @options.journal_option
 @options.json_option
 def replay(run: str | None, journal: str | None, as_json: bool) -> int:
-    """Run a record again, offline and for nothing, and compare.
+    """Run a record again, offline, and compare.
 
     RUN is a run's name or a part of it; without one, the newest.
 

@@ -19,19 +19,13 @@ if TYPE_CHECKING:
 @run_argument(required=False)
 @options.group(
     "The panel",
-    options.option(
-        "--judges", type=int, metavar="N", help="How many judges vote in each pass. [default: 7]"
-    ),
-    options.option(
-        "--style",
-        type=click.Choice(["reasoned", "holistic", "specialists"]),
-        help="How judges are asked. [default: reasoned]",
-    ),
+    options.panel_judges_option,
+    options.panel_style_option,
 )
 @options.judging_options
 @with_examples
 def rejudge(run: str | None, **values: Any) -> int:
-    """Hold the recorded passes of a run again with another panel.
+    """Judge the passes of a run again with another panel.
 
     Nothing is written anew: the texts of RUN are judged once more, pass by pass and in the
     playoff, and the table says which decisions would have come out otherwise.

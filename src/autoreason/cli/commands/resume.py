@@ -25,9 +25,7 @@ _PLAIN = ("passes", "max_tokens")
 @options.limit_options
 @options.group(
     "When to stop",
-    options.option(
-        "--passes", type=int, metavar="N", help="The most passes held, those before included."
-    ),
+    options.setting("passes", help="The most passes, those before included."),
 )
 @options.group(
     "How models are asked",

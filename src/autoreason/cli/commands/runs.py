@@ -78,8 +78,9 @@ class Runs(click.Group):
 def runs(
     ctx: click.Context, /, most: int, journal: str | None, as_json: bool, **wanted: Any
 ) -> None:
-    """List the runs in the journal, newest first, and what they cost.
+    """List, search, delete and prune runs.
 
+    The runs in the journal, newest first, and what they cost.
     Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
     a pass that decided nothing. Runs that write programs say what they solved of what there is to
     solve, problems times strategies times repeats. A live run is under way now; a killed one can be

@@ -132,7 +132,7 @@ def simulate(
     quiet: bool,
     journal: str | None,
 ) -> None:
-    """Play the tournament with simulated authors and judges, for nothing.
+    """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. Nobody in it knows
