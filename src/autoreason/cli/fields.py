@@ -87,12 +87,11 @@ class Field(NamedTuple):
     def read_metavar(self) -> str | None:
         """The choices of a literal type, N for a whole number, nothing for others."""
         nodes = list(ast.walk(_Definitions(self.module).visit(self.read_doc().annotation)))
-        choices = [node.value for node in nodes if isinstance(node, ast.Constant) and node.value]
-        if any(isinstance(node, ast.Name) and node.id == "Literal" for node in nodes):
-            return f"[{'|'.join(choices)}]"
-        return (
-            "N" if any(isinstance(node, ast.Name) and node.id == "int" for node in nodes) else None
-        )
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        if "Literal" in names:
+            values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+            return f"[{'|'.join(value for value in values if isinstance(value, str))}]"
+        return "N" if "int" in names else None
 
     def default_text(self) -> str:
         """The default of new runs, and where a protocol or a model has another; nothing where there is none."""
