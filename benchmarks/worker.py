@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from autoreason.exchange import Request, is_model
 from autoreason.journal import Journal
+from autoreason.keys import Key
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.dialects import openai_chat
@@ -93,7 +94,7 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
 
 def _stage(request: Request) -> str:
     """Judges of one panel are asked together, everybody else alone."""
-    return request.key.partition("/judge/")[0]
+    return str(Key.parse(request.key).before("judge"))
 
 
 async def loop_bare(base: str, waves: list[Wave], workers: int) -> int:

@@ -23,6 +23,7 @@ NOUNS = frozenset(
         "events",
         "exchange",
         "files",
+        "keys",
         "paths",
         "plugins",
         "prompts",

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autoreason.exchange import Request, Role, for_readers, is_model, seed_of
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("draft/try/0", "draft/try/1"),
-        ("draft/1/try/0", "draft/2/try/1"),
-        ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
-        ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
-        ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
-        ("pass/2/reviser/repair", "pass/2/reviser/repair"),
-    ],
-)
-def test_judges_critics_and_tries_count_from_one_for_readers(key: str, message: str) -> None:
-    assert for_readers(key) == message
+from autoreason.exchange import Request, Role, is_model, seed_of
 
 
 def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:

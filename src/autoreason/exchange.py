@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from enum import StrEnum
@@ -104,14 +103,6 @@ def seed_of(seed: int, key: str) -> int:
     """What a model draws from for a key: the same whenever a run asks this again, and another for every key."""
     # Google's is a signed number of 32 bits.
     return crc32(f"{seed}/{key}".encode()) >> 1
-
-
-_FROM_ZERO = re.compile(r"\b(judge|critic|try|draft)/(\d+)")
-
-
-def for_readers(key: str) -> str:
-    """A key as people count: judges, critics and tries from 1, as passes are."""
-    return _FROM_ZERO.sub(lambda found: f"{found[1]}/{int(found[2]) + 1}", key)
 
 
 class Usage(Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from autoreason.events import (
     Solved,
     Status,
 )
+from autoreason.keys import PartName
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -270,8 +271,7 @@ class Story:
 
 
 def _sort_key(solved: Solved) -> tuple[int, int, str]:
-    number = solved.part.partition("/")[0]
-    return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
+    return solved.repeat, PartName.parse(solved.part).problem or 0, solved.strategy
 
 
 def _incomplete(missing: str) -> JournalError:

@@ -16,6 +16,7 @@ from autoreason.events import Delivered, Incumbent, Solved
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.parts import part_context, run_in_windows
+from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
@@ -232,4 +233,4 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """The name of the part in which a strategy solves a problem: `17/search/2`."""
-    return f"{number}/{short(strategy)}/{repeat}"
+    return str(PartName(short(strategy), repeat, problem=number))

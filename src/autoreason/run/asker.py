@@ -28,6 +28,7 @@ from autoreason.exchange import (
     is_model,
 )
 from autoreason.journal import CommandKind, Journal
+from autoreason.keys import Key
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
@@ -65,7 +66,7 @@ class Asker:
         self._examiner = examiner
         self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
-        self._calls_by_pass: Counter[str] = Counter()
+        self._calls_by_pass: Counter[int | None] = Counter()
         """Calls by pass."""
         self._policy = Policy()
         self._provider_error = ""
@@ -74,9 +75,9 @@ class Asker:
         self.look_for_commands()
 
     async def __call__(self, request: Request) -> Reply:
-        stage, _, rest = request.key.partition("/")
-        if stage == "pass" and is_model(request.role):
-            self._calls_by_pass[rest.partition("/")[0]] += 1
+        key = Key.parse(request.key)
+        if key.part is None and key.head == "pass" and is_model(request.role):
+            self._calls_by_pass[key.number("pass")] += 1
         if request.role == "policy":
             # The policy learns from recorded turns, too.
             self._policy.learn(read_turn(request))
@@ -122,7 +123,7 @@ class Asker:
         need = msgspec.json.decode(request.messages[0].text, type=Need)
         pass_calls = max(need.calls, *self._calls_by_pass.values(), 0)
         shortage = self.budget_tracker.shortage(pass_calls + need.after)
-        if shortage and request.key.startswith("pass/") and not self._calls_by_pass:
+        if shortage and Key.parse(request.key).head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {need.after}, and {shortage}; "

@@ -10,8 +10,9 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message, for_readers, is_model
+from autoreason.exchange import Message, is_model
 from autoreason.journal import Journal
+from autoreason.keys import Key
 from autoreason.story import RecordedPass, Story, build_story
 
 
@@ -174,7 +175,7 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
+        files[f"calls/{_file_name(Key.parse(call.request.key).for_readers())}.md"] = (
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files

@@ -13,6 +13,7 @@ from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import RecordedReply
+from autoreason.keys import Key
 from autoreason.plugins import is_in_file
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import strategy_class
@@ -44,7 +45,7 @@ class Memory:
 
     def _infer_budget(self, request: Request) -> Reply | None:
         """Where the record has no answer of the budget, it was enough for what the record has of that stage."""
-        stage = request.key.removesuffix("budget")
+        stage = f"{Key.parse(request.key).before('budget')}/"
         if request.role == "budget" and any(key.startswith(stage) for key in self._replies):
             return Reply(outcome=Outcome.OK, text="", model=request.model)
         return None

@@ -27,6 +27,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import Message, Need, Reply, Request
 from autoreason.jobs.context import JobContext
+from autoreason.keys import Key
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.admission import admit
@@ -65,7 +66,7 @@ class Strategy:
         self.settings = context.settings
         self._shortage = ""
         """What is left of the run's budget, where that is too little for another pass and what comes after it."""
-        self._first_form_key = ""
+        self._first_form_key: Key | None = None
         """The key of the first request to the author's model for an answer in a given form."""
         self._weakness = ""
         """What the author's model failed at, so that it needs the short prompts."""
@@ -107,7 +108,7 @@ class Strategy:
         """Ask, and notice an author's model that cannot answer in a given form: it needs short prompts."""
         asks_for_form = request.schema is not None and request.model == self.settings.models.author
         if asks_for_form:
-            self._first_form_key = self._first_form_key or request.key.removesuffix("/try/0")
+            self._first_form_key = self._first_form_key or Key.parse(request.key).before("try")
             if request.key == f"{self._first_form_key}/try/1":
                 self._weakness = "its first answer in a form could not be read"
         reply = await self._ask_outside(request)

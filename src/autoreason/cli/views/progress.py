@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.assignment import CodeVerdict
 from autoreason.cli.views import words
+from autoreason.keys import PartName
 
 if TYPE_CHECKING:
     from autoreason.assignment import Examined
@@ -65,15 +66,13 @@ class Tally:
 
     def called(self, part: str) -> str:
         """A part such as `2/single/1` by its problem, with strategy and repeat where there are several."""
-        number, _, rest = part.partition("/")
-        strategy, _, repeat = rest.partition("/")
-        task = self._story.task
-        if task is None or not number.isdigit() or int(number) > len(task.assignments):
+        name, task = PartName.parse(part), self._story.task
+        if task is None or not name.problem or name.problem > len(task.assignments):
             return part.replace("/", " ")
         names = [
-            task.assignments[int(number) - 1].id,
-            strategy if len(self.terms.strategies) > 1 else "",
-            repeat if self.terms.repeats > 1 else "",
+            task.assignments[name.problem - 1].id,
+            name.name if len(self.terms.strategies) > 1 else "",
+            str(name.repeat) if self.terms.repeats > 1 else "",
         ]
         return " ".join(filter(None, names))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts
+from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.task import Entry, Task
@@ -29,7 +30,7 @@ class RankedPanel(Strategy):
         """Hold the panel and deliver the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.settings):
-            stage = stage_of(STAGE, attempt)
+            stage = attempt_stage(STAGE, attempt)
             panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
             verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))
