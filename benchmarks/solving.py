@@ -25,6 +25,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.prompts import built_in
 from autoreason.run import start
@@ -194,8 +195,8 @@ async def _run_strategies(
 
 def _tests(journal: Journal, run: str) -> int:
     """How many tests were run."""
-    replies = [call.reply.text for call in journal.calls(run) if call.request.role == "examiner"]
-    return sum(json.loads(text)["run"] for text in replies)
+    answers = journal.answers(run).values()
+    return sum(each.answer["run"] for each in answers if each.kind == ExaminationQuery.kind)
 
 
 def _memory(process: int) -> float:

@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import ClientSession, TCPConnector
 from msgspec import Struct
 
-from autoreason.exchange import Request, is_model
+from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.circuit_breaker import CircuitBreaker
@@ -85,10 +85,9 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
     """The calls of one run in the order in which they must follow one another."""
     await hold_runs(base, 1, passes, journal)
     requests = [call.request for call in journal.calls(journal.runs()[0].id)]
-    asked = [request for request in requests if is_model(request.role)]
     return [
         [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
-        for _, wave in groupby(asked, key=_stage)
+        for _, wave in groupby(requests, key=_stage)
     ]
 
 

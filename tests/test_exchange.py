@@ -1,21 +1,40 @@
-"""Addresses of requests, as people count, and who is asked."""
+"""What is asked of models and of others, and how both are recorded."""
 
 from __future__ import annotations
 
 from typing import get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import ValidationError
 from msgspec.structs import replace
 
-from autoreason.exchange import Request, Role, is_model, seed_of
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request, Role, seed_of
+from autoreason.programs.examination import ExaminationQuery, ProbeQuery
+from autoreason.programs.policy import PolicyQuery
+
+PROGRAM_QUERIES = (ExaminationQuery, ProbeQuery, PolicyQuery)
 
 
-def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:
-    roles = get_args(Role)
-    assert {role for role in roles if not is_model(role)} == {
-        *("person", "examiner", "budget", "policy")
-    }
+class Weather(Query[tuple[int, ...]], frozen=True, kw_only=True):
+    """The temperatures of some days."""
+
+    kind = "weather"
+    days: int
+
+
+def test_a_query_reads_its_answer_as_the_type_it_is_declared_with() -> None:
+    assert Weather.read_answer([3, 4]) == (3, 4)
+    assert BudgetQuery.read_answer("3 calls are left") == "3 calls are left"
+    with pytest.raises(ValidationError):
+        Weather.read_answer("warm")
+
+
+def test_no_query_is_recorded_as_what_a_model_is_asked_to_be() -> None:
+    kinds = [each.kind for each in (GuidanceQuery, BudgetQuery, *PROGRAM_QUERIES)]
+    assert len(set(kinds)) == len(kinds)
+    assert not set(kinds) & set(get_args(Role))
 
 
 @given(st.integers(), st.text())

@@ -11,7 +11,6 @@ from statistics import fmean
 from msgspec import Struct
 
 from autoreason.contract import Contract
-from autoreason.exchange import is_model
 from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
 from autoreason.programs.duels import Duel, duels
@@ -134,8 +133,6 @@ def _calls(journal: Journal, run: str) -> dict[str, int]:
     """Calls to models by part."""
     found: dict[str, int] = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
         part = Key.parse(call.request.key).group
         found[part] = found.get(part, 0) + 1
     return found

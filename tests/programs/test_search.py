@@ -14,7 +14,7 @@ from tests.programs.test_contest import prefers
 from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
 from autoreason.events import DraftFailed, PanelDecided, ProgramExamined
 from autoreason.programs.behaviour import Choice, Group
-from autoreason.programs.policy import Turn
+from autoreason.programs.policy import PolicyQuery, Turn
 from autoreason.programs.search import Finalists
 from autoreason.programs.strategy import Attempt
 
@@ -40,8 +40,7 @@ def in_turn(*answers: str) -> Any:
 
 def turns(worked: Worked) -> list[Turn]:
     """What the policy was asked."""
-    said = [each.messages[0].text for each in worked.requests if each.role == "policy"]
-    return [msgspec.json.decode(text, type=Turn) for text in said]
+    return [each.turn for each in worked.queries if isinstance(each, PolicyQuery)]
 
 
 def stages(worked: Worked) -> list[str]:

@@ -26,9 +26,9 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal, is_model
+from autoreason.exchange import OnSignal
 from autoreason.jobs.context import JobContext
-from autoreason.journal import CommandKind, Journal, RecordedReply
+from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -86,7 +86,7 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event).go(
+        return await _Drive(run, journal, task, settings, prompts, [], {}, {}, on_event).go(
             pool, on_signal, switch, examiner
         )
 
@@ -119,8 +119,8 @@ async def resume(
         changed = replace(settings, **{**_recovery_settings(story, settings), **(changes or {})})
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
-        replies = journal.replies(run)
-        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies))
+        replies, answers = journal.replies(run), journal.answers(run)
+        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies, answers))
         if rerun_result.difference and changes:
             raise InvalidInput(
                 f"run {run} cannot go on with these changes ({rerun_result.difference}); "
@@ -139,7 +139,7 @@ async def resume(
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event)
+        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, answers, on_event)
         return await drive.go(pool, on_signal, switch, examiner)
 
 
@@ -167,6 +167,7 @@ class _Drive:
         prompts: PromptSet,
         recorded: Sequence[AnyEvent],
         replies: Mapping[str, RecordedReply],
+        answers: Mapping[str, RecordedAnswer],
         on_event: OnEvent | None,
     ) -> None:
         self._run = run
@@ -175,6 +176,7 @@ class _Drive:
         self._settings = settings
         self._prompts = prompts
         self._replies = replies
+        self._answers = answers
         self._on_event = on_event
         self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
 
@@ -199,7 +201,7 @@ class _Drive:
             asker = Asker(
                 self._run,
                 self._journal,
-                Memory(self._replies),
+                Memory(self._replies, self._answers),
                 pool,
                 budget_tracker,
                 switch or StopSwitch(),
@@ -230,8 +232,7 @@ class _Drive:
             self._settings.budget, lambda: before + monotonic() - started
         )
         for request, reply in self._replies.values():
-            if is_model(request.role):
-                budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+            budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
     async def _run_strategy(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:

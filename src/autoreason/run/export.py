@@ -10,7 +10,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message, is_model
+from autoreason.exchange import Message
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.story import RecordedPass, Story, build_story
@@ -169,8 +169,6 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
         messages = "\n\n".join(_message(message) for message in call.request.messages)
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.exchange import Model, Spent, is_model
+from autoreason.exchange import Model, Spent
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.plugins import absolute
@@ -98,8 +98,6 @@ def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
     """What each part of a comparison took; a panel that was run again is one part with the first."""
     spent: dict[str, Spent] = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
         part = Key.parse(call.request.key).part
         if part:
             name = str(replace(part, attempt=0))

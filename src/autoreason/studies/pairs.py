@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PartName
@@ -290,7 +290,7 @@ def prompt_of(story: Story) -> str:
     return next(said.text for said in request.messages if said.stable and said.speaker == "user")
 
 
-async def _nobody(request: Request) -> Reply:
+async def _nobody(request: Request | Query[Any]) -> Any:
     raise AssertionError(f"nothing is asked here, not even {request.key}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,7 +25,7 @@ from autoreason.events import (
     Status,
     Verdict,
 )
-from autoreason.exchange import Message, Need, Reply, Request
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.keys import Key
 from autoreason.settings import Settings
@@ -104,8 +104,10 @@ class Strategy:
         await prepare_draft(self.context)
         return self.incumbent
 
-    async def _ask_and_watch(self, request: Request) -> Reply:
+    async def _ask_and_watch(self, request: Request | Query[Any]) -> Any:
         """Ask, and notice an author's model that cannot answer in a given form: it needs short prompts."""
+        if isinstance(request, Query):
+            return await self._ask_outside(request)
         asks_for_form = request.schema is not None and request.model == self.settings.models.author
         if asks_for_form:
             self._first_form_key = self._first_form_key or Key.parse(request.key).before("try")
@@ -154,27 +156,18 @@ class Strategy:
         """
         if not calls_after or self.context.allowance:
             return True
-        need = Need(self.max_calls_per_pass(), calls_after)
-        self._shortage = await self.budget_shortage(f"pass/{number}", need)
+        self._shortage = await self.budget_shortage(
+            f"pass/{number}", self.max_calls_per_pass(), calls_after
+        )
         return not self._shortage
 
-    async def budget_shortage(self, stage: str, need: Need) -> str:
+    async def budget_shortage(self, stage: str, calls: int, after: int) -> str:
         """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
-        request = Request(
-            role="budget",
-            key=f"{stage}/budget",
-            model="budget",
-            messages=(Message("user", msgspec.json.encode(need).decode()),),
-            max_tokens=0,
-        )
-        return (await self.context.ask(request)).text
+        return await self.context.ask(BudgetQuery(key=f"{stage}/budget", calls=calls, after=after))
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
-        request = Request(
-            role="person", key=f"pass/{number}/guidance", model="person", messages=(), max_tokens=0
-        )
-        guidance = (await self.context.ask(request)).text
+        guidance = await self.context.ask(GuidanceQuery(key=f"pass/{number}/guidance"))
         if guidance:
             self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance

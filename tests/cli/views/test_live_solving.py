@@ -18,7 +18,15 @@ from tests.run.runs import open_journal, settings, start_run
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
 from autoreason.events import AnyEvent, RunStarted, Solved
-from autoreason.exchange import CallEnded, CallStarted, Outcome, Request, Signal, TextArrived
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Outcome,
+    QueryStarted,
+    Request,
+    Signal,
+    TextArrived,
+)
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.task import Task
@@ -54,7 +62,7 @@ def at_work(clock: Clock) -> Live:
         live.emit(event)
     live.hear(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
     live.hear(TextArrived("2/tournament/1/draft/try/0", "import sys"))
-    live.hear(CallStarted("3/single/1/draft/examined", "examiner", "examiner"))
+    live.hear(QueryStarted("3/single/1/draft/examined", "examination"))
     live.hear(CallStarted("3/tournament/1/pass/1/critic/0", "critic", "m"))
     return live
 
@@ -67,7 +75,7 @@ def test_a_set_shows_how_far_it_is_and_how_long_it_may_take() -> None:
     assert "3 of 8 parts done, about 50 s left" in shown
     assert "p2 tournament  author, 1 call under way" in shown
     assert "pass 1 critic" in shown
-    assert "examiner, tests under way" in shown
+    assert "examination, tests under way" in shown
 
 
 def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:

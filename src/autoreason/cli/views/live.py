@@ -15,11 +15,12 @@ from autoreason.exchange import (
     CallRetried,
     CallStarted,
     Outcome,
+    QueryEnded,
+    QueryStarted,
     Role,
     Signal,
     Spent,
     TextArrived,
-    is_model,
 )
 from autoreason.keys import Key, order_by_number
 from autoreason.run.kinds import is_study
@@ -37,11 +38,13 @@ _FEWEST_PARTS = 3
 
 @dataclass
 class Call:
-    """One request under way."""
+    """One request under way, or one query that takes a while."""
 
     key: str
-    role: Role
+    role: str
+    """What a model is asked to be, or the kind of the query."""
     model: str
+    """Empty where no model is asked."""
     since: float
     characters: int = 0
     tail: str = ""
@@ -135,13 +138,19 @@ class Live:
                 if call:
                     call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
             case CallEnded():
-                call = self.calls.pop(signal.key, None)
-                # A call that brought no reply is not paid for, and running tests costs nothing.
-                free = call is not None and not is_model(call.role)
-                if signal.outcome not in _NO_REPLY and not free:
-                    self.spent = self.spent.plus(signal)
-                if call and call.seat is not None:
-                    self.answered.add(call.seat)
+                self._end(signal)
+            case QueryStarted():
+                self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
+            case QueryEnded():
+                self.calls.pop(signal.key, None)
+
+    def _end(self, signal: CallEnded) -> None:
+        call = self.calls.pop(signal.key, None)
+        # A call that brought no reply is not paid for.
+        if signal.outcome not in _NO_REPLY:
+            self.spent = self.spent.plus(signal)
+        if call and call.seat is not None:
+            self.answered.add(call.seat)
 
     def under_way(self, calls: dict[str, Call]) -> None:
         """Take in what is under way as seen from outside, where no signals come."""
@@ -196,7 +205,7 @@ class Live:
 
     def waiting(self) -> str:
         """What a run that is being stopped still waits for."""
-        calls = sum(is_model(call.role) for call in self.calls.values())
+        calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
             return "Stopping"
         replies = words.count(calls, "reply", "replies")

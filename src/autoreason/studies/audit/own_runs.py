@@ -10,7 +10,7 @@ from statistics import median
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
-from autoreason.exchange import Outcome, is_model
+from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.keys import Key, PartName, judge_key
 from autoreason.programs.source import same_program
@@ -261,7 +261,7 @@ def _confirmed(story: Story) -> tuple[int, int] | None:
 
 
 def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
-    outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
+    outcomes = Counter(answer.outcome for answer in answers)
     return Calls(
         replies=outcomes.total(),
         truncated=outcomes[Outcome.TRUNCATED],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
 from autoreason.story import DRAFTS
@@ -52,10 +53,11 @@ class Cast:
         """How good a text really is."""
         return float(self._texts[text].quality[0])
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request | Query[Any]) -> Any:
         """Answer as the world has it."""
-        if not is_model(request.role):
-            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
+        if isinstance(request, Query):
+            # There is no guidance, and the budget is enough for everything.
+            return ""
         key = Key.parse(request.key)
         stage = key.head
         self._number = key.number("pass") or self._number
