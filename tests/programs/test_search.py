@@ -72,7 +72,7 @@ async def test_attempts_end_once_one_behaviour_leads() -> None:
 
 async def test_a_program_is_watched_once_however_often_it_is_written() -> None:
     worked = await work("search", {"author": lambda _: fenced(behaving("usual"))})
-    assert len([each for each in worked.requests if each.key.endswith("/observed")]) == 1
+    assert len([each for each in worked.queries if each.key.endswith("/observed")]) == 1
 
 
 async def test_where_nothing_can_be_compared_the_first_that_passes_ends_it(
