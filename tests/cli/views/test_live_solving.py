@@ -22,6 +22,7 @@ from autoreason.exchange import (
     CallEnded,
     CallStarted,
     Outcome,
+    QueryEnded,
     QueryStarted,
     Request,
     Signal,
@@ -130,7 +131,8 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_running_tests_is_no_call_that_is_paid_for() -> None:
     live = at_work(Clock())
-    live.hear(CallEnded("3/single/1/draft/examined", Outcome.OK, 0.4))
+    live.hear(QueryEnded("3/single/1/draft/examined"))
+    assert "3/single/1/draft/examined" not in live.calls
     assert live.spent.calls == 0
     live.hear(CallEnded("2/tournament/1/draft/try/0", Outcome.OK, 0.4))
     assert live.spent.calls == 1
