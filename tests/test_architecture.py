@@ -24,6 +24,7 @@ NOUNS = frozenset(
         "exchange",
         "extensions",
         "files",
+        "keys",
         "paths",
         "plugins",
         "prompts",

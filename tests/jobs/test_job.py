@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, JobFinished
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import check_job, run_job
@@ -26,7 +28,7 @@ class Nothing(Job):
         return self.finish("there was nothing to do", "The best.", "rival.md")
 
 
-async def silent(request: Request) -> Reply:
+async def silent(request: Request | Query[Any]) -> Any:
     """Asked only by mistake."""
     raise AssertionError(request.key)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import lzma
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+from msgspec import convert
 from tests.run.runs import go_on, scripted
 
 from autoreason.events import (
@@ -20,8 +24,11 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.journal import Journal
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Role
+from autoreason.journal import Journal, maintenance
 from autoreason.journal.codec import read_event
+from autoreason.programs.examination import ExaminationQuery, ProbeQuery
+from autoreason.programs.policy import PolicyQuery
 from autoreason.programs.task import assignments_of
 from autoreason.run import replay
 from autoreason.settings import Budget
@@ -90,6 +97,42 @@ async def test_a_paused_run_goes_on(older: Path) -> None:
         result = await go_on(journal, paused.id, changes={"budget": Budget()})
         assert result.status in FINISHED
         assert len(journal.replies(paused.id)) > before
+
+
+QUERIES: tuple[type[Query[Any]], ...] = (
+    *(GuidanceQuery, BudgetQuery, PolicyQuery, ExaminationQuery, ProbeQuery),
+)
+
+
+def test_what_was_asked_of_no_model_is_read_as_a_query_with_its_answer(older: Path) -> None:
+    with Journal.open(str(older), create=False) as journal:
+        runs = [row.id for row in journal.runs()]
+        answers = {key: each for run in runs for key, each in journal.answers(run).items()}
+        calls = [call for run in runs for call in journal.calls(run)]
+    by_kind = {query.kind: query for query in QUERIES}
+    assert {each.kind for each in answers.values()} == set(by_kind)
+    for key, recorded in answers.items():
+        query = convert(recorded.question, by_kind[recorded.kind])
+        assert query.key == key
+        answer = query.read_answer(recorded.answer)
+        match query:
+            case ExaminationQuery():
+                assert answer.which == query.examination.which
+            case ProbeQuery():
+                assert len(answer.observations) == len(query.probe.inputs) > 0
+            case PolicyQuery():
+                assert answer in {each.action for each in query.turn.options} | {""}
+    assert {call.request.role for call in calls} <= set(get_args(Role))
+    assert len(calls) == sum(row.spent.calls for row in Journal(older).runs())
+
+
+def test_a_query_that_was_recorded_as_a_request_and_is_damaged_is_named(older: Path) -> None:
+    with closing(sqlite3.connect(older)) as connection, connection:
+        connection.execute("UPDATE replies SET request = '{}' WHERE role = 'budget'")
+    with Journal.open(str(older), create=False) as journal:
+        damages = maintenance.check(journal, lambda *_: None)
+    assert damages
+    assert all("is damaged" in damage.what for damage in damages)
 
 
 def test_an_event_of_a_part_is_brought_up_to_date_with_it() -> None:

@@ -11,7 +11,9 @@ from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
 from autoreason.events import AnyEvent, Incumbent, JobFinished, PartEvent
-from autoreason.run.recall import EventRecorder
+from autoreason.exchange import BudgetQuery, GuidanceQuery
+from autoreason.journal import RecordedAnswer
+from autoreason.run.recall import EventRecorder, Memory
 from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
 
@@ -61,3 +63,40 @@ def test_a_study_that_was_recorded_as_delivering_a_text_comes_to_the_same_end() 
         again(DELIVERED, replace(FINISHED, text="another"))
     with pytest.raises(ReplayMismatch):
         again(DELIVERED, replace(FINISHED, status="done"))
+
+
+QUERY = BudgetQuery(key="pass/2/budget", calls=6, after=14)
+ASKED = {"key": QUERY.key, "calls": 6, "after": 14}
+
+
+def remembering(kind: str = QUERY.kind, question: Any = ASKED, answer: Any = "2 left") -> Memory:
+    """A record with one answer."""
+    return Memory({}, {QUERY.key: RecordedAnswer(kind, question, answer)})
+
+
+def test_a_query_is_answered_from_the_record() -> None:
+    memory = remembering()
+    assert memory.unused == [QUERY.key]
+    assert memory.recall_answer(QUERY) == "2 left"
+    assert memory.unused == []
+    assert memory.recall_answer(GuidanceQuery(key="pass/2/guidance")) is None
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        remembering(question={**ASKED, "calls": 7}),
+        remembering(question={}),
+        remembering(kind="guidance"),
+        remembering(answer=2),
+    ],
+)
+def test_a_query_that_differs_from_the_recorded_one_is_refused(memory: Memory) -> None:
+    with pytest.raises(ReplayMismatch, match=QUERY.key):
+        memory.recall_answer(QUERY)
+
+
+def test_the_budget_was_enough_for_a_stage_of_which_the_record_has_more_than_that() -> None:
+    guided = {"pass/2/guidance": RecordedAnswer("guidance", {"key": "pass/2/guidance"}, "")}
+    assert Memory({}, guided).recall_answer(QUERY) == ""
+    assert Memory({}, guided).recall_answer(replace(QUERY, key="pass/3/budget")) is None

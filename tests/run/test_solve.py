@@ -15,10 +15,8 @@ from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
 from autoreason.errors import InvalidInput, StrategyError
-from autoreason.events import (
-    PartEvent,
-)
-from autoreason.exchange import CallStarted, Signal, is_model
+from autoreason.events import PartEvent
+from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.programs.events import ProgramExamined, Solved, solved_in
@@ -107,20 +105,14 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
     assert result.calls == unit.spent.calls == unit.attempts == 4
     assert journal.spent(result.run).calls == 4
     assert journal.find(result.run).spent.calls == 4
+    stages = ["draft", "attempt/2", "attempt/3", "attempt/4"]
     keys = [call.request.key for call in journal.calls(result.run)]
-    assert keys == [
-        "1/single/1/draft/try/0",
-        "1/single/1/draft/examined",
-        "1/single/1/attempt/2/try/0",
-        "1/single/1/attempt/2/examined",
-        "1/single/1/attempt/3/try/0",
-        "1/single/1/attempt/3/examined",
-        "1/single/1/attempt/4/try/0",
-        "1/single/1/attempt/4/examined",
-        "1/single/1/private/examined",
-    ]
-    begun = [each for each in signals if isinstance(each, CallStarted) and is_model(each.role)]
-    assert len(begun) == 4
+    assert keys == [f"1/single/1/{stage}/try/0" for stage in stages]
+    queries = [f"1/single/1/{stage}/examined" for stage in (*stages, "private")]
+    assert list(journal.answers(result.run)) == queries
+    assert len([each for each in signals if isinstance(each, CallStarted)]) == 4
+    assert [each.key for each in signals if isinstance(each, QueryStarted)] == queries
+    assert [each.key for each in signals if isinstance(each, QueryEnded)] == queries
 
 
 async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.run.runs import go_on, open_journal, settings, start_run
 from tests.run.solve_runs import NAMES, judged
 
 from autoreason.errors import InvalidInput
-from autoreason.exchange import CallStarted, Request, Signal, is_model
+from autoreason.exchange import QueryStarted, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import ScriptedModel
@@ -163,11 +163,23 @@ async def test_functions_are_written_and_scored_as_programs_are(
         assert unit.private.verdict == "accepted"
 
 
+def strings(value: object) -> Iterator[str]:
+    """Every text in a value of built-in types."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from strings(list(value.values()))
+        case list() | tuple():
+            for each in value:
+                yield from strings(each)
+
+
 def assert_nothing_private_is_recorded(journal: Journal, run: str, given: Opened) -> None:
     """No private test stands in a prompt, a reply or an event, but for what the statement shows anyway."""
     calls = journal.calls(run)
     said = "\n".join(message.text for call in calls for message in call.request.messages)
-    said += "\n".join(call.reply.text for call in calls if not is_model(call.request.role))
+    said += "\n".join(text for each in journal.answers(run).values() for text in strings(each))
     said += "\n".join(repr(item.event) for item in journal.events(run))
     secrets = [
         line
@@ -192,7 +204,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
 
     def hear(sign: Signal) -> None:
         nonlocal begun
-        begun += isinstance(sign, CallStarted) and sign.role == "examiner"
+        begun += isinstance(sign, QueryStarted)
         if begun == program:
             asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGKILL)
 

@@ -13,7 +13,7 @@ from tests.tournament.stage import critique, vote
 
 from autoreason.contract import Contract
 from autoreason.events import Delivered
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
@@ -37,7 +37,9 @@ async def held(
     """What is delivered, and the calls it took, where a draft keeps the contract with p and a fix with q."""
     allowance = Allowance("calls", None if calls is None else Decimal(calls))
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            return ""
         message = ""
         if request.role in ("author", "reviser", "synthesizer"):
             draws = Random(f"{luck} {deed(request)}")
@@ -49,8 +51,7 @@ async def held(
         elif request.role == "critic":
             message = critique("It is dull.") if luck % 2 else critique()
         reply = Reply(outcome=Outcome.OK, text=message, model="scripted/x")
-        if request.role != "person":
-            allowance.take(reply)
+        allowance.take(reply)
         return reply
 
     chosen = make_settings(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from autoreason.contract import Contract
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
 from autoreason.run.kinds import job_class
@@ -87,8 +87,6 @@ USUAL: dict[str, Answer] = {
     "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
     "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
     "judge": vote("First", "Second", "Third"),
-    "person": Reply(outcome=Outcome.EMPTY, text="", model="person"),
-    "budget": Reply(outcome=Outcome.OK, text="", model="budget"),
 }
 
 
@@ -110,7 +108,10 @@ async def play(
     answers = {**USUAL, **(script or {})}
     played = Played()
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            # No guidance, and enough of everything, unless the script has it otherwise.
+            return answers.get(request.key, "")
         played.requests.append(request)
         answer = answers.get(request.key, answers[request.role])
         said = answer(request) if callable(answer) else answer

@@ -9,10 +9,10 @@ import msgspec
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
-from autoreason.journal.migrations import STEPS, Step
-from autoreason.journal.records import now
+from autoreason.journal.migrations import STEPS, Step, upgrade_answer
+from autoreason.journal.records import RecordedAnswer, now
 from autoreason.journal.shared_texts import pack, pack_value
 from autoreason.task import Work
 
@@ -26,7 +26,7 @@ read_request = _request_decoder.decode
 read_reply = _reply_decoder.decode
 
 
-def write(value: msgspec.Struct) -> str:
+def write(value: Any) -> str:
     """A value as JSON text."""
     try:
         return _encoder.encode(value).decode()
@@ -135,4 +135,20 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         pack(write(request), [message.text for message in request.messages]),
         # A reply to a schema is parsed, and never quoted in a later request.
         write(reply) if request.schema else pack(write(reply), [reply.text]),
+    )
+
+
+def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
+    """An answer to a query as `sql.INSERT_REPLY` takes it: there is no model, and nothing was spent."""
+    no_usage_and_cost = (None,) * 6
+    return (
+        *(run, query.key, query.kind, "", "", *no_usage_and_cost, 0.0, now()),
+        *(pack_value(value, write(value)) for value in (query, answer)),
+    )
+
+
+def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
+    """A recorded answer, whatever version wrote it."""
+    return RecordedAnswer(
+        *upgrade_answer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
     )

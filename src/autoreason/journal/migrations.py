@@ -1,9 +1,11 @@
-"""Migrations of events, from each version to the next."""
+"""Migrations of events, from each version to the next, and of queries that were recorded as requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 Fields = dict[str, Any]
 Step = Callable[[Fields], Fields]
@@ -68,3 +70,27 @@ def _to_3(fields: Fields) -> Fields:
 
 STEPS: tuple[Step, ...] = (_to_2, _to_3)
 """One step for every version but the newest."""
+
+
+def upgrade_answer(kind: str, question: Any, answer: Any) -> tuple[str, Any, Any]:
+    """A query and its answer; before there were queries, both were put as JSON into a request and its reply."""
+    if kind not in _QUERIES_AS_REQUESTS:
+        return kind, question, answer
+    key, text = {"key": question["key"]}, answer["text"]
+    contents = [msgspec.json.decode(message["text"]) for message in question["messages"]]
+    match kind, contents:
+        case "budget", [need]:
+            return "budget_check", key | need, text
+        case "policy", [turn]:
+            return "next_action", key | {"turn": turn}, text
+        case "examiner", [inputs, probe]:
+            probe = probe | {"inputs": inputs}
+            return "observation", key | {"probe": probe}, msgspec.json.decode(text)
+        case "examiner", [examination]:
+            question = key | {"examination": examination}
+            return "examination", question, msgspec.json.decode(text)
+    return "guidance", key, text
+
+
+_QUERIES_AS_REQUESTS = frozenset({"person", "budget", "policy", "examiner"})
+"""Roles of such requests; no query is of a kind with one of these names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoreason.events import Event, Status
 from autoreason.exchange import Spent
+from autoreason.keys import PartName
 from autoreason.programs.assignment import Examined
 from autoreason.story import Story
 
@@ -56,5 +57,4 @@ def solved_in(story: Story) -> list[Solved]:
 
 
 def _sort_key(solved: Solved) -> tuple[int, int, str]:
-    number = solved.part.partition("/")[0]
-    return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
+    return solved.repeat, PartName.parse(solved.part).problem or 0, solved.strategy

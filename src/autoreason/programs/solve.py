@@ -19,6 +19,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, run_in_windows
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined
 from autoreason.programs.events import Solved, examined_in, solved_in
@@ -247,4 +248,4 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """The name of the part in which a strategy solves a problem: `17/search/2`."""
-    return f"{number}/{short(strategy)}/{repeat}"
+    return str(PartName(short(strategy), repeat, problem=number))

@@ -28,11 +28,11 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal, is_model
+from autoreason.exchange import OnSignal
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
-from autoreason.journal import CommandKind, Journal, RecordedReply
+from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -88,9 +88,8 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event, Recovery()).go(
-            pool, on_signal, switch, examiner
-        )
+        drive = _Drive(run, journal, task, settings, prompts, [], {}, {}, on_event, Recovery())
+        return await drive.go(pool, on_signal, switch, examiner)
 
 
 async def resume(
@@ -121,8 +120,9 @@ async def resume(
         changed, recovery = replace(settings, **(changes or {})), _recover(story)
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
-        replies = journal.replies(run)
-        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies), recovery)
+        replies, answers = journal.replies(run), journal.answers(run)
+        memory = Memory(replies, answers)
+        rerun_result = await rerun(task, changed, prompts, emitted, memory, recovery)
         if rerun_result.difference and changes:
             raise InvalidInput(
                 f"run {run} cannot go on with these changes ({rerun_result.difference}); "
@@ -141,7 +141,9 @@ async def resume(
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event, recovery)
+        drive = _Drive(
+            run, journal, task, changed, prompts, emitted, replies, answers, on_event, recovery
+        )
         return await drive.go(pool, on_signal, switch, examiner)
 
 
@@ -170,6 +172,7 @@ class _Drive:
         prompts: PromptSet,
         recorded: Sequence[AnyEvent],
         replies: Mapping[str, RecordedReply],
+        answers: Mapping[str, RecordedAnswer],
         on_event: OnEvent | None,
         recovery: Recovery,
     ) -> None:
@@ -179,6 +182,7 @@ class _Drive:
         self._settings = settings
         self._prompts = prompts
         self._replies = replies
+        self._answers = answers
         self._on_event = on_event
         self._recovery = recovery
         self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
@@ -204,7 +208,7 @@ class _Drive:
             asker = Asker(
                 self._run,
                 self._journal,
-                Memory(self._replies),
+                Memory(self._replies, self._answers),
                 pool,
                 budget_tracker,
                 switch or StopSwitch(),
@@ -242,8 +246,7 @@ class _Drive:
             self._settings.budget, lambda: before + monotonic() - started
         )
         for request, reply in self._replies.values():
-            if is_model(request.role):
-                budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+            budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
     async def _run_job(self, job: Job, asker: Asker) -> End:

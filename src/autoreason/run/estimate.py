@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
@@ -103,10 +103,10 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
     requests: list[Request] = []
 
-    async def ask(request: Request) -> Reply:
-        if request.role in ("person", "budget"):
-            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
-        if is_model(request.role):
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, GuidanceQuery | BudgetQuery):
+            return ""
+        if isinstance(request, Request):
             requests.append(request)
         raise _NoReply(request.key)
 

@@ -10,8 +10,9 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message, for_readers, is_model
+from autoreason.exchange import Message
 from autoreason.journal import Journal
+from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
 from autoreason.story import RecordedPass, Story, build_story
@@ -170,13 +171,11 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
         messages = "\n\n".join(_message(message) for message in call.request.messages)
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
+        files[f"calls/{_file_name(Key.parse(call.request.key).for_readers())}.md"] = (
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import (
-    AnyEvent,
-    Delivered,
-    JobFinished,
-    PartEvent,
-    Recovery,
-)
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
+from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
-from autoreason.journal import RecordedReply
+from autoreason.journal import RecordedAnswer, RecordedReply
+from autoreason.keys import Key
 from autoreason.plugins import is_in_file
 from autoreason.programs.events import Solved
 from autoreason.prompts import PromptSet
@@ -29,37 +25,56 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
 
+A = TypeVar("A")
 OnEvent = Callable[[AnyEvent], None]
 
 
 class Memory:
-    """Recorded replies by key; a request that differs from the recorded one is refused."""
+    """Recorded replies and answers by key; a question that differs from the recorded one is refused."""
 
-    def __init__(self, replies: Mapping[str, RecordedReply]) -> None:
+    def __init__(
+        self, replies: Mapping[str, RecordedReply], answers: Mapping[str, RecordedAnswer]
+    ) -> None:
         self._replies = replies
+        self._answers = answers
         self._recalled: set[str] = set()
 
     def recall(self, request: Request) -> Reply | None:
-        """The recorded reply, if this was asked before."""
+        """The recorded reply, if a model was asked this before."""
         recorded = self._replies.get(request.key)
         if recorded is None:
-            return self._infer_budget(request)
+            return None
         if not _same_question(recorded.request, request):
-            raise ReplayMismatch(f"{request.key} asks something else than the record answers")
+            raise _other_question(request.key)
         self._recalled.add(request.key)
         return recorded.reply
 
-    def _infer_budget(self, request: Request) -> Reply | None:
+    def recall_answer(self, query: Query[A]) -> A | None:
+        """The recorded answer, if there is one."""
+        recorded = self._answers.get(query.key)
+        if recorded is None:
+            return query.read_answer("") if self._was_affordable(query) else None
+        try:
+            same = recorded.kind == query.kind and convert(recorded.question, type(query)) == query
+            answer = query.read_answer(recorded.answer) if same else None
+        except ValidationError:
+            answer = None
+        if answer is None:
+            raise _other_question(query.key)
+        self._recalled.add(query.key)
+        return answer
+
+    def _was_affordable(self, query: Query[Any]) -> bool:
         """Where the record has no answer of the budget, it was enough for what the record has of that stage."""
-        stage = request.key.removesuffix("budget")
-        if request.role == "budget" and any(key.startswith(stage) for key in self._replies):
-            return Reply(outcome=Outcome.OK, text="", model=request.model)
-        return None
+        stage = f"{Key.parse(query.key).before('budget')}/"
+        return isinstance(query, BudgetQuery) and any(
+            key.startswith(stage) for key in (*self._replies, *self._answers)
+        )
 
     @property
     def unused(self) -> list[str]:
         """Keys of replies that were not asked for."""
-        return [key for key in self._replies if key not in self._recalled]
+        return [key for key in (*self._replies, *self._answers) if key not in self._recalled]
 
 
 class EventRecorder:
@@ -159,11 +174,13 @@ async def rerun(
 ) -> RerunResult:
     """Run a record again; offline, for nothing."""
 
-    async def ask(request: Request) -> Reply:
-        reply = memory.recall(request)
-        if reply is None:
+    async def ask(request: Request | Query[Any]) -> Any:
+        answer = (
+            memory.recall_answer(request) if isinstance(request, Query) else memory.recall(request)
+        )
+        if answer is None:
             raise _EndOfRecord(request.key)
-        return reply
+        return answer
 
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
@@ -211,6 +228,10 @@ def _difference(
     if memory.unused:
         return f"the reply to {memory.unused[0]} is in the record and was not asked for again"
     return None
+
+
+def _other_question(key: str) -> ReplayMismatch:
+    return ReplayMismatch(f"{key} asks something else than the record answers")
 
 
 def _same_question(recorded: Request, request: Request) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
-from autoreason.exchange import Need
 from autoreason.jobs.job import Plan
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
@@ -62,8 +61,8 @@ class Tournament(Strategy):
         if self.context.allowance:
             return self.context.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
-        need = Need(calls, self.max_calls_per_pass() + self._calls_after)
-        return not await self.budget_shortage(stage, need)
+        after = self.max_calls_per_pass() + self._calls_after
+        return not await self.budget_shortage(stage, calls, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
         return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import msgspec
 from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
@@ -23,9 +22,10 @@ from autoreason.events import (
     Status,
     Verdict,
 )
-from autoreason.exchange import Message, Need, Reply, Request
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
+from autoreason.keys import Key
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
@@ -46,7 +46,7 @@ class Strategy(Job):
         self._ask_outside = context.ask
         self._shortage = ""
         """What is left of the run's budget, where that is too little for another pass and what comes after it."""
-        self._first_form_key = ""
+        self._first_form_key: Key | None = None
         """The key of the first request to the author's model for an answer in a given form."""
         self._weakness = ""
         """What the author's model failed at, so that it needs the short prompts."""
@@ -67,11 +67,13 @@ class Strategy(Job):
         await prepare_draft(self.context)
         return self.incumbent
 
-    async def _ask_and_watch(self, request: Request) -> Reply:
+    async def _ask_and_watch(self, request: Request | Query[Any]) -> Any:
         """Ask, and notice an author's model that cannot answer in a given form: it needs short prompts."""
+        if isinstance(request, Query):
+            return await self._ask_outside(request)
         asks_for_form = request.schema is not None and request.model == self.settings.models.author
         if asks_for_form:
-            self._first_form_key = self._first_form_key or request.key.removesuffix("/try/0")
+            self._first_form_key = self._first_form_key or Key.parse(request.key).before("try")
             if request.key == f"{self._first_form_key}/try/1":
                 self._weakness = "its first answer in a form could not be read"
         reply = await self._ask_outside(request)
@@ -117,27 +119,18 @@ class Strategy(Job):
         """
         if not calls_after or self.context.allowance:
             return True
-        need = Need(self.max_calls_per_pass(), calls_after)
-        self._shortage = await self.budget_shortage(f"pass/{number}", need)
+        self._shortage = await self.budget_shortage(
+            f"pass/{number}", self.max_calls_per_pass(), calls_after
+        )
         return not self._shortage
 
-    async def budget_shortage(self, stage: str, need: Need) -> str:
+    async def budget_shortage(self, stage: str, calls: int, after: int) -> str:
         """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
-        request = Request(
-            role="budget",
-            key=f"{stage}/budget",
-            model="budget",
-            messages=(Message("user", msgspec.json.encode(need).decode()),),
-            max_tokens=0,
-        )
-        return (await self.context.ask(request)).text
+        return await self.context.ask(BudgetQuery(key=f"{stage}/budget", calls=calls, after=after))
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
-        request = Request(
-            role="person", key=f"pass/{number}/guidance", model="person", messages=(), max_tokens=0
-        )
-        guidance = (await self.context.ask(request)).text
+        guidance = await self.context.ask(GuidanceQuery(key=f"pass/{number}/guidance"))
         if guidance:
             self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance

@@ -17,11 +17,17 @@ from tests.run.runs import open_journal, settings, start_run
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
-from autoreason.events import (
-    AnyEvent,
-    RunStarted,
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Outcome,
+    QueryEnded,
+    QueryStarted,
+    Request,
+    Signal,
+    TextArrived,
 )
-from autoreason.exchange import CallEnded, CallStarted, Outcome, Request, Signal, TextArrived
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.programs.events import Solved, solved_in
@@ -59,7 +65,7 @@ def at_work(clock: Clock) -> Live:
         live.emit(event)
     live.hear(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
     live.hear(TextArrived("2/tournament/1/draft/try/0", "import sys"))
-    live.hear(CallStarted("3/single/1/draft/examined", "examiner", "examiner"))
+    live.hear(QueryStarted("3/single/1/draft/examined", "examination"))
     live.hear(CallStarted("3/tournament/1/pass/1/critic/0", "critic", "m"))
     return live
 
@@ -72,7 +78,7 @@ def test_a_set_shows_how_far_it_is_and_how_long_it_may_take() -> None:
     assert "3 of 8 parts done, about 50 s left" in shown
     assert "p2 tournament  author, 1 call under way" in shown
     assert "pass 1 critic" in shown
-    assert "examiner, tests under way" in shown
+    assert "examination, tests under way" in shown
 
 
 def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
@@ -127,7 +133,8 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_running_tests_is_no_call_that_is_paid_for() -> None:
     live = at_work(Clock())
-    live.hear(CallEnded("3/single/1/draft/examined", Outcome.OK, 0.4))
+    live.hear(QueryEnded("3/single/1/draft/examined"))
+    assert "3/single/1/draft/examined" not in live.calls
     assert live.spent.calls == 0
     live.hear(CallEnded("2/tournament/1/draft/try/0", Outcome.OK, 0.4))
     assert live.spent.calls == 1

@@ -12,6 +12,7 @@ from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.transcript import Teller
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
+from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.events import examined_in, solved_in
 from autoreason.programs.solve import part_name
@@ -108,8 +109,8 @@ class _Programs(Teller):
 
     def title(self, part: str) -> None:
         """Which strategy, and which time."""
-        _, strategy, repeat = part.split("/", 2)
-        self._heading(f"{strategy}, repeat {repeat}")
+        name = PartName.parse(part)
+        self._heading(f"{name.name}, repeat {name.repeat}")
 
     def attempts(self, part: Story) -> None:
         """The draft, and whatever was written beside the passes."""

@@ -34,7 +34,8 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import CallRetried, Signal, for_readers
+from autoreason.exchange import CallRetried, Signal
+from autoreason.keys import Key
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.story import Story
 
@@ -97,7 +98,7 @@ class Plain:
         self.live.hear(signal)
         if isinstance(signal, CallRetried):
             wait = words.duration(signal.wait)
-            who = for_readers(signal.key).replace("/", " ")
+            who = Key.parse(signal.key).for_readers().replace("/", " ")
             self.say(f"{who}: {signal.reason}; asking again in {wait}")
 
     def note(self, line: str) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.cli.views import words
+from autoreason.keys import PartName
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.programs.task import assignments_of
@@ -66,15 +67,13 @@ class Tally:
 
     def called(self, part: str) -> str:
         """A part such as `2/single/1` by its problem, with strategy and repeat where there are several."""
-        number, _, rest = part.partition("/")
-        strategy, _, repeat = rest.partition("/")
-        task = self._story.task
-        if task is None or not number.isdigit() or int(number) > len(assignments_of(task)):
+        name, task = PartName.parse(part), self._story.task
+        if task is None or not name.problem or name.problem > len(assignments_of(task)):
             return part.replace("/", " ")
         names = [
-            assignments_of(task)[int(number) - 1].id,
-            strategy if len(self.terms.strategies) > 1 else "",
-            repeat if self.terms.repeats > 1 else "",
+            assignments_of(task)[name.problem - 1].id,
+            name.name if len(self.terms.strategies) > 1 else "",
+            str(name.repeat) if self.terms.repeats > 1 else "",
         ]
         return " ".join(filter(None, names))
 

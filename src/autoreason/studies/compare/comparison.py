@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, JobFinished, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.context import Emit
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, side_by_side
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
@@ -34,7 +35,8 @@ from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 
 MAX_REPEATS = 100
 REFERENCE = "autoreason"
-_DRAFT, _PANEL = _OURS = ("draft", "panel")
+_DRAFT = "draft"
+_OURS = (_DRAFT, PANEL)
 """Parts of a repeat that are no strategy's."""
 Texts = Mapping[str, str | None]
 """What each strategy delivered in a repeat; None where it failed."""
@@ -232,7 +234,7 @@ class Comparison(Job):
             judges=terms.judges,
             max_judges=max(terms.judges, self.settings.max_judges),
         )
-        part = stage_of(part_name(number, _PANEL), attempt)
+        part = str(PartName(PANEL, number, attempt=attempt))
         context = part_context(self.context, part, emit, task, settings)
         try:
             await RankedPanel(context).run()
@@ -262,7 +264,7 @@ def _require_prices(settings: Settings) -> None:
 
 def part_name(number: int, strategy: str) -> str:
     """Where a strategy's part of a repeat is told: `repeat/2/harsh`."""
-    return f"repeat/{number}/{short(strategy)}"
+    return str(PartName(short(strategy), number))
 
 
 def decided(panel: RecordedPanel) -> bool:
@@ -274,9 +276,9 @@ def panels_of(story: Story) -> dict[int, RecordedPanel]:
     """The panels of a comparison as they were held last, by the number of the repeat."""
     found = {}
     for name, part in story.parts.items():
-        _, number, whose, *_ = name.split("/")
-        if whose == _PANEL and STAGE in part.panels:
-            found[int(number)] = part.panels[STAGE]
+        parsed = PartName.parse(name)
+        if parsed.name == PANEL and STAGE in part.panels:
+            found[parsed.repeat] = part.panels[STAGE]
     return found
 
 

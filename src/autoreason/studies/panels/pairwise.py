@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
+from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
@@ -63,7 +64,7 @@ class PairwisePanel(PanelJob):
     async def _hold_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""
         stages = {
-            stage_of(f"{_PAIR}{at}", attempt): pair
+            attempt_stage(f"{_PAIR}{at}", attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [

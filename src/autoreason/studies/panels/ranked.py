@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import Plan, read_options
+from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.job import PanelJob
@@ -27,7 +28,7 @@ class RankedPanel(PanelJob):
         """Run the panel and choose the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
-            stage = stage_of(STAGE, attempt)
+            stage = attempt_stage(STAGE, attempt)
             panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
             verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))

@@ -11,10 +11,11 @@ from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import last_panel, panel_attempts, stage_of
+from autoreason.jobs.attempts import last_panel, panel_attempts
 from autoreason.jobs.context import Emit
 from autoreason.jobs.job import read_options
 from autoreason.jobs.parts import side_by_side
+from autoreason.keys import attempt_stage
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -127,7 +128,7 @@ class Rejudge(PanelJob):
     async def _hold(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
-        held = stage_of(stage, attempt)
+        held = attempt_stage(stage, attempt)
         verdict = await Panel(context, held, texts, PanelSize(start=self.settings.judges)).run()
         emit(PanelDecided(stage=held, verdict=verdict))
         return verdict
