@@ -20,7 +20,7 @@ from autoreason.events import (
 )
 from autoreason.journal import Journal
 from autoreason.journal.codec import read_event
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.settings import Budget
 
 RECORDED = Path(__file__).parent / "recorded" / "events-1.db.xz"
@@ -66,7 +66,7 @@ async def test_all_of_it_replays_to_the_same_end(older: Path) -> None:
     with Journal.open(str(older), create=False) as journal:
         for run in journal.runs():
             if run.status in ("done", "capped"):
-                assert (await replay(run.id, journal=journal)).same
+                assert (await replay_async(run.id, journal=journal)).same
 
 
 async def test_a_paused_run_goes_on(older: Path) -> None:

@@ -8,20 +8,20 @@ from tests.tournament.stage import vote
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run import fork
+from autoreason.run.fork import prepare_fork
 
 
 async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journal) -> None:
     result = await start_run(journal, scripted({"judge": vote("Second text, made in 2", "First")}))
     assert result.story.trajectory[:2] == ("A", "B")
-    assert fork(result.run, 0, journal=journal).draft == "First text."
-    assert fork(result.run, 1, journal=journal).draft == "First text."
-    assert fork(result.run, 2, journal=journal).draft == "Second text, made in 2."
-    latest = fork(result.run, None, journal=journal)
+    assert prepare_fork(result.run, 0, journal=journal).task.draft == "First text."
+    assert prepare_fork(result.run, 1, journal=journal).task.draft == "First text."
+    assert prepare_fork(result.run, 2, journal=journal).task.draft == "Second text, made in 2."
+    latest = prepare_fork(result.run, journal=journal).task
     assert (latest.brief, latest.draft) == (TASK.brief, result.text)
 
 
 async def test_a_pass_that_was_not_held_cannot_be_forked(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     with pytest.raises(InvalidInput, match="has no text after pass 9; it has 2 decided passes"):
-        fork(result.run, 9, journal=journal)
+        prepare_fork(result.run, 9, journal=journal)

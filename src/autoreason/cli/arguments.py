@@ -1,24 +1,14 @@
-"""What the options of a run become: its task and its settings."""
+"""What the options of a command become: a task, and arguments of the library's functions."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
-
-import msgspec
 
 from autoreason.cli.config import LIMITS
 from autoreason.cli.views.words import SLOTS
 from autoreason.errors import InvalidInput
-from autoreason.settings import (
-    DEFAULT_MODEL,
-    Budget,
-    Models,
-    Settings,
-    make_settings,
-    providers_of,
-)
-from autoreason.task import Task, check_task, read_task
+from autoreason.settings import Budget
+from autoreason.task import Task, read_task
 
 _CONTRACT = (
     "min_words",
@@ -29,24 +19,15 @@ _CONTRACT = (
     "format",
     "checks",
 )
-_PLAIN_SETTINGS = (
-    "drafts",
-    "max_drafts",
-    "k",
-    "passes",
-    "judges",
-    "extra_judges",
-    "max_judges",
-    "confirmation",
-    "close_margin",
-    "style",
-    "voting",
-    "max_tokens",
-    "author_temperature",
-    "critic_temperature",
-    "judge_temperature",
-    "base_url",
-    "allow_http",
+MODELS = ("model", "author_model", "critic_model", "synthesizer_model", "judge_models")
+_ASK = (
+    *("seed", "max_tokens", "judge_temperature", "base_url", "allow_http"),
+    *("style", "judges", "judge_models", "prompts", "journal"),
+)
+_WRITE = (
+    *("author_model", "critic_model", "synthesizer_model", "protocol"),
+    *("drafts", "max_drafts", "k", "passes", "extra_judges", "max_judges", "confirmation"),
+    *("close_margin", "voting", "stop_rules", "author_temperature", "critic_temperature"),
 )
 
 
@@ -56,45 +37,52 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
 
-def settings_of(values: dict[str, Any], **more: Any) -> Settings:
-    """Settings for a new run."""
-    everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
-    return make_settings(
-        models_of(everywhere, values),
-        seed_of(values),
-        values["protocol"] or "robust",
-        **_changes(values),
-        **more,
-    )
+def write_options(values: dict[str, Any]) -> dict[str, Any]:
+    """What the options give of a run that writes, by the names of the library's arguments."""
+    if values["no_playoff"] and values["playoff"] is not None:
+        raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
+    chosen = ask_options(values) | _given(values, _WRITE) | efforts_of(values) | _strategy(values)
+    if values["no_playoff"] or values["playoff"] is not None:
+        chosen["playoff"] = 0 if values["no_playoff"] else values["playoff"]
+    if values["tie_order"]:
+        chosen["tie_order"] = tuple(
+            slot.upper() if slot.upper() in SLOTS else slot
+            for slot in map(str.strip, values["tie_order"].split(">"))
+        )
+    return chosen
 
 
-def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task, Settings]:
-    """A fork's task and settings: those of the run it comes from, but for what was asked for."""
-    contract = {name: values[name] for name in _CONTRACT if values[name] not in (None, ())}
-    if contract:
-        changed = msgspec.structs.replace(task.contract, **contract)
-        task = check_task(msgspec.structs.replace(task, contract=changed))
-    before = Models.everywhere(values["model"]) if values["model"] else settings.models
-    models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
-    changes |= servers_of(settings, models, values)
-    changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
-    if values["protocol"]:
-        return task, make_settings(models, seed, values["protocol"], **changes)
-    for name in ("judges", "drafts"):
-        if name in changes:
-            most = f"max_{name}"
-            changes.setdefault(most, max(changes[name], getattr(settings, most)))
-    return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
+def ask_options(values: dict[str, Any]) -> dict[str, Any]:
+    """What the options give of any run: how models are asked, limits and the journal."""
+    limits = {name: values[option] for name, option in LIMITS.items()}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return _given(values, _ASK) | ({"budget": Budget(**given)} if given else {})
 
 
-def models_of(before: Models, values: dict[str, Any]) -> Models:
-    """Who plays which role, where an option says so."""
-    return Models(
-        author=values["author_model"] or before.author,
-        critic=values["critic_model"] or before.critic,
-        synthesizer=values["synthesizer_model"] or before.synthesizer,
-        judges=tuple(values["judge_models"]) or before.judges,
-    )
+def judge_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where only judges are asked."""
+    model = {"model": values["model"]} if values.get("model") else {}
+    return model | ask_options(values) | {"judge_effort": values["effort"]}
+
+
+def solve_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where programs are written."""
+    names = ("strategy", "repeats", "calls", "width")
+    return ask_options(values) | _given(values, (*_WRITE, *names)) | efforts_of(values)
+
+
+def resume_options(values: dict[str, Any]) -> dict[str, Any]:
+    """What is different when a run goes on."""
+    return ask_options(values) | _given(values, (*MODELS, "passes"))
+
+
+def contract_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a contract that were given."""
+    return _given(values, _CONTRACT)
+
+
+def _given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) not in (None, ())}
 
 
 def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -106,63 +94,11 @@ def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
     return {name: level for name, level in given.items() if level is not None}
 
 
-def servers_of(before: Settings, models: Models, values: dict[str, Any]) -> dict[str, Any]:
-    """Where providers are asked from here on; what was agreed to for one is not for another."""
-    given, recorded, used = values["base_url"], before.base_url, providers_of(models.all())
-    if given is None and isinstance(recorded, str) and len(used) > 1:
-        # Nobody said whose it is, and the pool will ask for that before anything is sent.
-        given = recorded
-    if not isinstance(given, str):
-        kept = recorded.items() if isinstance(recorded, dict) else ()
-        given = {name: url for name, url in kept if name in used} | (given or {})
-    same = (given or None, models) == (recorded, before.models)
-    return {
-        "base_url": given or None,
-        "allow_http": values["allow_http"] or (same and before.allow_http),
-    }
-
-
-def budget_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The limits that were given, by the names the budget has for them."""
-    limits = {name: values[option] for name, option in LIMITS.items()}
-    return {name: limit for name, limit in limits.items() if limit is not None}
-
-
-def budget_in(values: dict[str, Any]) -> Budget | None:
-    """The budget that was given; None where no limit was."""
-    limits = budget_of(values)
-    return Budget(**limits) if limits else None
-
-
-def _changes(values: dict[str, Any]) -> dict[str, Any]:
-    if values["no_playoff"] and values["playoff"] is not None:
-        raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
-    changes = {name: values[name] for name in _PLAIN_SETTINGS if values[name] is not None}
-    if values["no_playoff"] or values["playoff"] is not None:
-        changes["playoff"] = 0 if values["no_playoff"] else values["playoff"]
-    if values["tie_order"]:
-        changes["tie_order"] = tuple(
-            slot.upper() if slot.upper() in SLOTS else slot
-            for slot in map(str.strip, values["tie_order"].split(">"))
-        )
-    if values["stop_rules"]:
-        changes["stop_rules"] = values["stop_rules"]
-    if limits := budget_in(values):
-        changes["budget"] = limits
-    return changes | efforts_of(values) | _strategy(values)
-
-
 def _strategy(values: dict[str, Any]) -> dict[str, Any]:
-    """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.plugins import absolute
-    from autoreason.strategies.registry import find_strategy
-
-    changes: dict[str, Any] = {}
-    if values["strategy"]:
-        find_strategy(values["strategy"])
-        changes["strategy"] = absolute(values["strategy"])
+    """The strategy, and what only it understands."""
     own = dict(_pair(given) for given in values["strategy_options"])
-    return changes | ({"strategy_options": own} if own else {})
+    chosen = {"strategy": values["strategy"]} if values["strategy"] else {}
+    return chosen | ({"strategy_options": own} if own else {})
 
 
 def _pair(given: str) -> tuple[str, str]:
@@ -170,11 +106,6 @@ def _pair(given: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise InvalidInput(f"--option {given} says no value; write it as name=value")
     return name.strip(), value.strip()
-
-
-def seed_of(values: dict[str, Any]) -> int:
-    """The seed that was given, or one that is drawn now."""
-    return secrets.randbits(32) if values["seed"] is None else int(values["seed"])
 
 
 def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:

@@ -15,8 +15,8 @@ def report_of(run: str, story: Story, journal: Journal) -> Report:
     """The report of a study, whichever it is."""
     strategy = story.settings.strategy if story.settings else ""
     if strategy == "compare":
-        from autoreason.run.studies import spent_by_part
         from autoreason.studies.compare.report import comparison_report
+        from autoreason.studies.compare.spending import spent_by_part
 
         return comparison_report(story, spent_by_part(journal, run))
     if strategy == "rejudge":
