@@ -20,6 +20,7 @@ from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.run import replay_async
 
 _LATENCY = 0.002
 _ASKED_TWICE = 70

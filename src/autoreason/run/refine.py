@@ -81,7 +81,7 @@ def estimate(
     Example:
         >>> from autoreason import estimate
         >>> estimate("Explain tides.", "echo/echo", passes=2).calls
-        Span(low=19, likely=30, high=95)
+        Span(low=5, likely=27, high=200)
     """
     return wait_for(lambda: estimate_async(brief, model, **options), "estimate")
 

@@ -68,7 +68,7 @@ class Solution:
 def solve(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
-    """Write a program for a problem, or for every problem of a file, and score it.
+    r"""Write a program for a problem, or for every problem of a file, and score it.
 
     Args:
         problem: A file of problems in any format we read, or one problem as a mapping.
@@ -89,7 +89,7 @@ def solve(
         >>> problem = {
         ...     "id": "double",
         ...     "statement": "Read a number and print twice that number.",
-        ...     "tests": [{"stdin": "2", "stdout": "4"}],
+        ...     "public_tests": [["2", "4"]],
         ... }
         >>> model = ScriptedModel({"author": "```python\nprint(2 * int(input()))\n```"})
         >>> print(solve(problem, model, strategy="single").program)

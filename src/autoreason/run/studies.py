@@ -65,9 +65,10 @@ def judge(
 
     Example:
         >>> from autoreason import judge
-        >>> report = judge("Explain tides.", {"a": "The moon.", "b": "The wind."}, "echo/echo")
-        >>> report.to_text().splitlines()[0]
-        'x'
+        >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
+        >>> report = judge("Explain tides.", texts, "echo/echo", judges=3)
+        >>> [standing.name for standing in report.standings]
+        ['a', 'b']
     """
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
 
@@ -145,7 +146,8 @@ def rejudge(
     Example:
         >>> from autoreason import refine, rejudge
         >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=1)
-        >>> report = rejudge(result.run, "echo/echo", judges=3)
+        >>> [decision.stage for decision in rejudge(result.run, "echo/echo", judges=3).decisions]
+        ['pass 1', 'playoff']
     """
     return wait_for(lambda: rejudge_async(run, model, **options), "rejudge")
 
@@ -177,7 +179,8 @@ def prepare_rejudge(
     Example:
         >>> from autoreason import prepare_rejudge, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=1)
-        >>> prepared = prepare_rejudge(result.run, "echo/echo")
+        >>> prepare_rejudge(result.run, "echo/echo").settings.judges
+        7
     """
     check_options(options, PanelOptions)
     require_statistics()
@@ -227,6 +230,8 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
+        >>> [entrant.strategy for entrant in report.entrants]
+        ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
 
@@ -300,7 +305,7 @@ def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificat
     Example:
         >>> from autoreason import certify
         >>> certify("echo/echo", seed=1).verdict
-        'x'
+        'fail'
     """
     return wait_for(lambda: certify_async(model, **options), "certify")
 
