@@ -16,7 +16,7 @@ language = "en"
 # The whole repository, so that links between README, docs/ and the others lead to the same places as in the source.
 root_doc = "README"
 include_patterns = ["*.md", "docs/*.md"]
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
 
 html_theme = "furo"

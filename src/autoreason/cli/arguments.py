@@ -19,7 +19,7 @@ _CONTRACT = (
     "format",
     "checks",
 )
-MODELS = ("model", "author_model", "critic_model", "synthesizer_model", "judge_models")
+_MODELS = ("model", "author_model", "critic_model", "synthesizer_model", "judge_models")
 _ASK = (
     *("seed", "max_tokens", "judge_temperature", "base_url", "allow_http"),
     *("style", "judges", "judge_models", "prompts", "journal"),
@@ -73,7 +73,7 @@ def solve_options(values: dict[str, Any]) -> dict[str, Any]:
 
 def resume_options(values: dict[str, Any]) -> dict[str, Any]:
     """What is different when a run goes on."""
-    return ask_options(values) | _given(values, (*MODELS, "passes"))
+    return ask_options(values) | _given(values, (*_MODELS, "passes"))
 
 
 def contract_of(values: dict[str, Any]) -> dict[str, Any]:
