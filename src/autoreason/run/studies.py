@@ -27,7 +27,7 @@ from autoreason.run.record import read_story, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import report_of
 from autoreason.run.sync import wait_for
-from autoreason.settings import DEFAULT_MODEL
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.report import Certificate
 from autoreason.studies.certify.suite import SUITE
@@ -38,7 +38,6 @@ from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
 
 AnyReport = TypeVar("AnyReport", bound=Report)
-_JUDGES = 7
 
 
 def judge(
@@ -118,7 +117,7 @@ def prepare_judge(
         task,
         choice.judge(model, options),
         choice,
-        {"judges": _JUDGES, **options},
+        {"judges": PANEL_JUDGES, **options},
         strategy="judge_pairs" if options.get("pairwise") else "judge",
         strategy_options=cut_options(texts, equal_length=equal_length),
     )
@@ -195,7 +194,7 @@ def prepare_rejudge(
         task,
         choice.judge(model, options),
         choice,
-        {"judges": _JUDGES, **voting, **options},
+        {"judges": PANEL_JUDGES, **voting, **options},
         strategy="rejudge",
         strategy_options={"of": run},
     )
