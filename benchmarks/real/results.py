@@ -13,7 +13,7 @@ from msgspec import Struct
 from autoreason.contract import Contract
 from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
-from autoreason.programs.duels import Duel, duels
+from autoreason.programs.duels import StrategyDuel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story, build_story
@@ -164,14 +164,14 @@ def gains(units: Sequence[Unit], strategies: Sequence[str]) -> tuple[Gain, ...]:
     )
 
 
-def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> Duel:
+def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> StrategyDuel:
     own = [unit for unit in units if unit.group == group]
     found = {name: _by_item([u for u in own if u.strategy == name]) for name in (one, other)}
     (duel,) = duels((one, other), found)
     return duel
 
 
-def _gain(group: str, duel: Duel) -> Gain:
+def _gain(group: str, duel: StrategyDuel) -> Gain:
     return Gain(
         group=group, one=duel.one, other=duel.other, difference=duel.difference, p=duel.test.p
     )
