@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from autoreason.cli.config import LIMITS
-from autoreason.cli.views.words import SLOTS
 from autoreason.errors import InvalidInput
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -19,6 +18,7 @@ from autoreason.settings import (
     providers_of,
 )
 from autoreason.task import Task, check_task, read_task
+from autoreason.tournament.statements import SLOTS
 
 _CONTRACT = (
     "min_words",

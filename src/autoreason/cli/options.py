@@ -435,6 +435,12 @@ journal_option = group(
         help="The journal to use. [default: AUTOREASON_JOURNAL or your data folder]",
     ),
 )
+html_option = option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Also write the report there, as a page for a browser.",
+)
 view_options = group(
     "Output",
     option(
@@ -445,6 +451,7 @@ view_options = group(
         help="Write the text there instead of to standard output.",
     ),
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    html_option,
     option(
         "--fail-on-contract",
         is_flag=True,
@@ -483,12 +490,6 @@ judges_options = group(
         metavar="N",
         help="All randomness of the panel comes from it. [default: drawn]",
     ),
-)
-html_option = option(
-    "--html",
-    type=FILE,
-    metavar="FILE",
-    help="Also write the report there, as a page for a browser.",
 )
 table_options = group(
     "Output",

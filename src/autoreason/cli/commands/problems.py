@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,7 +129,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     else:
         write(target, lines)
     where = f" written to {target}" if target else ""
-    _say(f"{words.count(len(found.problems), 'problem')} ({found.format}){where}")
+    _say(f"{numbers.count(len(found.problems), 'problem')} ({found.format}){where}")
     for line in _left_out(found):
         _say(line)
     if as_json:
@@ -206,7 +206,7 @@ def _tell_set(found: ProblemSet) -> None:
     ]
     console = stdout_console()
     console.print(
-        f"{words.count(len(found.problems), 'problem')} ({found.format}), "
+        f"{numbers.count(len(found.problems), 'problem')} ({found.format}), "
         f"digest {found.digest[:12]}",
         soft_wrap=True,
     )
@@ -234,7 +234,7 @@ def _tell_problem(assignment: Assignment, how: str) -> None:
     console = stdout_console()
     title = f": {assignment.title}" if assignment.title else ""
     calls = f" that defines {assignment.entry_point}" if assignment.entry_point else ""
-    public = words.count(len(assignment.public), "public test")
+    public = numbers.count(len(assignment.public), "public test")
     rows = [
         ("", f"{assignment.id}{title}"),
         ("Wanted", f"a program{calls}" if calls else "a program that reads and prints"),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.studies.raters.build import OpenTask
@@ -99,8 +99,8 @@ def new(
     tasks += [from_pairing(pairing) for pairing in pairings]
     tasks += _from_runs(runs, journal)
     packet = make_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
-    number = words.count(sum(len(task.codes) for task in packet.tasks), "text")
-    _say(f"{number} for {words.count(len(packet.tasks), 'task')} in {folder}, under codes")
+    number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
+    _say(f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes")
     for task in tasks:
         for entry in task.entries:
             for leak in find_leaks(entry.text, task.task.brief)[:1]:
@@ -153,7 +153,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
         asyncio.run(serving(folder, port=port, rater=rater, ready=ready, say=_say))
         sheets = read_sheets(folder, packet)
     done = sum(sheet.finished for sheet in sheets)
-    people = words.count(len(sheets), "person has", "people have")
+    people = numbers.count(len(sheets), "person has", "people have")
     _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 

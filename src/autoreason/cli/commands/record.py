@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.lookup import opened, pick, run_argument
-from autoreason.cli.views import words
+from autoreason.report import numbers
 
 
 @click.command(cls=options.Taught)
@@ -31,7 +31,7 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
     with opened(journal) as book:
         row = book.find(run)
         files = write(row.id, folder, journal=book, force=force)
-    print(f"{words.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
+    print(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
 
 
 @click.command(cls=options.Taught)
@@ -53,7 +53,7 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         replayed = asyncio.run(again(row.id, journal=book))
-    events = words.count(replayed.events, "event")
+    events = numbers.count(replayed.events, "event")
     if as_json:
         print_json(
             {

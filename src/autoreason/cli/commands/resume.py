@@ -55,6 +55,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run import resume as go_on
 
     check_output(values["output"])
+    check_output(values["html"], "--html")
     with opened(values["journal"]) as journal:
 
         def begun(row: RunRow) -> bool:

@@ -10,9 +10,11 @@ import click
 from autoreason.cli import options
 from autoreason.cli.lookup import complete_run, opened, state, story_of
 from autoreason.cli.times import Moment
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.jobs import spending
+from autoreason.report import numbers
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -169,11 +171,11 @@ def _print_total(rows: list[RunRow], shown: int) -> None:
     from autoreason.exchange import Spent
 
     spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
-    number = words.count(len(rows), "run")
+    number = numbers.count(len(rows), "run")
     some = f"{shown:,} of {number}" if shown < len(rows) else number
-    calls, tokens = words.count(spent.calls, "call"), words.tokens(spent)
+    calls, tokens = numbers.count(spent.calls, "call"), spending.tokens(spent)
     whose = "; all of them" if shown < len(rows) else ""
-    click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
+    click.echo(f"{some}{whose}: {calls}, {tokens}, {spending.cost(spent)}")
 
 
 @runs.command(cls=options.Taught, short_help="Take runs out of the journal.")
@@ -242,7 +244,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
     if not as_json:
         for row in rows:
             click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
-    number = words.count(len(rows), "run")
+    number = numbers.count(len(rows), "run")
     if rows and not (dry_run or yes):
         if as_json or not sys.stdin.isatty():
             raise InvalidInput(
@@ -365,9 +367,11 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         when(row.created),
         _state(row, story),
         "-" if score else f"{len(won):,}",
-        f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
+        f"solved {score.solved} of {score.total}"
+        if score
+        else statements.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
-        words.money(row.spent.cost),
+        numbers.money(row.spent.cost),
         row.title if strategy in _PLAIN else f"{short(strategy or '')}: {row.title}",
     )
 

@@ -37,7 +37,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.live import Live
-    from autoreason.run import working_time
+    from autoreason.run.result import recorded_result
 
     console = stderr_console()
     with opened(journal) as book:
@@ -53,14 +53,14 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         finally:
             view.close()
         row = book.find(row.id)
-        took = working_time(row.id, journal=book).seconds
         story = view.live.story
+        result = recorded_result(row, story, book)
         if view.live.study and story.delivered:
             from autoreason.cli.views import studies
 
-            studies.show(outcome.result_of(row, story), book)
+            studies.show(result, book)
             return 0
-    outcome.print_rows(outcome.rows(outcome.result_of(row, story), story, took), console)
+    outcome.print_report(result, console)
     return 0
 
 

@@ -11,13 +11,14 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.cli.views import outcome, words
+from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.reasoning import reasoning_room
+from autoreason.report import numbers
 from autoreason.run import RunEstimate, estimate
 from autoreason.run.estimate import Span
 from autoreason.settings import make_settings
@@ -159,10 +160,10 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
     terms = read_options(settings, SolveTerms)
     said = [
-        words.count(sum(not each.remark for each in task.assignments), "problem"),
+        numbers.count(sum(not each.remark for each in task.assignments), "problem"),
         " and ".join(short(name) for name in terms.strategies),
         "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
-        f"at most {words.count(terms.calls, 'call')} a time",
+        f"at most {numbers.count(terms.calls, 'call')} a time",
     ]
     left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
     return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
@@ -179,7 +180,7 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
     return [
         ("compares", f"{', '.join(map(short, terms.strategies))}; {often} each"),
         ("matched", f"by {terms.match}"),
-        ("panel", f"{words.count(terms.judges, 'judge')} over what the strategies deliver"),
+        ("panel", f"{numbers.count(terms.judges, 'judge')} over what the strategies deliver"),
     ]
 
 
@@ -200,14 +201,14 @@ def _drafts(task: Task, settings: Settings) -> str:
     if settings.drafts == 1:
         said = "one"
     else:
-        said = f"{settings.drafts}, one of them chosen by {words.count(settings.judges, 'judge')}"
+        said = f"{settings.drafts}, one of them chosen by {numbers.count(settings.judges, 'judge')}"
     if task.contract.empty or settings.max_drafts == settings.drafts:
         return said
     return f"{said}; {settings.max_drafts} at most while too few keep the contract"
 
 
 def _panel(settings: Settings) -> str:
-    said = words.count(settings.judges, "judge")
+    said = numbers.count(settings.judges, "judge")
     if settings.extra_judges and settings.max_judges > settings.judges:
         said += (
             f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
@@ -219,7 +220,7 @@ def _panel(settings: Settings) -> str:
 
 def _ends(settings: Settings) -> str:
     survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    return f"when A {survived}, after {words.count(settings.passes, 'pass', 'passes')} at most"
+    return f"when A {survived}, after {numbers.count(settings.passes, 'pass', 'passes')} at most"
 
 
 def _held(settings: Settings) -> str:
@@ -230,10 +231,10 @@ def _held(settings: Settings) -> str:
 
 def _limits(budget: Budget) -> str:
     limits = (
-        words.money(budget.cost) if budget.cost is not None else "",
-        words.count(budget.tokens, "token") if budget.tokens is not None else "",
-        words.count(budget.calls, "call") if budget.calls is not None else "",
-        words.duration(budget.seconds) if budget.seconds is not None else "",
+        numbers.money(budget.cost) if budget.cost is not None else "",
+        numbers.count(budget.tokens, "token") if budget.tokens is not None else "",
+        numbers.count(budget.calls, "call") if budget.calls is not None else "",
+        numbers.duration(budget.seconds) if budget.seconds is not None else "",
     )
     return ", ".join(filter(None, limits)) or "none"
 
@@ -262,7 +263,7 @@ def _say(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={each}" for name, each in value.items())
     if isinstance(value, Decimal):
-        return words.money(value)
+        return numbers.money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -284,7 +285,7 @@ def _numbers(span: Span | None) -> str:
 
 def _cost(found: RunEstimate, settings: Settings) -> str:
     if found.cost is not None:
-        return _span(*map(words.money, found.cost))
+        return _span(*map(numbers.money, found.cost))
     unpriced = [each for each in settings.models.all() if rates(each) is None]
     if unpriced:
         return f"unknown: the price of {' and '.join(unpriced)} is not known"

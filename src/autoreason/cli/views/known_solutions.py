@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from autoreason.cli.views import words
 from autoreason.cli.views.console import print_line, stderr_console, stdout_console
 from autoreason.cli.views.outcome import print_json
 from autoreason.errors import InvalidInput
+from autoreason.programs import statements as program_statements
 from autoreason.programs.examiner.trials import ProgramResult, try_solutions
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import NO_CHECKER
 from autoreason.programs.problems.sets import split_judgeable
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.programs.problems.sets import ProblemSet
@@ -27,7 +28,7 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
     if not solved:
         raise InvalidInput(f"no problem in {source} has a `solution`; give one to check it")
     tried: list[ProgramResult] = []
-    of = words.count(len(solved), "solution")
+    of = numbers.count(len(solved), "solution")
     with stderr_console().status(f"0 of {of}") as status:
 
         def emit(one: ProgramResult) -> None:
@@ -40,7 +41,7 @@ def check_solutions(source: str, *, unsafe: bool, as_json: bool) -> int:
         print_json(_as_object(found, tried, failed) | {"unfair": unfair})
     else:
         if unfair:
-            left_out = f"left out: {words.count(len(unfair), 'problem')} that cannot be judged"
+            left_out = f"left out: {numbers.count(len(unfair), 'problem')} that cannot be judged"
             stdout_console().print(f"{left_out}: {NO_CHECKER}", soft_wrap=True)
         _show(found, tried, failed)
     return 1 if failed or found.broken else 0
@@ -75,7 +76,7 @@ def _show(found: ProblemSet, tried: list[ProgramResult], failed: list[ProgramRes
     for one in sorted(failed, key=lambda one: one.problem):
         test = one.failed
         assert test is not None
-        why = words.failure(test)
+        why = program_statements.failure(test)
         lines = test.trace.strip().splitlines()
         crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
         more = f", {lines[-1]}" if lines and crashed and lines[-1] not in why else ""
@@ -87,13 +88,13 @@ def _show(found: ProblemSet, tried: list[ProgramResult], failed: list[ProgramRes
 
 
 def _conclusion(found: ProblemSet, tried: list[ProgramResult], failed: int) -> str:
-    held = words.count(sum(one.run for one in tried), "test")
+    held = numbers.count(sum(one.run for one in tried), "test")
     said = [
-        f"{len(tried) - failed:,} of {words.count(len(tried), 'known solution')} accepted, {held}"
+        f"{len(tried) - failed:,} of {numbers.count(len(tried), 'known solution')} accepted, {held}"
     ]
     without = len(found.problems) - len(tried)
     if without:
-        said.append(f"{words.count(without, 'problem')} without a solution")
+        said.append(f"{numbers.count(without, 'problem')} without a solution")
     if found.broken:
-        said.append(f"{words.count(len(found.broken), 'record')} left out")
-    return "; ".join([*said, words.sandbox(tried[0].level)])
+        said.append(f"{numbers.count(len(found.broken), 'record')} left out")
+    return "; ".join([*said, program_statements.sandbox(tried[0].level)])

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from autoreason.cli.views import words
 from autoreason.cli.views.progress import Line, Tally
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
@@ -22,9 +21,13 @@ from autoreason.exchange import (
     TextArrived,
     is_model,
 )
+from autoreason.jobs import spending
+from autoreason.programs import statements as program_statements
+from autoreason.report import numbers
 from autoreason.run.kinds import is_study
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.tournament import statements
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -138,7 +141,7 @@ class Live:
             case CallRetried():
                 call = self.calls.get(signal.key)
                 if call:
-                    call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
+                    call.trouble = f"{signal.reason}; again in {numbers.duration(signal.wait)}"
             case CallEnded():
                 call = self.calls.pop(signal.key, None)
                 # A call that brought no reply is not paid for, and running tests costs nothing.
@@ -204,7 +207,7 @@ class Live:
         calls = sum(is_model(call.role) for call in self.calls.values())
         if not calls:
             return "Stopping"
-        replies = words.count(calls, "reply", "replies")
+        replies = numbers.count(calls, "reply", "replies")
         return f"Stopping: waiting for {replies} already paid for; Ctrl-C again ends at once"
 
     def steps(self, room: int = _MOST_PARTS) -> list[Step]:
@@ -219,7 +222,7 @@ class Live:
                 Step(
                     f"draft {each.number}",
                     "failed" if each.violations else "done",
-                    words.draft(each),
+                    statements.draft(each),
                 )
                 for each in self.story.drafts
             ]
@@ -232,7 +235,7 @@ class Live:
             self._step(
                 "critic",
                 ("critic",),
-                words.critique(last) if last else None,
+                statements.critique(last) if last else None,
                 last is not None and not last.readable,
             ),
             self._candidate(now, "reviser", "B"),
@@ -260,10 +263,10 @@ class Live:
         """Parts and ballots so far."""
         story = self.story
         ended = [name for name, part in story.parts.items() if part.delivered]
-        said = [words.count(len(ended), "part") + " done"] if story.parts else []
+        said = [numbers.count(len(ended), "part") + " done"] if story.parts else []
         cast = sum(len(panel.ballots) for panel in story.panels.values())
         if cast or not said:
-            said.append(words.count(cast, "ballot") + " counted")
+            said.append(numbers.count(cast, "ballot") + " counted")
         return ", ".join(said)
 
     def _solved(self) -> list[Step]:
@@ -274,7 +277,7 @@ class Live:
                 Step(
                     event.stage.replace("/", " "),
                     "done" if event.examined.verdict == "accepted" else "failed",
-                    words.examined(event.examined),
+                    program_statements.examined(event.examined),
                 )
                 for event in held[-_MOST_PARTS:]
             ]
@@ -283,7 +286,7 @@ class Live:
     def _candidate(self, now: RecordedPass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
         ready = now.candidates.get(slot)
-        said = words.candidate(ready) if ready else words.dropped(lost) if lost else None
+        said = statements.candidate(ready) if ready else statements.dropped(lost) if lost else None
         return self._step(role, (role,), said and f"{slot}: {said}", lost is not None and not ready)
 
     def _step(self, name: str, roles: tuple[Role, ...], said: str | None, failed: bool) -> Step:
@@ -312,7 +315,7 @@ class Live:
             if call.seat is not None:
                 seats[call.seat] = Seat(call.seat, "working", call=call)
         for event in cast:
-            said = words.ranking(event.ranking) if event.ranking else "no ballot"
+            said = statements.ranking(event.ranking) if event.ranking else "no ballot"
             seats[event.seat] = Seat(event.seat, "done" if event.ranking else "failed", said)
         return [seats[number] for number in sorted(seats)]
 
@@ -327,14 +330,14 @@ class Live:
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"
         ends = (
-            [f"A needs {words.count(left, more)}{' in a row' if left > 1 else ''}"]
+            [f"A needs {numbers.count(left, more)}{' in a row' if left > 1 else ''}"]
             if left > 0 and self.contest
             else []
         )
         if story.passes:
             ends.append(f"pass {story.passes[-1].number} of {story.settings.passes}")
         else:
-            ends.append(f"at most {words.count(story.settings.passes, 'pass', 'passes')}")
+            ends.append(f"at most {numbers.count(story.settings.passes, 'pass', 'passes')}")
         return ", ".join(ends)
 
     def budget(self) -> str:
@@ -342,9 +345,9 @@ class Live:
         limits = self.story.settings.budget if self.story.settings else Budget()
         return " · ".join(
             (
-                words.share(self.spent.calls, limits.calls, "call"),
-                words.tokens(self.spent, limits.tokens),
-                words.bill(self.spent, limits.cost),
+                spending.count_within(self.spent.calls, limits.calls, "call"),
+                spending.tokens(self.spent, limits.tokens),
+                spending.cost(self.spent, limits.cost),
             )
         )
 

@@ -8,9 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from autoreason.cli.commands.runs import when
-from autoreason.cli.views import outcome, words
+from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
+from autoreason.report import numbers
 from autoreason.studies.raters.rubric import LINES
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,7 +104,7 @@ def _spread(found: Estimate) -> str:
 
 
 def _concordance(task: TaskResult) -> str:
-    ranked = words.count(len(task.rankings), "whole ranking")
+    ranked = numbers.count(len(task.rankings), "whole ranking")
     if len(task.rankings) < 2:
         return f"{ranked}; agreement is unknown, because it takes two"
     if task.concordance.value is None:
@@ -110,7 +112,7 @@ def _concordance(task: TaskResult) -> str:
     chance = ""
     if task.chance.p is not None:
         chance = (
-            f"; people ranking at random agree as much {words.percent(task.chance.p)} of the time"
+            f"; people ranking at random agree as much {numbers.percent(task.chance.p)} of the time"
         )
     by_chance = f"1 full, {1 / len(task.rankings):.2f} by chance"
     return f"{ranked}, Kendall's W {task.concordance.value:.2f} ({by_chance}){chance}"
@@ -121,7 +123,7 @@ def _agreement(report: Report) -> list[tuple[str, str]]:
     rows = []
     if taus:
         tau = sum(taus) / len(taus)
-        same = words.percent((1 + tau) / 2)
+        same = numbers.percent((1 + tau) / 2)
         said = (
             f"shown two texts, two people prefer the same one {same} of the time "
             f"(tau {tau:.2f}; chance is 50 %)"
@@ -145,22 +147,22 @@ def _panel(found: AgreementWithPanel) -> list[tuple[str, str]]:
     rows = []
     for number, task in enumerate(found.tasks, 1):
         of = f"task {number}: " if len(found.tasks) > 1 else ""
-        order = words.ranking(sorted(task.panel, key=lambda name: -task.panel[name]))
+        order = statements.ranking(sorted(task.panel, key=lambda name: -task.panel[name]))
         tau = "unknown" if task.tau.value is None else f"{task.tau.value:.2f}"
-        judges = words.count(task.judges, "judge")
+        judges = numbers.count(task.judges, "judge")
         rows.append(("Panel", f"{of}{order} by {judges}; tau with the order of the people {tau}"))
     pairs = found.pairs
     if pairs.value is None:
         return [*rows, ("Pairs", "unknown: nobody ranked two texts that the panel tells apart")]
     interval = (
-        f" (95 % interval {pairs.low * 100:.0f} to {words.percent(pairs.high)})"
+        f" (95 % interval {pairs.low * 100:.0f} to {numbers.percent(pairs.high)})"
         if pairs.low is not None and pairs.high is not None
         else " (one person only, so no interval)"
     )
-    tied = f"; {words.count(found.tied, 'pair')} left out, tied on the panel" if found.tied else ""
-    said = (
-        f"shown two texts, a person agrees with the panel {words.percent(pairs.value)} of the time"
+    tied = (
+        f"; {numbers.count(found.tied, 'pair')} left out, tied on the panel" if found.tied else ""
     )
+    said = f"shown two texts, a person agrees with the panel {numbers.percent(pairs.value)} of the time"
     return [*rows, ("Pairs", f"{said}{interval}{tied}")]
 
 

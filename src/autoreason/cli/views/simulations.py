@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
-from autoreason.cli.views import words
 from autoreason.cli.views.outcome import print_json
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.studies.simulate.fit import Estimate, Fitted
@@ -95,8 +95,8 @@ def print_fit(fitted: Fitted, world: World, *, as_json: bool) -> None:
     for row in rows:
         click.echo(_line(row, widths))
     click.echo(
-        f"\n{words.count(fitted.ballots, 'ballot')} of {words.count(fitted.sittings, 'panel')} in "
-        f"{words.count(fitted.runs, 'run')}. The unit is a "
+        f"\n{numbers.count(fitted.ballots, 'ballot')} of {numbers.count(fitted.sittings, 'panel')} in "
+        f"{numbers.count(fitted.runs, 'run')}. The unit is a "
         "judge's own error (standard deviation 1)."
     )
 

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.characters import without_controls
-from autoreason.cli.views import outcome, words
+from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.progress import Tally
-from autoreason.cli.views.studies import took
 from autoreason.errors import InvalidInput
 from autoreason.files import write
+from autoreason.programs import statements as program_statements
+from autoreason.report import numbers
+from autoreason.run.result import how_to_go_on
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +81,7 @@ def _usable(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def end(result: Result, manner: OutputOptions, console: Console, seconds: float) -> int:
+def end(result: Result, manner: OutputOptions, console: Console) -> int:
     """Hand over what came of it, and return the exit status."""
     report = report_of(result.story)
     one = Tally(result.story).one
@@ -95,16 +98,15 @@ def end(result: Result, manner: OutputOptions, console: Console, seconds: float)
         _print_set(result, report)
     if manner.report and finished:
         write_report(result, report, manner.report)
-    if manner.html:
-        outcome.write_page(report, manner.html, _about(result, report))
+    outcome.write_page(report, manner.html, _about(result, report))
     if manner.quiet:
         _say_trouble(result, manner)
     else:
         # What a set came to is said with its table, but for programs that read that.
         said = [("", f"Not solved: {_why_unsolved(result.story)}")] if unsolved and not one else []
         said += rows(result, report) if one or manner.as_json else []
-        said += [*took(result, seconds), *_files(result, manner)]
-        outcome.print_rows([*said, *outcome.next_steps(result)], console)
+        said += [outcome.took(result), *_files(result, manner), *result.next_steps()]
+        outcome.print_rows(said, console)
     return UNSOLVED if unsolved else outcome.EXIT[result.status]
 
 
@@ -118,7 +120,7 @@ def _nothing_solved(story: Story) -> bool:
 def _why_unsolved(story: Story) -> str:
     """What the one program fails, or every program of a set."""
     if Tally(story).one or not story.task:
-        return words.solved(story.solved[-1])
+        return program_statements.solved(story.solved[-1])
     public = [bool(each.public) for each in story.task.assignments if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
@@ -140,10 +142,10 @@ def _say_trouble(result: Result, manner: OutputOptions) -> None:
     """The one sentence that is said even where quiet was asked for; none where all is well."""
     run = result.run
     if outcome.EXIT[result.status]:
-        reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
         again = f"{run} -o {manner.output}" if manner.output else run
-        spent = result.status == "budget"
-        said = f"{reason}; {outcome.in_one_line(again, has_text=False, spent=spent)}"
+        over_budget = result.status == "budget"
+        steps = how_to_go_on(again, has_text=False, over_budget=over_budget)
+        said = f"{result.conclusion}; {steps}"
     elif Tally(result.story).one and program_of(result.story) is None:
         why = result.story.solved[-1].reason if result.story.solved else result.reason
         said = "; ".join(filter(None, (why, _unwritten(manner))))
@@ -179,13 +181,12 @@ def _unwritten(manner: OutputOptions) -> str:
 def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
     """The table once more, on standard output."""
     report = report_of(result.story)
-    if html:
-        outcome.write_page(report, html, _about(result, report))
+    outcome.write_page(report, html, _about(result, report))
     if as_json:
         outcome.print_json(as_object(result, report))
         return
     one = Tally(result.story).one
-    said = took(result)
+    said = [outcome.took(result)]
     if one:
         said = [*rows(result, report), *said]
     else:
@@ -193,7 +194,7 @@ def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
     if program_of(result.story) and one:
         said.append(("Program", f"autoreason show {result.run} --text"))
     elif outcome.EXIT.get(result.status):
-        said += outcome.next_steps(result)
+        said += result.next_steps()
     outcome.print_rows(said, stdout_console())
 
 
@@ -259,7 +260,7 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     """What is said beneath the table, as labelled sentences."""
     story = result.story
     finished = outcome.EXIT.get(result.status) == 0
-    paused = [] if finished else [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
+    paused = [] if finished else [("", result.sentence)]
     one = Tally(story).one
     said = [row for event in story.solved[-1:] for row in _one(event)] if one else []
     if one or not story.solved:
@@ -273,12 +274,12 @@ def _one(event: Solved) -> list[tuple[str, str]]:
     """What came of one problem."""
     said = [
         ("", f"{_ended(event)}: {event.reason}"),
-        ("Attempts", words.count(event.attempts, "program")),
+        ("Attempts", numbers.count(event.attempts, "program")),
     ]
     if event.program is None:
         return [*said, ("Program", "none")]
     tests = (("Public", event.public), ("Private", event.private))
-    return said + [(label, words.examined(found)) for label, found in tests if found]
+    return said + [(label, program_statements.examined(found)) for label, found in tests if found]
 
 
 def _ended(event: Solved) -> str:
@@ -289,7 +290,7 @@ def _ended(event: Solved) -> str:
         if event.private or event.public:
             return "Solved" if event.private else "Passed"
     # No strategy for programs has a last pass: it ends by its tests or by its calls.
-    return "Ended" if event.status == "capped" else words.ENDINGS[event.status]
+    return "Ended" if event.status == "capped" else statements.ENDINGS[event.status].capitalize()
 
 
 def _level(name: str) -> str:
