@@ -137,7 +137,8 @@ def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tup
 
     if section.title:
         yield []
-        yield [(without_controls(section.title), "bold")]
+        for words in wrap(without_controls(section.title), min(width, WIDEST)):
+            yield [(words, "bold")]
     for at, table in enumerate(section.tables):
         if at or not section.title:
             yield []

@@ -153,7 +153,7 @@ def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
 def test_a_terminal_asks_and_no_is_no(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     for answer, status in (("n", 2), ("y", 0)):
-        with closing(Keyboard(packet, ("rate", "report", "study"), 80)) as asked:
+        with closing(Keyboard(packet, ("rate", "report", "study"), 80, NO_PAGER="1")) as asked:
             asked.wait_for("Open the key of study?")
             assert opening(packet.home / "study") is None
             asked.type(f"{answer}\n")

@@ -157,7 +157,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=Paged, short_help="Open the key and tell what people said.")
+@rate.command(cls=Paged, short_help="Open the key and report what people said.")
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(
@@ -169,10 +169,16 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 )
 @options.journal_option
 @options.json_option
+@options.group("Output", options.html_option)
 def report(
-    folder: Path, yes: bool, panels: tuple[str, ...], journal: str | None, as_json: bool
+    folder: Path,
+    yes: bool,
+    panels: tuple[str, ...],
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
 ) -> None:
-    """Open the key of a packet and tell what people said.
+    """Open the key of a packet and report what people said.
 
     Scores and places with 95 % intervals, and how far people agree with each other and with a
     panel. The first report ends the blind part for good, and its time is recorded; later ones do
@@ -182,14 +188,18 @@ def report(
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
 
     \b
-      autoreason rate report study
+      autoreason rate report study --html report.html
       autoreason rate report study --panel last --json
     """
     from importlib.util import find_spec
 
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.views.outcome import print_json, print_report, write_page
+    from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
+    check_output(html, "--html")
     read_packet(folder)
     rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):
@@ -198,14 +208,11 @@ def report(
     from autoreason.studies.raters.conclusion import conclude
 
     found = conclude(folder, panel=rankings)
+    write_page(found, html, {})
     if as_json:
-        from autoreason.cli.views.outcome import print_json
-
-        print_json(found)
+        print_json(found.to_dict())
     else:
-        from autoreason.cli.views.ratings import emit
-
-        emit(found)
+        print_report(found, stdout_console())
 
 
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
