@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
     from autoreason.assignment import Assignment
     from autoreason.programs.problems.problem import Problem
-    from autoreason.programs.problems.sets import ProblemSet
+    from autoreason.programs.problems.sets import ProblemSet, Share
 
 _LEFT_OUT = 20
 """Broken records that are told one by one."""
-_HEADINGS = ("kind", "difficulty", "problems", "public tests", "private tests", "notes")
 
 source_argument = click.argument("source", metavar="SOURCE")
 
@@ -69,7 +68,7 @@ def show(source: str, name: str | None, as_json: bool) -> None:
     elif as_json:
         print_json(_as_object(found))
     else:
-        _tell_set(found)
+        _print_set(found)
 
 
 def _show_problem(problem: Problem, *, as_json: bool) -> None:
@@ -180,44 +179,41 @@ def _left_out(found: ProblemSet) -> list[str]:
     return [*said, f"left out: {more:,} more; --json tells all"] if more else said
 
 
-def _tell_set(found: ProblemSet) -> None:
-    from rich.text import Text
+def _print_set(found: ProblemSet) -> None:
+    from autoreason.cli.views.console import print_line, print_table, stdout_console
+    from autoreason.programs.problems.sets import shares
+    from autoreason.report.table import Column, Table
 
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.programs.problems.sets import Share, shares
-
-    def notes(share: Share) -> str:
-        counted = (
-            (share.without_public_tests, "without public tests"),
-            (share.unfair, "cannot be judged"),
-        )
-        return ", ".join(f"{number:,} {said}" for number, said in counted if number)
-
+    columns = [
+        Column("kind", figures=False),
+        Column("difficulty", figures=False),
+        *map(Column, ("problems", "public tests", "private tests")),
+        Column("notes", figures=False),
+    ]
     rows = [
         (
             share.kind,
-            share.difficulty or "-",
+            share.difficulty or numbers.UNKNOWN,
             f"{share.problems:,}",
             f"{share.public_tests:,}",
             f"{share.private_tests:,}",
-            notes(share),
+            _remarks(share),
         )
         for share in shares(found.problems)
     ]
     console = stdout_console()
-    console.print(
-        f"{numbers.count(len(found.problems), 'problem')} ({found.format}), "
-        f"digest {found.digest[:12]}",
-        soft_wrap=True,
-    )
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    for place, cells in enumerate([_HEADINGS, *rows]):
-        row = "  ".join(
-            cell.rjust(width) if 2 <= column <= 4 else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        console.print(Text(row.rstrip(), style="" if place else "dim"), soft_wrap=True)
+    size = numbers.count(len(found.problems), "problem")
+    print_line(console, f"{size} ({found.format}), digest {found.digest[:12]}")
+    print_table(console, Table(columns, rows))
     _tell_left_out(found)
+
+
+def _remarks(share: Share) -> str:
+    counted = (
+        (share.without_public_tests, "without public tests"),
+        (share.unfair, "cannot be judged"),
+    )
+    return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
 
 
 def _tell_left_out(found: ProblemSet) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.cli.commands.runs import when
 from autoreason.cli.lookup import state
+from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
