@@ -151,6 +151,7 @@ def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tup
     clean = [(label, without_controls(text)) for label, text in section.sentences]
     for label, text in lay_out(clean, width):
         yield [(label, "dim"), (text, "")]
+    yield from ([(line, "")] for line in without_controls(section.text).splitlines())
 
 
 def _fenced(text: str) -> str:

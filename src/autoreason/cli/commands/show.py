@@ -189,12 +189,13 @@ def _print_parts(
 
 def _write_report(result: Result, folder: Path) -> None:
     from autoreason.cli.views import solution_set
+    from autoreason.programs.report_files import check_folder
 
     if not result.story.solved:
         raise InvalidInput(
             f"run {result.run} has solved no problems yet; --report is for `autoreason solve`"
         )
-    solution_set.check_folder(folder)
+    check_folder(folder)
     solution_set.write_report(result, solution_set.report_of(result.story), folder)
     click.echo(f"written to {folder}", err=True)
 
