@@ -241,10 +241,10 @@ def _sentence(tried: ProgramResult, problem: Problem) -> str:
 
 
 def _as_object(tried: ProgramResult, problem: Problem) -> dict[str, Any]:
-    from autoreason.cli.views.known_solutions import as_object
     from autoreason.programs.examiner.trials import locate_test
+    from autoreason.run.known_solutions import program_fields
 
-    told = as_object(tried)
-    for row in told["tests"]:
+    fields = program_fields(tried)
+    for row in fields["tests"]:
         row["which"], row["number"] = locate_test(problem, row["number"])
-    return told
+    return fields

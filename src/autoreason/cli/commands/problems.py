@@ -154,9 +154,23 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
     
       autoreason problems check problems.jsonl
     """
-    from autoreason.cli.views.known_solutions import check_solutions
+    import asyncio
 
-    return check_solutions(source, unsafe=unsafe, as_json=as_json)
+    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.cli.views.outcome import print_json, print_report
+    from autoreason.run.known_solutions import check_solutions
+
+    with stderr_console().status("0 solutions") as status:
+
+        def on_done(done: int, total: int) -> None:
+            status.update(f"{done:,} of {numbers.count(total, 'solution')}")
+
+        report = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=on_done))
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_report(report, stdout_console())
+    return 1 if report.failed or report.found.broken else 0
 
 
 def _as_object(found: ProblemSet) -> dict[str, Any]:
