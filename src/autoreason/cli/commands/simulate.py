@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
@@ -24,7 +25,7 @@ class Study(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings first."""
-        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
         self.format_commands(ctx, formatter)
 
 
@@ -135,7 +136,7 @@ def simulate(
     quiet: bool,
     journal: str | None,
 ) -> None:
-    """Play the tournament with simulated authors and judges, for nothing.
+    """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. Nobody in it knows
@@ -172,7 +173,7 @@ def simulate(
     _print(report, html, report.to_dict() if as_json else None)
 
 
-@simulate.command(cls=options.Taught, short_help="Find the best settings at equal calls.")
+@simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
 @options.group(
     "How",
     _WORLDS,
@@ -217,7 +218,7 @@ def search(
     _print(report, html, report.to_dict() if as_json else None)
 
 
-@simulate.command(cls=options.Taught, short_help="Split the last calls of a run.")
+@simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
 @options.group(
     "How",
     _WORLDS,
