@@ -175,7 +175,10 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     assert "Anna rated everything; Ben rated everything" in first.stdout
     assert "Kendall's W 0.75" in first.stdout
     opened = opening(folder)
-    assert packet("rate", "report", "study").stdout == first.stdout
+    again = packet("rate", "report", "study", "--html", "page.html")
+    assert again.stdout == first.stdout
+    assert "No text wins beyond chance: c.md is " in first.stdout
+    assert "no text wins beyond chance" in (packet.home / "page.html").read_text("utf-8").lower()
     assert opening(folder) == opened
 
 

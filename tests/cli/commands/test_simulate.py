@@ -30,13 +30,16 @@ def test_the_table_has_a_line_for_every_protocol(shell: Shell) -> None:
 
 
 def test_programs_get_the_same_as_json_and_a_picture_is_drawn(shell: Shell) -> None:
-    done = shell(*QUICK, "--json", "--budget", "40", "--plot", "c.svg", "--protocol", "paper")
+    drawn = ("--plot", "c.svg", "--html", "c.html")
+    done = shell(*QUICK, "--json", "--budget", "40", *drawn, "--protocol", "paper")
     told = json.loads(done.stdout)
     (cell,) = told["cells"]
     assert (cell["world"], cell["protocol"]) == ("help", "paper")
     assert cell["summary"]["calls"]["value"] <= 40
     assert told["worlds"][0]["judges"]["noise"] == 1.5
-    assert (shell.home / "c.svg").read_text("utf-8").startswith("<svg")
+    svg = (shell.home / "c.svg").read_text("utf-8")
+    assert svg.startswith("<svg")
+    assert svg in (shell.home / "c.html").read_text("utf-8")
 
 
 def test_the_tournament_itself_is_played_unless_asked_otherwise(quick_shell: Shell) -> None:

@@ -141,10 +141,10 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     from autoreason.studies.raters.storage import read_sheets
 
     packet = read_packet(folder)
-    with sole(folder) as tell_where:
+    with sole(folder) as announce:
 
         def ready(url: str) -> None:
-            tell_where(url)
+            announce(url)
             _say(f"rate at {url} (this machine only); Ctrl-C ends it, nothing is lost")
             if not no_open:
                 import webbrowser

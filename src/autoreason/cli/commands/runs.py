@@ -150,7 +150,7 @@ def matching(
         )
 
     def of_status(row: RunRow) -> bool:
-        # Only a run that cannot be told is damaged, and reading them all takes a while.
+        # Only a run that cannot be read is damaged, and reading them all takes a while.
         return (
             not statuses
             or state(row) in statuses

@@ -76,9 +76,9 @@ def _follow(book: Journal, run: str, view: View) -> None:
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             # Asked first: what was written until then is seen by the look that follows.
-            held = book.lock_owner(run) is not None
+            locked = book.lock_owner(run) is not None
             seen = _look(book, run, view, times, seen)
-            if not held or view.live.story.status != "running":
+            if not locked or view.live.story.status != "running":
                 return
         view.tick()
         time.sleep(min(view.period, _LOOK_EVERY))

@@ -194,7 +194,7 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
 
 
 def _about(result: Result, report: SolveReport) -> dict[str, str]:
-    """How the run was held, for the page."""
+    """How the run worked, for the page."""
     from autoreason.plugins import short
 
     story, terms = result.story, Tally(result.story).terms
