@@ -9,11 +9,12 @@ from tests.under_chance.luck import most_often
 
 from autoreason.studies.simulate.ballots import SLOTS, Sitting, Vote
 from autoreason.studies.simulate.fit import fit_judges
-from autoreason.studies.simulate.outcomes import Outcomes, summarise
+from autoreason.studies.simulate.outcomes import Mean, Outcomes, Summary, mean, summarise
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
 from autoreason.studies.simulate.tables import best_protocols
 
 TIMES = 1000
+HELP = world("help")
 
 
 @pytest.mark.parametrize("runs", [2, 3, 7, 50])
@@ -64,17 +65,25 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
 def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> SimulationReport:
     """A study with these qualities, by world, protocol and run."""
     worlds, protocols, runs = quality.shape
-    ones = np.ones(runs, dtype=np.int64)
+    one_call = Mean(1.0, 1.0, 1.0)
     cells = [
         Cell(
             world=f"world {at}",
             protocol=f"protocol {one}",
-            summary=summarise(Outcomes(quality[at, one], ones, ones, 0 * ones, 0 * ones, ones > 1)),
+            summary=Summary(
+                runs=runs,
+                quality=mean(quality[at, one]),
+                passes=one_call,
+                calls=one_call,
+                worse=None,
+                claimed=None,
+                claimed_wrongly=None,
+            ),
         )
         for at in range(worlds)
         for one in range(protocols)
     ]
-    return SimulationReport(plan=Plan(runs, 1), worlds=[world("help")] * worlds, cells=cells)
+    return SimulationReport(plan=Plan(runs, 1), worlds=[HELP] * worlds, cells=cells)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 50])
@@ -94,5 +103,6 @@ def test_a_protocol_that_delivers_more_is_found() -> None:
     report = played(quality)
     assert list(best_protocols(report)) == ["protocol 1"] * 2
     assert report.conclusion == (
-        "protocol 1 delivers the best text in 2 of 3 worlds, beyond chance"
+        "protocol 1 delivers the best text in 2 of 3 worlds, beyond chance; "
+        "calls on average: protocol 0 1, protocol 1 1"
     )

@@ -9,7 +9,7 @@ from math import comb, hypot
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from autoreason.report.numbers import UNKNOWN, count, decimal, interval, percent
+from autoreason.report.numbers import UNKNOWN, count, interval, percent
 from autoreason.report.report import Section
 from autoreason.report.statements import listed
 from autoreason.report.table import Column, Table
@@ -31,7 +31,7 @@ def conclude_study(report: SimulationReport) -> str:
     if len(protocols) == 1:
         (protocol,) = protocols
         quality = fmean(cell.summary.quality.value for cell in report.cells)
-        calls = fmean(cell.summary.calls.value for cell in report.cells)
+        calls = _mean_calls(report, protocol)
         return f"{protocol} delivers quality {quality:.2f} for {calls:.0f} calls on average over {worlds}"
     won = Counter(best_protocols(report))
     if not won:
@@ -40,7 +40,12 @@ def conclude_study(report: SimulationReport) -> str:
         )
     first, *others = (f"{name} in {number}" for name, number in won.most_common())
     best = listed([first.replace(" in ", " delivers the best text in ", 1), *others])
-    return f"{best} of {worlds}, beyond chance"
+    spent = ", ".join(f"{name} {_mean_calls(report, name):.0f}" for name in protocols)
+    return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
+
+
+def _mean_calls(report: SimulationReport, protocol: str) -> float:
+    return fmean(cell.summary.calls.value for cell in report.cells if cell.protocol == protocol)
 
 
 def best_protocols(report: SimulationReport) -> Iterator[str]:
@@ -94,8 +99,8 @@ def _protocols(cells: Sequence[Cell]) -> Table:
             (
                 cell.protocol,
                 _interval(summary.quality),
-                decimal(summary.calls.value),
-                decimal(summary.passes.value),
+                f"{summary.calls.value:.1f}",
+                f"{summary.passes.value:.1f}",
                 *(percent(share.value) if share else UNKNOWN for share in shares),
             )
         )
