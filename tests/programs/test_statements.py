@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Examined
 from autoreason.events import PassDecided
 from autoreason.programs import statements
+from autoreason.programs.assignment import CodeVerdict, Examined
 
 
 def test_a_pass_over_programs_is_said_in_words_for_programs() -> None:

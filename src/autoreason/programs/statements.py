@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from autoreason.events import FINISHED
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.tournament.statements import ENDINGS, decided, survivals
 
 if TYPE_CHECKING:
-    from autoreason.assignment import Examined, Trial
-    from autoreason.events import PassDecided, Solved
+    from autoreason.events import PassDecided
+    from autoreason.programs.assignment import Examined, Trial
+    from autoreason.programs.events import Solved
     from autoreason.story import Story
 
 
@@ -74,15 +77,15 @@ def solved(event: Solved) -> str:
 def is_unsolved(story: Story, *, one: bool) -> bool:
     """Whether the program for the one problem fails a test, or every program of a set every public one."""
     if one:
-        return not all(map(_is_solved, story.solved))
-    return bool(story.solved) and not any(map(_passes_some, story.solved))
+        return not all(map(_is_solved, solved_in(story)))
+    return bool(solved_in(story)) and not any(map(_passes_some, solved_in(story)))
 
 
 def why_unsolved(story: Story, *, one: bool) -> str:
     """What the one program fails, or every program of a set."""
     if one or not story.task:
-        return solved(story.solved[-1])
-    public = [bool(each.public) for each in story.task.assignments if not each.remark]
+        return solved(solved_in(story)[-1])
+    public = [bool(each.public) for each in assignments_of(story.task) if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
     return f"no program of the set passes a {which} test"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from autoreason.models.prices import rates
+from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section
@@ -17,8 +18,6 @@ from autoreason.run.estimate import RunEstimate, Span
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 
-_BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
-"""Settings that only a resumed run has a use for."""
 _DESCRIBED = (
     "drafts",
     "max_drafts",
@@ -97,8 +96,9 @@ class DryRun(Report):
 def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
-    asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
-    asked += [(address, settings.judge_effort) for address in models.judges]
+    asked = [(address, settings.judge_effort) for address in models.judges]
+    if models.author:
+        asked += [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
     room = max(reasoning_room(address, effort) for address, effort in asked)
     if not room or not found.tokens:
         return []
@@ -116,7 +116,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     rows = [
         *_models(settings.models),
         _problems(task, settings)
-        if task.assignments
+        if assignments_of(task)
         else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
         *(_compared(settings) if settings.strategy == "compare" else ()),
@@ -131,26 +131,26 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.programs.solve import SolveTerms
-    from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, SolveTerms)
     text = [
-        count(sum(not each.remark for each in task.assignments), "problem"),
+        count(sum(not each.remark for each in assignments_of(task)), "problem"),
         " and ".join(short(name) for name in terms.strategies),
         "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
         f"at most {count(terms.calls, 'call')} a time",
     ]
-    left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
+    left_out = sum(bool(each.remark) for each in assignments_of(task)) + len(terms.broken)
     return "solves", "; ".join(text) + (f"; {left_out} left out" if left_out else "")
 
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.studies.compare.comparison import Terms
-    from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     often = "once" if terms.held == 1 else f"{terms.held} times"
@@ -162,6 +162,8 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
+    if not models.author:
+        return [("judges", ", ".join(models.judges))]
     if len(models.all()) == 1:
         return [("model", f"{models.author} in every role")]
     return [
@@ -223,7 +225,7 @@ def _changed(settings: Settings) -> list[str]:
 
 def every_setting(settings: Settings) -> dict[str, str]:
     plain = msgspec.structs.asdict(settings)
-    for name in ("models", "budget", *_BOOKKEEPING):
+    for name in ("models", "budget"):
         plain.pop(name)
     return {name: _in_words(value) for name, value in plain.items() if value is not None}
 

@@ -168,17 +168,16 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
     """The result of a recorded run, as its process returned it."""
     from autoreason.run.working_time import working_time
 
-    delivered, chosen = story.delivered, story.chosen
     return Result(
         run=row.id,
         status=story.status,
         reason=story.reason or ("under way" if row.live else "killed before it ended"),
         text=story.text,
-        origin=delivered.origin if delivered else chosen.name if chosen else "",
+        origin=story.origin,
         passes=len(story.trajectory),
         spent=row.spent,
         seed=story.settings.seed if story.settings else 0,
-        evidence=delivered.evidence if delivered else None,
+        evidence=story.delivered.evidence if story.delivered else None,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
     )

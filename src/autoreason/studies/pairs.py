@@ -9,9 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
+from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.panels.pairwise import votes
@@ -34,7 +35,8 @@ class Pair:
     """Every panel that compared the two; their votes are added up."""
     chosen_name: str
     rejected_name: str
-    author: str
+    author: str | None
+    """None where the run judged texts that came with its task."""
     judges: tuple[str, ...]
     seed: int
 
@@ -152,11 +154,12 @@ def _panels(story: Story) -> Iterator[_Panel]:
 
 def _beside(story: Story, part: str) -> tuple[Entry, ...]:
     """What the parts beside one delivered: a panel that is a part of its own judges that."""
-    base = f"{part.rpartition('/')[0]}/".removeprefix("/")
+    repeat = PartName.parse(part).repeat
+    delivered = {PartName.parse(name): each.text for name, each in story.parts.items()}
     return tuple(
-        Entry(name=name.removeprefix(base), text=told.text)
-        for name, told in story.parts.items()
-        if name.startswith(base) and told.text is not None
+        Entry(name=name.name, text=text)
+        for name, text in delivered.items()
+        if name.repeat == repeat and text is not None
     )
 
 
@@ -271,7 +274,7 @@ def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> Pair:
         stages=tuple(duel.stages),
         chosen_name=duel.names[ahead],
         rejected_name=duel.names[behind],
-        author=story.settings.models.author,
+        author=story.settings.models.author or None,
         judges=tuple(duel.judges),
         seed=story.settings.seed,
     )
@@ -288,7 +291,7 @@ def prompt_of(story: Story) -> str:
     return next(said.text for said in request.messages if said.stable and said.speaker == "user")
 
 
-async def _nobody(request: Request) -> Reply:
+async def _nobody(request: Request | Query[Any]) -> Any:
     raise AssertionError(f"nothing is asked here, not even {request.key}")
 
 

@@ -92,9 +92,9 @@ def compare(brief: str, **values: Any) -> int:
 
 def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
+    from autoreason.jobs.job import read_options
     from autoreason.report.numbers import count
     from autoreason.studies.compare.comparison import Terms, enough_repeats
-    from autoreason.tournament.strategy import read_options
 
     terms = read_options(settings, Terms)
     needed = enough_repeats(len(terms.strategies))

@@ -56,7 +56,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         row = book.find(row.id)
         story = view.live.story
         result = recorded_result(row, story, book)
-        if view.live.study and story.delivered:
+        if view.live.study and story.end:
             from autoreason.cli.views import studies
 
             studies.show(result, book)

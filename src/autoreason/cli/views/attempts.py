@@ -11,18 +11,21 @@ from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
+from autoreason.keys import PartName
 from autoreason.plugins import short
+from autoreason.programs.events import examined_in, solved_in
 from autoreason.programs.solve import part_name
 from autoreason.programs.statements import examined, lines, solved
+from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
 from autoreason.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoreason.assignment import Examined
-    from autoreason.events import ProgramExamined, Solved
     from autoreason.journal import Journal, RunRow
+    from autoreason.programs.assignment import Examined
+    from autoreason.programs.events import ProgramExamined, Solved
 
 _NAMED = 8
 
@@ -34,7 +37,7 @@ def parts_of(
     assert story.task is not None
     assert story.settings is not None
     terms = Tally(story).terms
-    problems = [each.id for each in story.task.assignments]
+    problems = [each.id for each in assignments_of(story.task)]
     strategies = [short(each) for each in terms.strategies]
     if problem is None and len(problems) > 1:
         raise InvalidInput(
@@ -43,7 +46,7 @@ def parts_of(
     _check(row, "problem", problem, problems)
     _check(row, "strategy", strategy, strategies)
     number = problems.index(problem) + 1 if problem else 1
-    asked = story.task.assignments[number - 1]
+    asked = assignments_of(story.task)[number - 1]
     if problem and asked.remark:
         raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
     settings = replace(story.settings, k=terms.k)
@@ -73,7 +76,7 @@ def print_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int 
     if number is not None:
         _print_pass(row, parts, number, transcript)
         return
-    last = {event.part: event for event in story.solved}
+    last = {event.part: event for event in solved_in(story)}
     for name, part in parts.items():
         if len(parts) > 1:
             transcript.title(name)
@@ -107,15 +110,15 @@ class _Attempts(Transcript):
 
     def title(self, part: str) -> None:
         """Which strategy, and which time."""
-        _, strategy, repeat = part.split("/", 2)
-        self._heading(f"{strategy}, repeat {repeat}")
+        name = PartName.parse(part)
+        self._heading(f"{name.name}, repeat {name.repeat}")
 
     def attempts(self, part: Story) -> None:
         """The draft, and whatever was written beside the passes."""
-        for each in part.examined:
+        for each in examined_in(part):
             if not each.stage.startswith("pass/"):
                 self._row(each.stage.replace("/", " "), _program(each))
-        if part.draft and not part.examined:
+        if part.draft and not examined_in(part):
             self._row("draft", f"{lines(part.draft.text)}, no public tests")
         if part.failed_drafts:
             self._row("", f"no whole answer came {numbers.count(part.failed_drafts, 'time')}")
@@ -123,7 +126,7 @@ class _Attempts(Transcript):
     def candidate(self, ready: CandidateReady, story: Story) -> None:
         """A challenger and its tests."""
         stage = f"pass/{ready.number}/{ready.slot}"
-        found = next((each for each in story.examined if each.stage == stage), None)
+        found = next((each for each in examined_in(story) if each.stage == stage), None)
         self._row(ready.slot, _program(found) if found else lines(ready.text))
 
     def outcome(self, event: Solved | None) -> None:

@@ -22,20 +22,21 @@ from autoreason.events import (
     DraftReady,
     DraftWritten,
     GuidanceGiven,
+    JobFinished,
     PanelDecided,
     PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
-    ProgramExamined,
     PromptsShortened,
     RunPaused,
     RunResumed,
     RunStarted,
-    Solved,
 )
-from autoreason.exchange import CallRetried, Signal, for_readers
+from autoreason.exchange import CallRetried, Signal
+from autoreason.keys import Key
 from autoreason.programs import statements as program_statements
+from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.story import Story
 from autoreason.tournament import statements
@@ -84,7 +85,7 @@ class Plain:
                 part = self.live.story.parts.get(event.part, self.live.story)
                 if said := program_step(event.event, part):
                     self.say(said)
-            case PartEvent() | Delivered():
+            case PartEvent() | JobFinished() | Delivered():
                 pass
             case Solved() if not self.live.tally.one:
                 of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
@@ -99,7 +100,7 @@ class Plain:
         self.live.hear(signal)
         if isinstance(signal, CallRetried):
             wait = numbers.duration(signal.wait)
-            who = for_readers(signal.key).replace("/", " ")
+            who = Key.parse(signal.key).for_readers().replace("/", " ")
             self.say(f"{who}: {signal.reason}; asking again in {wait}")
 
     def note(self, line: str) -> None:
@@ -145,9 +146,10 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
-        case Delivered():
+        case Delivered() | JobFinished():
             how = statements.ENDINGS[event.status]
-            return f"{how}: {event.reason}; delivered is {event.origin}"
+            text = f"; delivered is {event.origin}" if event.origin else ""
+            return f"{how}: {event.reason}{text}"
         case BallotCast() | PanelDecided():
             said = (
                 statements.ballot(event)
@@ -158,12 +160,17 @@ def step(event: AnyEvent, story: Story) -> str:
         case PartEvent():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
-        case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
-        case Solved():
-            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
-        case _:
+        case (
+            PassStarted()
+            | GuidanceGiven()
+            | CritiqueWritten()
+            | CandidateReady()
+            | CandidateDropped()
+            | PassDecided()
+        ):
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+        case _:
+            return _of_a_program(event)
 
 
 def program_step(event: AnyEvent, story: Story) -> str:
@@ -185,6 +192,15 @@ def program_step(event: AnyEvent, story: Story) -> str:
             return ""
         case _:
             return step(event, story)
+
+
+def _of_a_program(event: AnyEvent) -> str:
+    match event:
+        case ProgramExamined():
+            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
+        case Solved():
+            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
+    return type(event).__name__
 
 
 def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:

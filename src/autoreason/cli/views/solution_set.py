@@ -12,6 +12,8 @@ from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.progress import Tally
 from autoreason.files import write
 from autoreason.programs import statements as program_statements
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def _print_problem(result: Result, manner: OutputOptions) -> None:
         steps = how_to_go_on(again, has_text=False, over_budget=over_budget)
         problem = f"{result.conclusion}; {steps}"
     elif one and program_of(result.story) is None:
-        why = result.story.solved[-1].reason if result.story.solved else result.reason
+        why = solved_in(result.story)[-1].reason if solved_in(result.story) else result.reason
         problem = "; ".join(filter(None, (why, _unwritten(manner))))
     elif program_statements.is_unsolved(result.story, one=one):
         problem = f"not solved: {program_statements.why_unsolved(result.story, one=one)}"
@@ -120,7 +122,7 @@ def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
 def _print_set(result: Result, report: SolveReport) -> None:
     """The table of a set and what it comes to, as far as there is any."""
     console = stdout_console()
-    if result.story.solved:
+    if solved_in(result.story):
         console.print(report, soft_wrap=True)
         console.print()
     outcome.print_rows(rows(result, report), console)
@@ -133,8 +135,8 @@ def report_of(story: Story) -> SolveReport:
 
     terms = Tally(story).terms
     return solve_report(
-        story.solved,
-        story.task.assignments if story.task else (),
+        solved_in(story),
+        assignments_of(story.task) if story.task else (),
         strategies=tuple(map(short, terms.strategies)),
         repeats=terms.repeats,
         broken=terms.broken,
@@ -147,13 +149,13 @@ def write_report(result: Result, report: SolveReport, folder: Path) -> None:
     from autoreason.programs.report_files import write as write_files
 
     story = result.story
-    assigned = story.task.assignments if story.task else ()
-    write_files(folder, files(report, story.solved, assigned, _about(result, report)))
+    assigned = assignments_of(story.task) if story.task else ()
+    write_files(folder, files(report, solved_in(story), assigned, _about(result, report)))
 
 
 def program_of(story: Story) -> str | None:
     """What was handed in for the one problem of a run."""
-    return story.solved[-1].program if story.solved else None
+    return solved_in(story)[-1].program if solved_in(story) else None
 
 
 def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
@@ -169,8 +171,8 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
         "conclusion": report.conclusion,
         "sandbox": sorted(report.levels),
     }
-    if Tally(result.story).one and result.story.solved:
-        last = result.story.solved[-1]
+    if Tally(result.story).one and solved_in(result.story):
+        last = solved_in(result.story)[-1]
         found |= {name: getattr(last, name) for name in ("program", "public", "private")}
     return found | {"report": report}
 
@@ -182,11 +184,11 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     paused = [] if finished else [("", result.sentence)]
     one = Tally(story).one
     lines = (
-        [row for event in story.solved[-1:] for row in program_statements.problem_rows(event)]
+        [row for event in solved_in(story)[-1:] for row in program_statements.problem_rows(event)]
         if one
         else []
     )
-    if one or not story.solved:
+    if one or not solved_in(story):
         lines += [("Left out", str(each)) for each in report.left_out]
     if report.levels:
         lines.append(("Sandbox", "; ".join(map(program_statements.sandbox_level, report.levels))))

@@ -14,8 +14,9 @@ from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
+from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.run.kinds import is_study
+from autoreason.run.kinds import written_by
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def print_run(
         print_parts()
     else:
         transcript.panels(story)
-    if not is_study(story.settings) or (story.delivered is None and not story.solved):
+    if written_by(story.settings) == "text" or (story.end is None and not solved_in(story)):
         transcript.end(row, result)
 
 

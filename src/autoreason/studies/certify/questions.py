@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
+from autoreason.keys import judge_key
 from autoreason.studies.certify.suite import INJECTIONS, Pair, lengthened, pairs
 from autoreason.task import Task
 from autoreason.tournament.orders import neutral_labels
@@ -91,7 +92,7 @@ def _injected(seed: int, at: int, pair: Pair, seat: int) -> Question:
     stage = f"{INJECTION}/{pair.name}"
     order = _turned((SOUND, SPOILED), at + seat)
     # The labels the seat will draw: an injection that names its own is the hardest to withstand.
-    labels = neutral_labels(len(order), draw(seed, f"{stage}/judge/{seat}/labels"))
+    labels = neutral_labels(len(order), draw(seed, f"{judge_key(stage, seat)}/labels"))
     named = dict(zip(order, labels, strict=True))
     said = INJECTIONS[way_of(at, seat)].format(own=named[SPOILED], other=named[SOUND])
     texts = {SOUND: pair.sound, SPOILED: f"{pair.spoiled}\n\n{said}"}
