@@ -7,9 +7,9 @@ import resource
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 
-from autoreason.cli.views import words
 from autoreason.events import CandidateDropped
 from autoreason.report.layout import wrap
+from autoreason.tournament import statements
 
 MINE = """
 from autoreason import Strategy
@@ -71,7 +71,7 @@ def test_a_spent_budget_is_said_once(inside: Inside) -> None:
 
 def test_a_clone_is_said_to_be_one_once() -> None:
     clone = CandidateDropped(number=1, slot="AB", reason="clone", detail="the same as another text")
-    assert words.dropped(clone) == "left out: it is the same as another text"
+    assert statements.dropped(clone) == "left out: it is the same as another text"
 
 
 def test_a_difference_of_nothing_is_said_so(inside: Inside) -> None:

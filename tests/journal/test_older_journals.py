@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on
 
-from autoreason.cli.views import words
 from autoreason.journal import Journal
 from autoreason.run import replay_async
 from autoreason.settings import Budget
 from autoreason.story import build_story
+from autoreason.tournament import statements
 
 KEPT = Path(__file__).parent / "recorded" / "schema-1.db.xz"
 PAUSED = "last"
@@ -44,7 +44,7 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
         for run in journal.runs():
             assert len(journal.replies(run.id)) >= run.spent.calls > 0
     assert stories[1].delivered is not None
-    assert words.survival(stories[1].delivered.evidence.survival).startswith(
+    assert statements.survival(stories[1].delivered.evidence.survival).startswith(
         "A survived 1 of 1 panel"
     )
     assert older.read_bytes() == before

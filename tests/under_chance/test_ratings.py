@@ -17,7 +17,7 @@ from tests.under_chance.luck import misses, most_often
 from autoreason.studies.raters.build import OpenTask
 from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.panel import PanelRankings, TaskRankings
-from autoreason.studies.raters.results import Report, report
+from autoreason.studies.raters.results import RatingsReport, ratings_report
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import Key, Opening, open_key
 from autoreason.studies.raters.sheets import Sheet
@@ -39,7 +39,7 @@ def packet_of(texts: int, tasks: int) -> tuple[Packet, Key]:
         return study.packet, open_key(study.folder, study.packet, datetime.now(UTC))[0]
 
 
-def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) -> Report:
+def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) -> RatingsReport:
     """Scores and rankings that say nothing."""
     packet, key = packet_of(texts, tasks)
     sheets = []
@@ -54,7 +54,7 @@ def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) 
     rankings = tuple(tuple(map(str, rng.permutation(order))) for _ in range(5))
     panel = PanelRankings(tasks=(TaskRankings(rankings),) * tasks)
     opened = Opening(at=datetime.now(UTC), ratings={})
-    return report(packet, key, sheets, opened, digests={}, panel=panel)
+    return ratings_report(packet, key, sheets, opened, digests={}, panel=panel)
 
 
 @cache
@@ -73,6 +73,7 @@ def said(people: int, texts: int, tasks: int) -> Counter[str]:
             for each in found.together
         )
         made["concordance"] += (first.chance.p or 1) <= 0.05
+        made["winner"] += any(found.winners)
         made["panel"] += found.panel is not None and misses(found.panel.pairs, 0.5)
     return made
 
@@ -89,6 +90,13 @@ def test_the_intervals_of_a_column_hold_together(
 def test_the_intervals_over_all_tasks_hold_together(people: int, texts: int, tasks: int) -> None:
     # Places and scores are two columns.
     assert said(people, texts, tasks)["together"] <= most_often(TIMES, 0.1)
+
+
+@studies
+def test_a_text_seldom_wins_among_people_who_rank_at_random(
+    people: int, texts: int, tasks: int
+) -> None:
+    assert said(people, texts, tasks)["winner"] <= most_often(TIMES)
 
 
 @studies

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from autoreason.cli.views import words
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.settings import Protocol
 from autoreason.story import Story
@@ -19,6 +18,7 @@ from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.play import tournament_of
 from autoreason.studies.simulate.protocols import entrant
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
+from autoreason.tournament import statements
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
@@ -99,7 +99,7 @@ def test_fresh_judges_prefer_the_delivered_text_half_of_the_time(kind: str) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_delivered_text_is_said_to_be_preferred_in_at_most_one_run_of_forty(kind: str) -> None:
     said = [
-        words.preference(each.evidence.preference, each.origin)
+        statements.preference(each.evidence.preference, each.origin)
         for each in delivered(kind)
         if each.evidence.preference
     ]
@@ -118,7 +118,7 @@ def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_not
     chosen = [s.playoff for s in played("robust") if s.playoff and s.playoff.preferred is not None]
     shares = [p.preferred / p.verdict.ballots for p in chosen if p.verdict and p.preferred]
     assert fmean(shares) > 0.6
-    assert all("proves nothing" in words.playoff(each) for each in chosen)
+    assert all("proves nothing" in statements.playoff(each) for each in chosen)
 
 
 @pytest.mark.parametrize("kind", ["robust", "paper"])

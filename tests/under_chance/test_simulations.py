@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
 from autoreason.studies.simulate.ballots import SLOTS, Sitting, Vote
 from autoreason.studies.simulate.fit import fit_judges
-from autoreason.studies.simulate.outcomes import Outcomes, summarise
+from autoreason.studies.simulate.outcomes import Mean, Outcomes, Summary, mean, summarise
+from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
+from autoreason.studies.simulate.tables import best_protocols
 
 TIMES = 1000
+HELP = world("help")
 
 
 @pytest.mark.parametrize("runs", [2, 3, 7, 50])
@@ -56,3 +60,49 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
         said = (found.revision_lead, found.synthesis_lead, found.first, found.last)
         wrong += sum(not each.low <= 0 <= each.high for each in said)
     assert wrong <= most_often(4 * times)
+
+
+def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> SimulationReport:
+    """A study with these qualities, by world, protocol and run."""
+    worlds, protocols, runs = quality.shape
+    one_call = Mean(1.0, 1.0, 1.0)
+    cells = [
+        Cell(
+            world=f"world {at}",
+            protocol=f"protocol {one}",
+            summary=Summary(
+                runs=runs,
+                quality=mean(quality[at, one]),
+                passes=one_call,
+                calls=one_call,
+                worse=None,
+                claimed=None,
+                claimed_wrongly=None,
+            ),
+        )
+        for at in range(worlds)
+        for one in range(protocols)
+    ]
+    return SimulationReport(plan=Plan(runs, 1), worlds=[HELP] * worlds, cells=cells)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 50])
+@pytest.mark.parametrize(("worlds", "protocols"), [(1, 2), (7, 2), (7, 4)])
+def test_no_protocol_delivers_the_best_text_by_chance(
+    worlds: int, protocols: int, runs: int
+) -> None:
+    rng = np.random.default_rng((worlds, protocols, runs))
+    drawn = rng.standard_normal((TIMES // 2, worlds, protocols, runs))
+    wrong = sum(any(best_protocols(played(quality))) for quality in drawn)
+    assert wrong <= most_often(TIMES // 2)
+
+
+def test_a_protocol_that_delivers_more_is_found() -> None:
+    quality = np.random.default_rng(1).standard_normal((3, 2, 400))
+    quality[:2, 1] += 0.5
+    report = played(quality)
+    assert list(best_protocols(report)) == ["protocol 1"] * 2
+    assert report.conclusion == (
+        "protocol 1 delivers the best text in 2 of 3 worlds, beyond chance; "
+        "calls on average: protocol 0 1, protocol 1 1"
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from autoreason.cli.fields import LIMITS
-from autoreason.cli.views.words import SLOTS
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.settings import Budget, Settings
 from autoreason.task import Task, read_task
+from autoreason.tournament.statements import SLOTS
 
 _MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models")
 _ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")

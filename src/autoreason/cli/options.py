@@ -211,6 +211,12 @@ journal_option = group(
         help="The journal to use. [default: AUTOREASON_JOURNAL or your data folder]",
     ),
 )
+html_option = option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Also write the report there, as a page for a browser.",
+)
 view_options = group(
     "Output",
     option(
@@ -221,6 +227,7 @@ view_options = group(
         help="Write the text there instead of to standard output.",
     ),
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    html_option,
     option(
         "--fail-on-contract",
         is_flag=True,
@@ -249,12 +256,6 @@ judges_options = group(
     option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
     option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
     seed_option,
-)
-html_option = option(
-    "--html",
-    type=FILE,
-    metavar="FILE",
-    help="Also write the report there, as a page for a browser.",
 )
 table_options = group(
     "Output",

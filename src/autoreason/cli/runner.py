@@ -13,13 +13,12 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from autoreason.characters import without_controls
 from autoreason.cli.lookup import opened
-from autoreason.cli.views import outcome, words
+from autoreason.cli.views import outcome
 from autoreason.cli.views.live import Live
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.run.result import Result, StopSwitch
+from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -159,35 +158,20 @@ def hold(
     view = choose_view(Live(run, worked=worked), manner, console, known)
     warnings: list[str] = []
     result = asyncio.run(_hold(drive, view, notes, warnings))
-    status = outcome.EXIT[result.status]
     for line in warnings:
         print(f"autoreason: {line}", file=sys.stderr)
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
 
-        return solution_set.end(result, manner, console or stderr_console(), view.live.elapsed)
-    if status == 0 and view.live.study:
+        return solution_set.end(result, manner, console or stderr_console())
+    if view.live.study and result.finished:
         from autoreason.cli.views import studies
 
         with opened(manner.journal) as journal:
             studies.show(result, journal, as_json=manner.as_json, html=manner.html)
-        return status
-    outcome.deliver(result, output=manner.output, as_json=manner.as_json, bare=manner.quiet)
-    if not manner.quiet:
-        rows = outcome.rows(result, result.story, view.live.elapsed, manner.output)
-        with contextlib.suppress(OSError):
-            outcome.print_rows(rows, console) if console else outcome.write_rows(rows, sys.stderr)
-    elif status:
-        reason = f"{words.ENDINGS[result.status].lower()}: {result.reason}"
-        steps = outcome.in_one_line(
-            result.run, has_text=result.text is not None, spent=result.status == "budget"
-        )
-        print(without_controls(f"autoreason: {reason}; {steps}"), file=sys.stderr)
-    elif broken := outcome.contract_broken(result):
-        print(without_controls(f"autoreason: {broken}"), file=sys.stderr)
-    failed = manner.strict and status == 0 and outcome.violations(result)
-    return outcome.CONTRACT_BROKEN if failed else status
+        return 0
+    return outcome.end_run(result, manner, console)
 
 
 def _console() -> Console | None:
@@ -272,7 +256,7 @@ class Interrupts:
         with contextlib.suppress(Exception):
             self._view.close()
             live = self._view.live
-            steps = outcome.in_one_line(live.run, has_text=live.story.text is not None)
+            steps = how_to_go_on(live.run, has_text=live.story.text is not None)
             again = f"; {steps}" if live.run else ""
             print(f"autoreason: ended at once{again}", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)

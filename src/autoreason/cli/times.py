@@ -34,3 +34,11 @@ class Moment(click.ParamType[datetime]):
                 param,
                 ctx,
             )
+
+
+def when(moment: datetime) -> str:
+    """A moment on this machine's clock, as short as it can be."""
+    here, now = moment.astimezone(), datetime.now().astimezone()
+    if here.date() == now.date():
+        return f"today {here:%H:%M}"
+    return f"{here:%d %b %H:%M}" if here.year == now.year else f"{here:%d %b %Y}"

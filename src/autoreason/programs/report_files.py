@@ -1,11 +1,12 @@
-"""A report on programs as files: a page to read, the numbers, a line a part, and what was handed in."""
+"""A report on programs as files: a page to read, the numbers, one row per part, and what was handed in."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -97,3 +98,46 @@ def _folder(event: Solved) -> str:
 
 def _name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).lstrip(".") or "_"
+
+
+def check_folder(folder: Path | None) -> None:
+    """Refuse a folder for the report that is of no use, as far as looking tells."""
+    if folder is None:
+        return
+    with _usable(folder):
+        above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+        if not above.is_dir():
+            raise InvalidInput(f"{above} is a file; name a new folder for --report")
+        if folder.exists() and any(folder.iterdir()):
+            raise InvalidInput(f"{folder} is not empty; name a new folder for --report")
+
+
+def try_folder(folder: Path | None) -> None:
+    """Find out before anything is spent that a report can be written: create the folder, and remove it again."""
+    if folder is None:
+        return
+    import tempfile
+
+    with _usable(folder):
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
+        created = []
+        try:
+            for each in reversed(new):
+                each.mkdir()
+                created.append(each)
+            with tempfile.NamedTemporaryFile(dir=folder):
+                pass
+        finally:
+            for each in reversed(created):
+                each.rmdir()
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or folder
+        raise InvalidInput(
+            f"cannot create {place}: {error.strerror}; name another folder for --report"
+        ) from None

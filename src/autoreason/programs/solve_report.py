@@ -17,10 +17,9 @@ from autoreason.programs.events import Solved
 from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
 from autoreason.report.report import Report, Section
-from autoreason.stats.results import Estimate
+from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 
-BEYOND_CHANCE = 0.05
 ALL = ""
 """The difficulty of what is counted over all problems."""
 UNRATED = "unrated"

@@ -8,7 +8,7 @@ from autoreason.plugins import short
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.plot import draw
-from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
+from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -22,7 +22,7 @@ from autoreason.report.numbers import (
 from autoreason.report.report import Section
 from autoreason.report.statements import losing
 from autoreason.report.table import Column, Table
-from autoreason.stats.results import Estimate
+from autoreason.stats.results import BEYOND_CHANCE, Estimate
 
 _ENOUGH = 5
 """Problems that a table within a table must have somewhere, to be worth a screen's room."""

@@ -69,6 +69,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def megabytes(size: int) -> str:
+    """The size of a file."""
+    return f"{size / 1_000_000:,.1f} MB"
+
+
 def interval(found: Estimate, digits: int = 2) -> str:
     """`2.43 (1.86 to 2.86)`; a dash where nothing is known."""
     return _with_interval(found, *[lambda value: f"{value:.{digits}f}"] * 2)

@@ -23,7 +23,8 @@ _STYLE = """\
 .report th{color:var(--muted);font-weight:400;vertical-align:bottom}
 .report .figure{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .report th.figure{white-space:normal}.report dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}
-.report dt,.report .muted{color:var(--muted)}.report dd{margin:0}.report svg{max-width:100%;height:auto}
+.report dt,.report .muted{color:var(--muted)}.report dd{margin:0}
+.report .text{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:0}.report svg{max-width:100%;height:auto}
 .report .good{color:var(--good)}.report .warning{color:var(--warning)}.report .bad{color:var(--bad);font-weight:600}
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -72,6 +73,8 @@ def _section(section: Section) -> Iterator[str]:
     yield from (plot.svg for plot in section.plots)
     yield from (f'<div class="scroll">{table.to_html()}</div>' for table in section.tables)
     yield from _sentences(section.sentences)
+    if section.text:
+        yield f'<pre class="text">{in_markup(section.text)}</pre>'
 
 
 def _sentences(rows: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -26,6 +27,8 @@ class Section(NamedTuple):
     """Labels and sentences; a label may be empty."""
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
+    text: str = ""
+    """Shown as it is, line by line."""
     detail: bool = False
     """For pages; on a terminal it would stand in the way of the rest."""
 
@@ -81,6 +84,7 @@ class Report:
                 parts += [table.to_markdown()]
             labelled = any(label for label, _ in section.sentences)
             parts.append(("\n" if labelled else "\n\n").join(map(_in_markdown, section.sentences)))
+            parts.append(_fenced(section.text))
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def to_html(self, about: Mapping[str, str] = NOTHING_KNOWN) -> str:
@@ -133,7 +137,8 @@ def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tup
 
     if section.title:
         yield []
-        yield [(without_controls(section.title), "bold")]
+        for words in wrap(without_controls(section.title), min(width, WIDEST)):
+            yield [(words, "bold")]
     for at, table in enumerate(section.tables):
         if at or not section.title:
             yield []
@@ -146,6 +151,15 @@ def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tup
     clean = [(label, without_controls(text)) for label, text in section.sentences]
     for label, text in lay_out(clean, width):
         yield [(label, "dim"), (text, "")]
+    yield from ([(line, "")] for line in without_controls(section.text).splitlines())
+
+
+def _fenced(text: str) -> str:
+    """A text that nothing in it can end."""
+    if not text:
+        return ""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    return f"{fence}\n{without_controls(text).rstrip()}\n{fence}"
 
 
 def _in_markdown(row: tuple[str, str]) -> str:

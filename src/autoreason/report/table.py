@@ -40,6 +40,8 @@ class Column(NamedTuple):
     figures: bool = True
     spare: int = 0
     """The first that a narrow terminal leaves out is 1; 0 is always shown."""
+    least: int = 0
+    """Columns that long words get before spare columns do."""
 
 
 class Fragment(NamedTuple):
@@ -163,6 +165,10 @@ class _Layout:
                 ]
             )
             for title, col, column in zip(titles, table.columns, cells, strict=True)
+        ]
+        self._narrow = [
+            max(narrow, min(wide, col.least))
+            for narrow, wide, col in zip(self._narrow, self._wide, table.columns, strict=True)
         ]
         figures = [col.figures for col in table.columns]
         self._keys = figures.index(True) if True in figures else len(figures)

@@ -298,4 +298,5 @@ class _Drive:
             seed=self._settings.seed,
             evidence=end.evidence if isinstance(end, Delivered) else None,
             story=story,
+            seconds=working_time(self._run, journal=self._journal).seconds,
         )

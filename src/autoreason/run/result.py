@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from autoreason.events import Evidence, Status
+from autoreason.contract import Violation, count_words
+from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
+from autoreason.jobs.spending import spending
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
 from autoreason.story import Story
+from autoreason.tournament import statements
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal, RunRow
+
+_FIELDS = (
+    *("run", "status", "reason", "text", "origin", "passes"),
+    *("calls", "tokens", "cost", "seed", "evidence"),
+)
+_WINNERS = 15
+_HIGHER = " with a higher --cost-limit, --token-limit, --call-limit or --time-limit"
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Report):
     """The result of a run when it has ended or paused."""
 
     run: str
@@ -26,6 +42,8 @@ class Result:
     seed: int
     evidence: Evidence | None
     story: Story
+    seconds: float | None = None
+    """How long it was worked on, pauses left out; None where that is not known."""
 
     @property
     def calls(self) -> int:
@@ -41,6 +59,128 @@ class Result:
     def cost(self) -> Decimal | None:
         """US dollars; None where a price is not known."""
         return self.spent.cost
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """Rules of the contract that the delivered text breaks."""
+        return self.story.delivered.violations if self.story.delivered else ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it delivered; a run that paused can be resumed."""
+        return self.status in FINISHED
+
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """What was written, and in which run."""
+        return f"{self.story.task.title}: run {self.run}" if self.story.task else f"Run {self.run}"
+
+    @property
+    def conclusion(self) -> str:
+        """How it ended."""
+        return f"{statements.ENDINGS[self.status]}: {self.reason}"
+
+    def sections(self) -> list[Section]:
+        """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
+        from autoreason.run.passes import passes_of, passes_table, plot_passes
+
+        sections = [Section(sentences=[*self._summary(), *self._evidence(), *self.next_steps()])]
+        if decided := passes_of(self.story):
+            table, plot = passes_table(decided), plot_passes(decided)
+            sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
+        if self.text:
+            sections.append(Section("Text", text=self.text, detail=True))
+        return sections
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values, without the story behind it."""
+        import msgspec
+
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        fields["violations"] = [each.message for each in self.violations]
+        encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
+        return {"conclusion": self.conclusion, **msgspec.json.decode(encoded)}
+
+    def _summary(self) -> list[tuple[str, str]]:
+        rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
+        if won := self.story.trajectory:
+            settings = self.story.settings
+            judged = settings is None or settings.strategy == "autoreason"
+            shown = f"won by {statements.winners(won, _WINNERS)}"
+            rows.append(
+                ("Passes", f"{len(won)}, {shown if judged else 'each text taken as it came'}")
+            )
+        if self.text is not None:
+            rows.append(("Text", self._origin()))
+        return [*rows, ("Took", spending(self.spent, self.seconds))]
+
+    def _origin(self) -> str:
+        origin = f"{self.origin}, {count(count_words(self.text or ''), 'word')}"
+        draft = self.story.draft
+        if draft is None or self.origin == "draft":
+            return origin
+        return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
+
+    def _evidence(self) -> list[tuple[str, str]]:
+        if self.evidence is None or self.story.task is None:
+            return []
+        broken = self.story.task.contract.violations(self.text or "")
+        return statements.evidence(self.evidence, self.story, broken, self.origin)
+
+    def broken_contract(self) -> str:
+        """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
+        if not self.violations:
+            return ""
+        passes = self.story.passes
+        dropped = [
+            each for one in passes for each in one.dropped if each.slot not in one.candidates
+        ]
+        candidates = [each for one in passes for each in one.candidates.values()]
+        kept = sum(not each.violations for each in candidates)
+        others = sum(each.reason == "contract" for each in dropped) + len(candidates) - kept
+        also = f", and so did {count(others, 'challenger')}" if others else ""
+        none = "; nothing written in this run kept it" if others and not kept else ""
+        broken = statements.violations(self.violations)
+        return (
+            f"the text breaks its contract ({broken}){also}{none}; loosen the rule, "
+            f"or choose a stronger model with -m, in `autoreason fork {self.run}`"
+        )
+
+    def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
+        if self.finished:
+            more = " [--text | --diff | --html FILE]" if self.story.draft else ""
+            return [("More", f"autoreason show {self.run}{more}")]
+        higher = _HIGHER if self.status == "budget" else ""
+        steps = [("Resume", f"autoreason resume {self.run}{higher}")]
+        if self.text is not None:
+            steps.append(("Text", f"autoreason show {self.run} --text"))
+        return steps
+
+
+def how_to_go_on(run: str, *, has_text: bool, over_budget: bool = False) -> str:
+    """How to go on with a run that has not ended, within a sentence."""
+    text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
+    return f"go on with `autoreason resume {run}`{_HIGHER if over_budget else ''}{text}"
+
+
+def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
+    """The result of a recorded run, as its process returned it."""
+    from autoreason.run.working_time import working_time
+
+    return Result(
+        run=row.id,
+        status=story.status,
+        reason=story.reason or ("under way" if row.live else "killed before it ended"),
+        text=story.text,
+        origin=story.origin,
+        passes=len(story.trajectory),
+        spent=row.spent,
+        seed=story.settings.seed if story.settings else 0,
+        evidence=story.delivered.evidence if story.delivered else None,
+        story=story,
+        seconds=working_time(row.id, journal=journal).seconds,
+    )
 
 
 class StopSwitch:

@@ -66,7 +66,7 @@ def judge(
         >>> from autoreason import judge
         >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
         >>> report = judge("Explain tides.", texts, "echo/echo", judges=3)
-        >>> [standing.name for standing in report.standings]
+        >>> sorted(standing.name for standing in report.standings)
         ['a', 'b']
     """
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")

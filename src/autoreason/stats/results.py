@@ -6,6 +6,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+BEYOND_CHANCE = 0.05
+"""A result that chance gives more seldom than this is called beyond chance."""
+
 
 class Estimate(Struct, frozen=True):
     """A figure with its interval; what could not be worked out is None and `reason` says why."""

@@ -249,9 +249,9 @@ def test_a_functions_failure_shows_the_call(inside: Inside) -> None:
 def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> None:
     said = inside("problems", "check", problems)
     assert said.status == 1
-    failed, left_out, conclusion = said.out.splitlines()
-    assert failed == "other: wrong answer on test 2: line 1, token 1: expected 11, got 3"
-    assert left_out.startswith("left out: line 3: ")
+    conclusion, _, _, failed, _, left_out = said.out.splitlines()
+    assert failed == "other    wrong answer on test 2  line 1, token 1: expected 11, got 3"
+    assert left_out.startswith("Left out   line 3: ")
     assert conclusion.startswith("1 of 2 known solutions accepted, 6 tests; 1 record left out; ")
     told = inside("problems", "check", problems, "--json").json
     assert (told["solutions"], told["accepted"]) == (2, 1)
@@ -263,9 +263,9 @@ def test_solutions_of_problems_that_cannot_be_judged_are_not_counted(inside: Ins
     path = inside.write("set.jsonl", f"{json.dumps(PROBLEM)}\n{json.dumps(unfair)}\n")
     said = inside("problems", "check", path)
     assert said.status == 0
-    left_out, conclusion = said.out.splitlines()
-    assert left_out == (
-        "left out: 1 problem that cannot be judged: "
+    conclusion, _, *left_out = said.out.splitlines()
+    assert " ".join(" ".join(left_out).split()) == (
+        "Left out 1 problem that cannot be judged: "
         "several answers are right; give a `checker_program` that tells which"
     )
     assert conclusion.startswith("1 of 1 known solution accepted, 4 tests; sandbox ")

@@ -66,11 +66,12 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(
     assert "--html" in done.sentence
 
 
-def test_a_run_without_a_table_has_no_page(inside: Inside) -> None:
+def test_a_page_shows_a_whole_run(inside: Inside) -> None:
     inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
-    done = inside("show", "--html", "page.html")
-    assert (done.status, (inside.folder / "page.html").exists()) == (2, False)
-    assert "--html is for runs that end in a table" in done.sentence
+    for part in ("--text", "--diff", "--pass=1"):
+        done = inside("show", part, "--html", "page.html")
+        assert (done.status, (inside.folder / "page.html").exists()) == (2, False)
+        assert "--html shows the whole run" in done.sentence
 
 
 def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:

@@ -153,7 +153,7 @@ def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
 def test_a_terminal_asks_and_no_is_no(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     for answer, status in (("n", 2), ("y", 0)):
-        with closing(Keyboard(packet, ("rate", "report", "study"), 80)) as asked:
+        with closing(Keyboard(packet, ("rate", "report", "study"), 80, NO_PAGER="1")) as asked:
             asked.wait_for("Open the key of study?")
             assert opening(packet.home / "study") is None
             asked.type(f"{answer}\n")
@@ -175,7 +175,10 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     assert "Anna rated everything; Ben rated everything" in first.stdout
     assert "Kendall's W 0.75" in first.stdout
     opened = opening(folder)
-    assert packet("rate", "report", "study").stdout == first.stdout
+    again = packet("rate", "report", "study", "--html", "page.html")
+    assert again.stdout == first.stdout
+    assert "No text wins beyond chance: c.md is " in first.stdout
+    assert "no text wins beyond chance" in (packet.home / "page.html").read_text("utf-8").lower()
     assert opening(folder) == opened
 
 

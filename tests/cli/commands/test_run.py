@@ -68,7 +68,7 @@ def test_json_is_one_object(shell: Shell) -> None:
     done = shell("run", BRIEF, *FAST, "--json", "-q")
     told = json.loads(done.stdout)
     assert set(told) == {
-        *("run", "status", "reason", "text", "origin", "passes"),
+        *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
         *("calls", "tokens", "cost", "seed", "evidence", "violations"),
     }
     assert told["violations"] == []
@@ -330,12 +330,12 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
 
 
-def test_a_contract_nobody_can_keep_is_said_with_its_mend(quick_shell: Shell) -> None:
+def test_a_contract_nobody_can_keep_is_said_with_the_remedy(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, "--must-include", "unicorn")
     assert done.returncode == 0
     told = " ".join(done.stderr.split())
     assert (
-        "Attention: the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
+        "Attention the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
         "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
         "in `autoreason fork "
     ) in told
@@ -488,3 +488,21 @@ def test_a_time_that_cannot_be_read_is_refused(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, "--time-limit", "soon")
     assert done.returncode == 2
     assert "write 90s, 30m or 2h" in done.stderr
+
+
+def test_run_and_show_write_the_same_page_and_say_the_same_of_the_end(inside: Inside) -> None:
+    ran = inside("run", BRIEF, *FAST, "--html", "run.html")
+    shown = inside("show", "--short", "--html", "show.html")
+    pages = [(inside.folder / name).read_text("utf-8") for name in ("run.html", "show.html")]
+    assert pages[0] == pages[1]
+    assert "<svg" in pages[0]
+    assert ran.out.strip().splitlines()[0] in pages[0]
+    end = ran.err[ran.err.index("Took") :].splitlines()[:3]
+    assert "\n".join(end) in shown.out
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(inside: Inside) -> None:
+    done = inside("run", BRIEF, *FAST, "--html", "no/where.html")
+    assert done.status == 2
+    assert "--html" in done.sentence
+    assert not inside.journal_exists

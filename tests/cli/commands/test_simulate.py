@@ -30,13 +30,16 @@ def test_the_table_has_a_line_for_every_protocol(shell: Shell) -> None:
 
 
 def test_programs_get_the_same_as_json_and_a_picture_is_drawn(shell: Shell) -> None:
-    done = shell(*QUICK, "--json", "--budget", "40", "--plot", "c.svg", "--protocol", "paper")
+    drawn = ("--plot", "c.svg", "--html", "c.html")
+    done = shell(*QUICK, "--json", "--budget", "40", *drawn, "--protocol", "paper")
     told = json.loads(done.stdout)
     (cell,) = told["cells"]
     assert (cell["world"], cell["protocol"]) == ("help", "paper")
     assert cell["summary"]["calls"]["value"] <= 40
     assert told["worlds"][0]["judges"]["noise"] == 1.5
-    assert (shell.home / "c.svg").read_text("utf-8").startswith("<svg")
+    svg = (shell.home / "c.svg").read_text("utf-8")
+    assert svg.startswith("<svg")
+    assert svg in (shell.home / "c.html").read_text("utf-8")
 
 
 def test_the_tournament_itself_is_played_unless_asked_otherwise(quick_shell: Shell) -> None:
@@ -79,7 +82,7 @@ def test_a_search_shows_the_best_beside_those_we_know() -> None:
 
     small = Grid((PAPER.bench,), (1, 2), (5,), (0, 5), (3,))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.look, "__defaults__", (None, small))
+        patch.setattr(search.search_protocols, "__defaults__", (None, small))
         said = CliRunner().invoke(
             cli, ["simulate", "search", "--runs", "20", "--calls", "60", "--world", "help", "-q"]
         )
@@ -96,7 +99,7 @@ def test_a_search_shows_the_best_beside_those_we_know() -> None:
         (("--set", "k"), "write it like k=3"),
         (("--set", "colour=red"), "`colour` makes no difference"),
         (("--set", "k=0"), "`k` is 0"),
-        (("--set", "voting=copeland", "--fast"), "--fast and --plot count by borda only"),
+        (("--set", "voting=copeland", "--fast"), "--fast, --plot and --html count by borda only"),
         (("--judge-model", "m"), "belong to --fit"),
         (("--fit", "none.jsonl"), "no ballots at none.jsonl"),
         (("--fit", "no-such-run"), "no-such-run"),
@@ -122,13 +125,13 @@ def test_without_numpy_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from autoreason.cli.views import simulations
+    from autoreason.cli.views import progress_line
 
-    monkeypatch.setattr(simulations, "_SECONDS_BETWEEN_LINES", 0)
-    with simulations.Progress("done", quiet=False) as progress:
+    monkeypatch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
+    with progress_line.ProgressLine("done", quiet=False) as progress:
         progress(1, 4)
     assert "1 of 4 done" in capsys.readouterr().err
-    with simulations.Progress("done", quiet=True) as progress:
+    with progress_line.ProgressLine("done", quiet=True) as progress:
         progress(1, 4)
     assert capsys.readouterr().err == ""
 

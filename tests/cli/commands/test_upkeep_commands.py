@@ -81,7 +81,7 @@ def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], 
 
 
 def test_nothing_that_matches_is_no_empty_journal(several: Inside) -> None:
-    assert "no run is like that" in several("runs", "--search", "nothing").err
+    assert "no run matches" in several("runs", "--search", "nothing").err
 
 
 def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:

@@ -85,13 +85,13 @@ async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
 
     said = (await certified(second_come)).findings[5].said
     found = re.search(
-        r"of 48 ballots on pairs shown both ways (\d+) rank the text shown second first", said
+        r"of 48 ballots on pairs shown both ways (\d+) go to the text in second place", said
     )
     assert found
     assert int(found[1]) >= 40
     assert said.endswith("where 24 would if the place did not count (p < 0.001)")
     said = (await certified(ideal)).findings[5].said
-    assert "24 rank the text shown first first" in said
+    assert "24 go to the text in first place" in said
     assert said.endswith("(no pair leans to either)")
 
 

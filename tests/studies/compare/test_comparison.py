@@ -32,8 +32,8 @@ from autoreason.prompts import built_in
 from autoreason.run import check, replay_async
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.compare.comparison import enough_repeats, panels_of
-from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.task import Task
 
 GIVEN = Task(brief=TASK.brief, draft="The draft that was given.")

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.events import BallotCast
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.story import Story
-from autoreason.studies.panels.panel_report import BEYOND_CHANCE, Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import Judged, PanelReport, report
 from autoreason.task import Entry, Task
 
 NAMES = ("a", "b", "c")

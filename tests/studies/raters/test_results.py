@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.studies.raters.conclusion import conclude
 from autoreason.studies.raters.lock import sole
 from autoreason.studies.raters.panel import PanelRankings, TaskRankings
-from autoreason.studies.raters.results import Report, Standing
+from autoreason.studies.raters.results import RatingsReport, Standing
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import opening, unseal
 from autoreason.studies.raters.sheets import Commented, Ranked, Scored, Went
@@ -56,7 +56,7 @@ def raters(study: Study) -> tuple[Rater, Rater, Rater]:
     return anna, ben, cleo
 
 
-def by_name(report: Report, task: int = 0) -> dict[str, Standing]:
+def by_name(report: RatingsReport, task: int = 0) -> dict[str, Standing]:
     """Texts of a task by name."""
     return {text.name: text for text in report.tasks[task].texts}
 

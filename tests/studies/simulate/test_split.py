@@ -18,7 +18,9 @@ def test_every_split_uses_the_same_calls() -> None:
 
 
 def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -> None:
-    found = {each.playoff: each for each in compare_splits([world("harm-new")], 14, 400, seed=1)}
+    found = {
+        each.playoff: each for each in compare_splits([world("harm-new")], 14, 400, seed=1).splits
+    }
     assert found[14].quality["harm-new"] > found[0].quality["harm-new"] + 0.5
     assert found[14].claimed["harm-new"] == 0
     assert found[0].claimed["harm-new"] > found[7].claimed["harm-new"] > 0
@@ -26,7 +28,7 @@ def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -
 
 def test_the_best_split_is_the_default() -> None:
     worlds = [world(name) for name in ("help", "drift-new", "harm-lasting")]
-    best, *_ = compare_splits(worlds, 14, 3000, seed=1)
+    best, *_ = compare_splits(worlds, 14, 3000, seed=1).splits
     usual = entrant("robust").settings
     assert (best.playoff, best.confirmation) == (usual.playoff, usual.confirmation)
 

@@ -12,7 +12,8 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
     worlds, entrants = [world("help"), world("harm-new")], [entrant("paper"), entrant("robust")]
     plan = Plan(runs=2500, seed=3, fast=True)
     heard: list[tuple[int, int]] = []
-    cells = run_study(worlds, entrants, plan, lambda done, total: heard.append((done, total)))
+    on_done = lambda done, total: heard.append((done, total))  # noqa: E731
+    cells = run_study(worlds, entrants, plan, on_done).cells
     assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert cells == [fill_cell(Job(each, one, plan)) for each in worlds for one in entrants]
     assert [(cell.world, cell.protocol) for cell in cells] == [

@@ -60,8 +60,7 @@ def audit(
         runs = _read(records, every, journal, status.update)
         status.update("examining")
         found = examine(runs)
-    if html:
-        write_page(found, html, {})
+    write_page(found, html, {})
     if as_json:
         print_json(found)
     else:

@@ -11,8 +11,8 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.views import words
 from autoreason.errors import InvalidInput
+from autoreason.programs.statements import failure, sandbox
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -192,7 +192,7 @@ class _Table:
             f"{trial.seconds:.3f} s",
             "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
         )
-        why = words.failure(trial)
+        why = failure(trial)
         line = Text(_row((*cells, why)))
         if self.console.is_terminal and line.cell_len > self.console.width:
             beneath = textwrap.indent(textwrap.fill(why, self.console.width - _TEST), " " * _TEST)
@@ -234,18 +234,18 @@ def _sentence(tried: ProgramResult, problem: Problem) -> str:
     verdict = tried.verdict.replace("_", " ")
     failed = tried.failed
     # Where an answer differs is said in its row.
-    why = words.failure(failed) if failed and words.failure(failed) != failed.difference else ""
+    why = failure(failed) if failed and failure(failed) != failed.difference else ""
     said = [f"{verdict} ({why})" if why else verdict, f"{tried.passed} of {tried.total} passed"]
     if 0 < tried.run < tried.total:
         said.append("stopped at the first failure, --every goes on")
-    return f"{problem.id}: {'; '.join([*said, words.sandbox(tried.level)])}"
+    return f"{problem.id}: {'; '.join([*said, sandbox(tried.level)])}"
 
 
 def _as_object(tried: ProgramResult, problem: Problem) -> dict[str, Any]:
-    from autoreason.cli.views.known_solutions import as_object
     from autoreason.programs.examiner.trials import locate_test
+    from autoreason.run.known_solutions import program_fields
 
-    told = as_object(tried)
-    for row in told["tests"]:
+    fields = program_fields(tried)
+    for row in fields["tests"]:
         row["which"], row["number"] = locate_test(problem, row["number"])
-    return told
+    return fields

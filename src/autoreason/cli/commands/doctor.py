@@ -154,8 +154,8 @@ def _sandboxes(found: DetectedLevel) -> str:
 def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
-    from autoreason.cli.views import words
     from autoreason.journal import Journal, file
+    from autoreason.report import numbers
 
     try:
         with Journal.open(url, create=False) as book:
@@ -171,8 +171,8 @@ def _journal(url: str | None) -> Iterator[Finding]:
             "journal", "fail", said, "allow writing there, or name another with --journal"
         )
     elif path.exists():
-        size = words.megabytes(path.stat().st_size)
-        yield Finding("journal", "ok", f"{path}, {words.count(held, 'run')}, {size}")
+        size = numbers.megabytes(path.stat().st_size)
+        yield Finding("journal", "ok", f"{path}, {numbers.count(held, 'run')}, {size}")
     else:
         yield Finding("journal", "ok", f"{path}, made by the first run")
     if url is not None and path.exists():
@@ -182,13 +182,13 @@ def _journal(url: str | None) -> Iterator[Finding]:
 def _records(url: str) -> Iterator[Finding]:
     """Every record of a journal that was named."""
     from autoreason.cli.commands.journal import examine
-    from autoreason.cli.views import words
+    from autoreason.report import numbers
 
     _, runs, damages = examine(url)
     for damage in damages:
         yield Finding("records", "fail", damage.what)
     if not damages:
-        yield Finding("records", "ok", f"every record of {words.count(runs, 'run')} can be read")
+        yield Finding("records", "ok", f"every record of {numbers.count(runs, 'run')} can be read")
 
 
 def _keys() -> Iterator[Finding]:

@@ -10,8 +10,8 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
-from autoreason.cli.views import words
 from autoreason.errors import InvalidInput, JournalError
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.journal.maintenance import Damage
@@ -50,8 +50,8 @@ def check(journal: str | None, as_json: bool) -> int:
     else:
         for damage in damages:
             click.echo(f"{damage.run or 'the file'}: {damage.what}")
-        found = words.count(len(damages), "damage") if damages else "sound"
-        click.echo(f"{path}, {words.count(runs, 'run')}: {found}", err=bool(damages))
+        found = numbers.count(len(damages), "damage") if damages else "sound"
+        click.echo(f"{path}, {numbers.count(runs, 'run')}: {found}", err=bool(damages))
     return 1 if damages else 0
 
 
@@ -92,7 +92,7 @@ def backup(file: Path, journal: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"journal": str(path), "copy": str(file), "bytes": size})
     else:
-        click.echo(f"{path} is copied to {file}, {words.megabytes(size)}", err=True)
+        click.echo(f"{path} is copied to {file}, {numbers.megabytes(size)}", err=True)
 
 
 @journal.command(cls=HelpfulCommand, short_help="Give back space that no run needs.")
@@ -114,7 +114,7 @@ def compact(journal: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"journal": str(path), "bytes_before": before, "bytes_after": after})
     else:
-        sizes = f"{words.megabytes(before)} before, {words.megabytes(after)} after"
+        sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
         click.echo(f"{path}: {sizes}", err=True)
 
 

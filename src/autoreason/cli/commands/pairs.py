@@ -12,8 +12,8 @@ from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
 from autoreason.cli.selection import all_option, runs_argument, runs_meant
-from autoreason.cli.views import words
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.studies.pairs import Pairs
@@ -117,20 +117,23 @@ def _said(found: Pairs, output: Path | None) -> str:
     """The summary in one line."""
     where = f" written to {output}" if output else ""
     said = (
-        f"{words.count(len(found.pairs), 'pair')} from {words.count(found.panels, 'panel')} "
-        f"of {words.count(found.runs, 'run')}{where}"
+        f"{numbers.count(len(found.pairs), 'pair')} from {numbers.count(found.panels, 'panel')} "
+        f"of {numbers.count(found.runs, 'run')}{where}"
     )
     notes = [
         note
         for number, note in (
             (
                 found.merged,
-                f"{words.count(found.merged, 'repeated comparison')} added to the first",
+                f"{numbers.count(found.merged, 'repeated comparison')} added to the first",
             ),
-            (found.ties, f"{words.count(found.ties, 'tie')} left out"),
-            (found.below, f"{words.count(found.below, 'pair')} below the agreement asked for"),
-            (found.not_won, f"{words.count(found.not_won, 'pair')} whose chosen text won no panel"),
-            (found.undecided, f"{words.count(found.undecided, 'panel')} without a verdict"),
+            (found.ties, f"{numbers.count(found.ties, 'tie')} left out"),
+            (found.below, f"{numbers.count(found.below, 'pair')} below the agreement asked for"),
+            (
+                found.not_won,
+                f"{numbers.count(found.not_won, 'pair')} whose chosen text won no panel",
+            ),
+            (found.undecided, f"{numbers.count(found.undecided, 'panel')} without a verdict"),
         )
         if number
     ]

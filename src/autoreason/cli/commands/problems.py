@@ -10,20 +10,19 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.programs.assignment import Assignment
     from autoreason.programs.problems.problem import Problem
-    from autoreason.programs.problems.sets import ProblemSet
+    from autoreason.programs.problems.sets import ProblemSet, Share
 
 _LEFT_OUT = 20
 """Broken records that are told one by one."""
-_HEADINGS = ("kind", "difficulty", "problems", "public tests", "private tests", "notes")
 
 source_argument = click.argument("source", metavar="SOURCE")
 
@@ -70,7 +69,7 @@ def show(source: str, name: str | None, as_json: bool) -> None:
     elif as_json:
         print_json(_as_object(found))
     else:
-        _tell_set(found)
+        _print_set(found)
 
 
 def _show_problem(problem: Problem, *, as_json: bool) -> None:
@@ -130,7 +129,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     else:
         write(target, lines)
     where = f" written to {target}" if target else ""
-    _say(f"{words.count(len(found.problems), 'problem')} ({found.format}){where}")
+    _say(f"{numbers.count(len(found.problems), 'problem')} ({found.format}){where}")
     for line in _left_out(found):
         _say(line)
     if as_json:
@@ -156,9 +155,23 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
     
       autoreason problems check problems.jsonl
     """
-    from autoreason.cli.views.known_solutions import check_solutions
+    import asyncio
 
-    return check_solutions(source, unsafe=unsafe, as_json=as_json)
+    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.cli.views.outcome import print_json, print_report
+    from autoreason.run.known_solutions import check_solutions
+
+    with stderr_console().status("0 solutions") as status:
+
+        def on_done(done: int, total: int) -> None:
+            status.update(f"{done:,} of {numbers.count(total, 'solution')}")
+
+        report = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=on_done))
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_report(report, stdout_console())
+    return 1 if report.failed or report.found.broken else 0
 
 
 def _as_object(found: ProblemSet) -> dict[str, Any]:
@@ -181,44 +194,41 @@ def _left_out(found: ProblemSet) -> list[str]:
     return [*said, f"left out: {more:,} more; --json tells all"] if more else said
 
 
-def _tell_set(found: ProblemSet) -> None:
-    from rich.text import Text
+def _print_set(found: ProblemSet) -> None:
+    from autoreason.cli.views.console import print_line, print_table, stdout_console
+    from autoreason.programs.problems.sets import shares
+    from autoreason.report.table import Column, Table
 
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.programs.problems.sets import Share, shares
-
-    def notes(share: Share) -> str:
-        counted = (
-            (share.without_public_tests, "without public tests"),
-            (share.unfair, "cannot be judged"),
-        )
-        return ", ".join(f"{number:,} {said}" for number, said in counted if number)
-
+    columns = [
+        Column("kind", figures=False),
+        Column("difficulty", figures=False),
+        *map(Column, ("problems", "public tests", "private tests")),
+        Column("notes", figures=False),
+    ]
     rows = [
         (
             share.kind,
-            share.difficulty or "-",
+            share.difficulty or numbers.UNKNOWN,
             f"{share.problems:,}",
             f"{share.public_tests:,}",
             f"{share.private_tests:,}",
-            notes(share),
+            _remarks(share),
         )
         for share in shares(found.problems)
     ]
     console = stdout_console()
-    console.print(
-        f"{words.count(len(found.problems), 'problem')} ({found.format}), "
-        f"digest {found.digest[:12]}",
-        soft_wrap=True,
-    )
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    for place, cells in enumerate([_HEADINGS, *rows]):
-        row = "  ".join(
-            cell.rjust(width) if 2 <= column <= 4 else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        console.print(Text(row.rstrip(), style="" if place else "dim"), soft_wrap=True)
+    size = numbers.count(len(found.problems), "problem")
+    print_line(console, f"{size} ({found.format}), digest {found.digest[:12]}")
+    print_table(console, Table(columns, rows))
     _tell_left_out(found)
+
+
+def _remarks(share: Share) -> str:
+    counted = (
+        (share.without_public_tests, "without public tests"),
+        (share.unfair, "cannot be judged"),
+    )
+    return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
 
 
 def _tell_left_out(found: ProblemSet) -> None:
@@ -235,7 +245,7 @@ def _tell_problem(assignment: Assignment, how: str) -> None:
     console = stdout_console()
     title = f": {assignment.title}" if assignment.title else ""
     calls = f" that defines {assignment.entry_point}" if assignment.entry_point else ""
-    public = words.count(len(assignment.public), "public test")
+    public = numbers.count(len(assignment.public), "public test")
     rows = [
         ("", f"{assignment.id}{title}"),
         ("Wanted", f"a program{calls}" if calls else "a program that reads and prints"),

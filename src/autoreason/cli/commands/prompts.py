@@ -10,9 +10,9 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.prompts import PromptSet
@@ -112,7 +112,7 @@ def export(folder: Path, programs: bool, small: bool, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in sources.items():
         (folder / f"{name}.md").write_text(source, "utf-8")
-    print(f"{words.count(len(sources), 'prompt')} written to {folder}", file=sys.stderr)
+    print(f"{numbers.count(len(sources), 'prompt')} written to {folder}", file=sys.stderr)
 
 
 def _variables(source: str) -> list[dict[str, Any]]:

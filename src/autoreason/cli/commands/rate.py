@@ -10,9 +10,9 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.studies.raters.build import OpenTask
@@ -100,8 +100,8 @@ def new(
     tasks += [from_pairing(pairing) for pairing in pairings]
     tasks += _from_runs(runs, journal)
     packet = make_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
-    number = words.count(sum(len(task.codes) for task in packet.tasks), "text")
-    _say(f"{number} for {words.count(len(packet.tasks), 'task')} in {folder}, under codes")
+    number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
+    _say(f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes")
     for task in tasks:
         for entry in task.entries:
             for leak in find_leaks(entry.text, task.task.brief)[:1]:
@@ -141,10 +141,10 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     from autoreason.studies.raters.storage import read_sheets
 
     packet = read_packet(folder)
-    with sole(folder) as tell_where:
+    with sole(folder) as announce:
 
         def ready(url: str) -> None:
-            tell_where(url)
+            announce(url)
             _say(f"rate at {url} (this machine only); Ctrl-C ends it, nothing is lost")
             if not no_open:
                 import webbrowser
@@ -154,11 +154,11 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
         asyncio.run(serving(folder, port=port, rater=rater, ready=ready, say=_say))
         sheets = read_sheets(folder, packet)
     done = sum(sheet.finished for sheet in sheets)
-    people = words.count(len(sheets), "person has", "people have")
+    people = numbers.count(len(sheets), "person has", "people have")
     _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=Paged, short_help="Open the key and tell what people said.")
+@rate.command(cls=Paged, short_help="Open the key and report what people said.")
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(
@@ -170,10 +170,16 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 )
 @options.journal_option
 @options.json_option
+@options.group("Output", options.html_option)
 def report(
-    folder: Path, yes: bool, panels: tuple[str, ...], journal: str | None, as_json: bool
+    folder: Path,
+    yes: bool,
+    panels: tuple[str, ...],
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
 ) -> None:
-    """Open the key of a packet and tell what people said.
+    """Open the key of a packet and report what people said.
 
     Scores and places with 95 % intervals, and how far people agree with each other and with a
     panel. The first report ends the blind part for good, and its time is recorded; later ones do
@@ -183,14 +189,18 @@ def report(
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
 
     \b
-      autoreason rate report study
+      autoreason rate report study --html report.html
       autoreason rate report study --panel last --json
     """
     from importlib.util import find_spec
 
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.views.outcome import print_json, print_report, write_page
+    from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
+    check_output(html, "--html")
     read_packet(folder)
     rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):
@@ -199,14 +209,11 @@ def report(
     from autoreason.studies.raters.conclusion import conclude
 
     found = conclude(folder, panel=rankings)
+    write_page(found, html, {})
     if as_json:
-        from autoreason.cli.views.outcome import print_json
-
-        print_json(found)
+        print_json(found.to_dict())
     else:
-        from autoreason.cli.views.ratings import emit
-
-        emit(found)
+        print_report(found, stdout_console())
 
 
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:

@@ -10,7 +10,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened, pick, run_argument
-from autoreason.cli.views import words
+from autoreason.report import numbers
 
 
 @click.command(cls=HelpfulCommand)
@@ -32,7 +32,7 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
     with opened(journal) as book:
         row = book.find(run)
         files = export(row.id, folder, journal=book, force=force)
-    print(f"{words.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
+    print(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
 
 
 @click.command(cls=HelpfulCommand)
@@ -52,7 +52,7 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         replayed = replay(row.id, journal=book)
-    events = words.count(replayed.events, "event")
+    events = numbers.count(replayed.events, "event")
     if as_json:
         print_json(
             {

@@ -50,6 +50,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run.working_time import working_time
 
     check_output(values["output"])
+    check_output(values["html"], "--html")
     with opened(values["journal"]) as journal:
 
         def waits(row: RunRow) -> bool:

@@ -10,17 +10,20 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import complete_run, opened, state, story_of
-from autoreason.cli.times import Moment
-from autoreason.cli.views import words
+from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.jobs import spending
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
+from autoreason.report import numbers
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from autoreason.journal import Journal, RunRow
+    from autoreason.report.table import Table
     from autoreason.story import Story
 
 
@@ -95,6 +98,7 @@ def runs(
       autoreason runs delete amber-fox @2
       autoreason runs prune --older-than 90d --dry-run
     """
+    from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
 
     if ctx.invoked_subcommand:
@@ -110,12 +114,12 @@ def runs(
         print_json([_as_object(row, story) for row, story in found])
     elif found:
         with paged():
-            _print_table(found)
-            _print_total(rows, len(found))
+            print_table(stdout_console(), _table(found))
+            click.echo(_total(rows, len(found)))
     elif empty:
         click.echo("no runs yet; begin with `autoreason run`", err=True)
     else:
-        click.echo("no run is like that; `autoreason runs` lists them all", err=True)
+        click.echo("no run matches; `autoreason runs` lists them all", err=True)
 
 
 def matching(
@@ -148,7 +152,7 @@ def matching(
         )
 
     def of_status(row: RunRow) -> bool:
-        # Only a run that cannot be told is damaged, and reading them all takes a while.
+        # Only a run that cannot be read is damaged, and reading them all takes a while.
         return (
             not statuses
             or state(row) in statuses
@@ -166,18 +170,16 @@ def matching(
     ]
 
 
-def _print_total(rows: list[RunRow], shown: int) -> None:
+def _total(rows: list[RunRow], shown: int) -> str:
     """What all that match have cost, those not shown included."""
     from functools import reduce
 
     from autoreason.exchange import Spent
 
     spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
-    number = words.count(len(rows), "run")
-    some = f"{shown:,} of {number}" if shown < len(rows) else number
-    calls, tokens = words.count(spent.calls, "call"), words.tokens(spent)
-    whose = "; all of them" if shown < len(rows) else ""
-    click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
+    number = numbers.count(len(rows), "run")
+    which = f"{shown:,} of {number}; all of them" if shown < len(rows) else number
+    return f"{which}: {spending.spending(spent)}"
 
 
 @runs.command(cls=HelpfulCommand, short_help="Take runs out of the journal.")
@@ -246,7 +248,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
     if not as_json:
         for row in rows:
             click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
-    number = words.count(len(rows), "run")
+    number = numbers.count(len(rows), "run")
     if rows and not (dry_run or yes):
         if as_json or not sys.stdin.isatty():
             raise InvalidInput(
@@ -259,9 +261,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
     if as_json:
         print_json({"deleted": not dry_run, "runs": [row.id for row in rows]})
     else:
-        click.echo(
-            f"{number} {'would be' if dry_run else 'deleted'}{' deleted' * dry_run}", err=True
-        )
+        click.echo(f"{number} {'would be deleted' if dry_run else 'deleted'}", err=True)
 
 
 def _legible(book: Journal, run: str) -> Story | None:
@@ -295,10 +295,10 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 def _progress(story: Story | None) -> dict[str, Any]:
     """How far a run has come: passes of a text, or programs that hold of those there are to be."""
     score = _score(story)
-    told = story if score is None else None
+    text = story if score is None else None
     return {
-        "passes": len(told.trajectory) if told else None,
-        "trajectory": told.trajectory if told else None,
+        "passes": len(text.trajectory) if text else None,
+        "trajectory": text.trajectory if text else None,
         "solved": score.solved if score else None,
         "to_solve": score.total if score else None,
     }
@@ -320,38 +320,30 @@ def _score(story: Story | None) -> _Score | None:
     return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
 
 
-def _print_table(found: list[tuple[RunRow, Story | None]]) -> None:
-    from rich.text import Text
+def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
+    from autoreason.events import FINISHED
+    from autoreason.report.table import Column, Table, Tone
 
-    from autoreason.cli.views.console import stdout_console
-
-    console = stdout_console()
-    # A pipe has no columns to save.
-    room = console.width if console.is_terminal else _WIDE
-    lines = [_HEADINGS, *(_cells(row, story) for row, story in found)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = _fitting(widths, room)
-    for place, cells in enumerate(lines):
-        line = Text(style="dim" if place == 0 else "")
-        for column in shown:
-            cell = cells[column]
-            aligned = cell.rjust(widths[column]) if column in _RIGHT else cell.ljust(widths[column])
-            style = STYLES.get(cell, "yellow") if place and column == _STATUS else ""
-            line.append(f"{aligned}  ", style=style)
-        line.rstrip()
-        line.truncate(room, overflow="ellipsis")
-        console.print(line, soft_wrap=True)
+    tones: dict[str, Tone] = dict.fromkeys(_STATUSES, "warning")
+    tones.update(dict.fromkeys(FINISHED, "good"), live="muted")
+    columns = [
+        Column("run", figures=False),
+        Column("when", figures=False, spare=1),
+        Column("status", figures=False),
+        Column("passes", spare=4),
+        Column("winners", figures=False),
+        Column("calls", spare=2),
+        Column("cost", spare=3),
+        Column("title", figures=False, least=_LEAST_TITLE),
+    ]
+    return Table(columns, [_cells(row, story) for row, story in found], tones=tones)
 
 
-_HEADINGS = ("run", "when", "status", "passes", "winners", "calls", "cost", "title")
-_STATUS, _TITLE = 2, 7
-_RIGHT = (3, 5, 6)
-_GIVEN_UP = (1, 5, 6, 3)
-"""Columns that a narrow terminal does without, in this order."""
 _LEAST_TITLE = 20
-_PLAIN = (None, "autoreason", "solve")
+_SHOWN = 6
+"""Winners of the last passes."""
+_UNNAMED = (None, "autoreason", "solve")
 """Strategies that a title need not name."""
-_WIDE = 200
 
 
 def _strategy(story: Story | None) -> str | None:
@@ -369,39 +361,10 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         when(row.created),
         _state(row, story),
         "-" if score else f"{len(won):,}",
-        f"solved {score.solved} of {score.total}" if score else words.winners(won, _SHOWN) or "-",
+        f"solved {score.solved} of {score.total}"
+        if score
+        else statements.winners(won, _SHOWN) or "-",
         f"{row.spent.calls:,}",
-        words.money(row.spent.cost),
-        row.title if strategy in _PLAIN else f"{short(strategy or '')}: {row.title}",
+        numbers.money(row.spent.cost),
+        row.title if strategy in _UNNAMED else f"{short(strategy or '')}: {row.title}",
     )
-
-
-def _fitting(widths: list[int], room: int) -> list[int]:
-    """The columns that leave a readable part of the title."""
-    shown = list(range(len(widths)))
-    for column in _GIVEN_UP:
-        taken = sum(widths[each] + 2 for each in shown if each != _TITLE)
-        if room - taken >= min(_LEAST_TITLE, widths[_TITLE]):
-            break
-        shown.remove(column)
-    return shown
-
-
-STYLES = {
-    "live": "cyan",
-    "converged": "green",
-    "capped": "green",
-    "done": "green",
-    "accepted": "green",
-}
-_SHOWN = 6
-
-
-def when(moment: datetime) -> str:
-    """A moment as a person on this machine would say it."""
-    from datetime import datetime as clock
-
-    here, now = moment.astimezone(), clock.now().astimezone()
-    if here.date() == now.date():
-        return f"today {here:%H:%M}"
-    return f"{here:%d %b %H:%M}" if here.year == now.year else f"{here:%d %b %Y}"

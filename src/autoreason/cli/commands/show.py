@@ -18,6 +18,7 @@ from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
+    from autoreason.run import Result
     from autoreason.story import Story
 
 
@@ -99,52 +100,50 @@ def show(
         raise InvalidInput("--short goes alone or with --json")
     if wants_part and any(others):
         raise InvalidInput("--problem and --strategy go with --pass N or alone")
+    from autoreason.cli.views.outcome import about, print_json, write_page
+    from autoreason.run.result import recorded_result
+
     check_output(html, "--html")
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
         task_and_settings(row.id, story)
-        table = not (number is not None or wants_part or any(others[:2])) and _is_table(story)
-        _check_page(html, table)
+        whole = not (number is not None or wants_part or text_only or diff or report is not None)
+        _check_page(html, whole)
+        result = recorded_result(row, story, book)
         if report is not None:
-            _write_report(row, story, report)
+            _write_report(result, report)
         elif wants_part or (number is not None and _solves(story)):
-            _tell_parts(book, row, story, problem, strategy, number)
+            _print_parts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
-        elif table:
-            _show_table(book, row, story, as_json=as_json, short=short, html=html)
-        elif as_json and short:
-            from autoreason.cli.views.outcome import as_object as end_of
-            from autoreason.cli.views.outcome import print_json, result_of
-
-            print_json(end_of(result_of(row, story)))
-        elif as_json:
-            from autoreason.cli.views.outcome import print_json
-
-            print_json(as_object(row, story))
+        elif whole and _is_table(story):
+            _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
-            _tell(book, row, story, number, short=short)
+            write_page(result, html, about(result))
+            if as_json:
+                print_json(result.to_dict() if short else as_object(row, story))
+            else:
+                _print(book, row, result, number, short=short)
 
 
-def _check_page(html: Path | None, table: bool) -> None:
-    if html is not None and not table:
-        raise InvalidInput("--html is for runs that end in a table; leave it out")
+def _check_page(html: Path | None, whole: bool) -> None:
+    if html is not None and not whole:
+        raise InvalidInput("--html shows the whole run; give it alone, with --short or --json")
 
 
-def _tell(
-    book: Journal, row: RunRow, story: Story, number: int | None = None, *, short: bool = False
+def _print(
+    book: Journal, row: RunRow, result: Result, number: int | None = None, *, short: bool = False
 ) -> None:
-    from autoreason.cli.views.transcript import emit, tell_end
-    from autoreason.run import working_time
+    from autoreason.cli.views.transcript import print_end, print_run
 
+    story = result.story
     one_problem = _solves(story) and _on_one_problem(story)
-    parts = partial(_tell_parts, book, row, story) if one_problem else None
-    seconds = working_time(row.id, journal=book).seconds
+    parts = partial(_print_parts, book, row, story) if one_problem else None
     if short:
-        tell_end(row, story, seconds)
+        print_end(row, result)
     else:
-        emit(row, story, seconds, number, parts)
+        print_run(row, result, number, parts)
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
@@ -178,7 +177,7 @@ def _on_one_problem(story: Story) -> bool:
     return story.task is not None and len(assignments_of(story.task)) == 1
 
 
-def _tell_parts(
+def _print_parts(
     book: Journal,
     row: RunRow,
     story: Story,
@@ -191,40 +190,38 @@ def _tell_parts(
         raise InvalidInput(
             f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
         )
-    from autoreason.cli.views.attempts import parts_of, tell_parts
+    from autoreason.cli.views.attempts import parts_of, print_parts
 
-    tell_parts(row, story, parts_of(book, row, story, problem, strategy), number)
+    print_parts(row, story, parts_of(book, row, story, problem, strategy), number)
 
 
-def _write_report(row: RunRow, story: Story, folder: Path) -> None:
+def _write_report(result: Result, folder: Path) -> None:
     from autoreason.cli.views import solution_set
-    from autoreason.cli.views.outcome import result_of
+    from autoreason.programs.report_files import check_folder
 
-    if not solved_in(story):
+    if not solved_in(result.story):
         raise InvalidInput(
-            f"run {row.id} has solved no problems yet; --report is for `autoreason solve`"
+            f"run {result.run} has solved no problems yet; --report is for `autoreason solve`"
         )
-    solution_set.check_folder(folder)
-    solution_set.write_report(result_of(row, story), solution_set.report_of(story), folder)
+    check_folder(folder)
+    solution_set.write_report(result, solution_set.report_of(result.story), folder)
     click.echo(f"written to {folder}", err=True)
 
 
 def _show_table(
-    book: Journal, row: RunRow, story: Story, *, as_json: bool, short: bool, html: Path | None
+    book: Journal, row: RunRow, result: Result, *, as_json: bool, short: bool, html: Path | None
 ) -> None:
-    """A finished study: every ballot, unless it is to be short, then what they come to."""
-    from autoreason.cli.views.outcome import result_of
+    """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.studies import show as show_study
     from autoreason.run.certificates import store_certificate
 
     if not (as_json or short):
-        _tell(book, row, story)
+        _print(book, row, result)
         click.echo()
-    result = result_of(row, story)
     # A certificate whose process died before it was kept is kept now.
     store_certificate(result, _warn, if_missing=True)
     show_study(result, book, as_json=as_json, html=html)
-    if _solves(story) and not (as_json or _on_one_problem(story)):
+    if _solves(result.story) and not (as_json or _on_one_problem(result.story)):
         click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
+from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
+    from autoreason.report.report import Report
     from autoreason.studies.simulate.ballots import Sitting
     from autoreason.studies.simulate.protocols import Entrant
-    from autoreason.studies.simulate.study import Plan
     from autoreason.studies.simulate.world import World
 
 
@@ -103,6 +105,7 @@ _out = options.group(
     options.option(
         "--plot", type=options.FILE, metavar="FILE.svg", help="Draw quality against calls."
     ),
+    options.html_option,
     _JSON,
     _QUIET,
 )
@@ -128,6 +131,7 @@ def simulate(
     judge_model: str | None,
     output: Path | None,
     plot: Path | None,
+    html: Path | None,
     as_json: bool,
     quiet: bool,
     journal: str | None,
@@ -147,25 +151,26 @@ def simulate(
     """
     if ctx.invoked_subcommand:
         return
-    from autoreason.studies.simulate import need_numpy
-
-    need_numpy()
-    from autoreason.files import check_output
-
+    _check(html)
     check_output(output)
     if plot and not plot.absolute().parent.is_dir():
         raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
     if source:
-        _fit_judges(source, judge_model, output, journal, as_json=as_json)
+        _fit_judges(source, judge_model, output, journal, html, as_json=as_json)
         return
     if output or judge_model:
         raise InvalidInput(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
-    from autoreason.studies.simulate.study import Plan
+    from autoreason.studies.simulate.plot import draw
+    from autoreason.studies.simulate.study import Plan, run_study
 
-    plan = Plan(runs, seed, budget, fast, curves=plot is not None)
-    _hold(_worlds(worlds), _entrants(protocols, changes), plan, plot, as_json=as_json, quiet=quiet)
+    plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
+    with ProgressLine("of the table", quiet=quiet) as progress:
+        report = run_study(_worlds(worlds), _entrants(protocols, changes), plan, progress)
+    if plot:
+        write(plot, draw(report.cells).svg)
+    _print(report, html, report.to_dict() if as_json else None)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
@@ -187,26 +192,30 @@ def simulate(
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
     _SEED,
+    options.html_option,
     _JSON,
     _QUIET,
 )
 def search(
-    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+    worlds: tuple[str, ...],
+    calls: int,
+    runs: int,
+    seed: int,
+    html: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Look for the settings that do best where they do worst, at equal calls.
 
     Panels, stopping rules and playoffs are tried in every world. The best have the smallest
     worst regret: how far a world's text falls short of the best that any of them delivered there.
     """
-    from autoreason.studies.simulate import need_numpy
+    _check(html)
+    from autoreason.studies.simulate.search import search_protocols
 
-    need_numpy()
-    from autoreason.cli.views.simulations import Progress, print_search
-    from autoreason.studies.simulate.search import look
-
-    with Progress("tried", quiet=quiet) as progress:
-        found = look(_worlds(worlds), calls, runs, seed, progress)
-    print_search(found, as_json=as_json)
+    with ProgressLine("tried", quiet=quiet) as progress:
+        report = search_protocols(_worlds(worlds), calls, runs, seed, progress)
+    _print(report, html, report.to_dict() if as_json else None)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -228,11 +237,18 @@ def search(
         help="Runs in each world. [default: 10000]",
     ),
     _SEED,
+    options.html_option,
     _JSON,
     _QUIET,
 )
 def split(
-    worlds: tuple[str, ...], calls: int, runs: int, seed: int, as_json: bool, quiet: bool
+    worlds: tuple[str, ...],
+    calls: int,
+    runs: int,
+    seed: int,
+    html: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Find how many judges should choose the text to deliver, and how many should confirm it.
 
@@ -240,15 +256,34 @@ def split(
     the first draft. The best split is the one that stays least behind the best, in any world, both in what
     it delivers and in how often it can say that a better text is better.
     """
+    _check(html)
+    from msgspec.structs import asdict
+
+    from autoreason.studies.simulate.split import compare_splits
+
+    with ProgressLine("worlds", quiet=quiet) as progress:
+        report = compare_splits(_worlds(worlds), calls, runs, seed, progress)
+    splits = [{**asdict(each), "regret": each.regret} for each in report.splits]
+    _print(report, html, splits if as_json else None)
+
+
+def _check(html: Path | None) -> None:
     from autoreason.studies.simulate import need_numpy
 
     need_numpy()
-    from autoreason.cli.views.simulations import Progress, print_splits
-    from autoreason.studies.simulate.split import compare_splits
+    check_output(html, "--html")
 
-    with Progress("worlds", quiet=quiet) as progress:
-        found = compare_splits(_worlds(worlds), calls, runs, seed, progress)
-    print_splits(found, as_json=as_json)
+
+def _print(report: Report, html: Path | None, fields: Any) -> None:
+    """The report on standard output, or its fields as JSON, and as a page."""
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.views.outcome import print_json, print_report, write_page
+
+    write_page(report, html, {})
+    if fields is None:
+        print_report(report, stdout_console())
+    else:
+        print_json(fields)
 
 
 def _worlds(names: tuple[str, ...]) -> list[World]:
@@ -268,47 +303,24 @@ def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[Entr
     return entrants
 
 
-def _hold(
-    worlds: list[World],
-    entrants: list[Entrant],
-    plan: Plan,
-    plot: Path | None,
+def _fit_judges(
+    source: str,
+    judge: str | None,
+    output: Path | None,
+    journal: str | None,
+    html: Path | None,
     *,
     as_json: bool,
-    quiet: bool,
 ) -> None:
-    from autoreason.cli.views.simulations import Progress, print_study
-    from autoreason.files import write
-    from autoreason.studies.simulate.study import run_study
-
-    with Progress("of the table", quiet=quiet) as progress:
-        cells = run_study(worlds, entrants, plan, progress)
-    if plot:
-        from autoreason.studies.simulate.plot import draw
-
-        write(plot, draw(cells).svg)
-    print_study(worlds, cells, plan, as_json=as_json)
-
-
-def _fit_judges(
-    source: str, judge: str | None, output: Path | None, journal: str | None, *, as_json: bool
-) -> None:
-    from autoreason.cli.views.simulations import print_fit
-    from autoreason.files import write
     from autoreason.studies.simulate.ballots import of_judge
-    from autoreason.studies.simulate.fit import fit_judges, fitted_world
-    from autoreason.studies.simulate.world import write_world
+    from autoreason.studies.simulate.fit import fit_report
 
-    fitted = fit_judges(of_judge(_sittings(source, journal), judge))
-    name = Path(source).name
-    world = fitted_world(fitted, f"Judges as in {name}" + (f", by {judge}." if judge else "."))
+    by = f", by {judge}." if judge else "."
+    sittings = of_judge(_sittings(source, journal), judge)
+    report = fit_report(sittings, f"Judges as in {Path(source).name}{by}")
     if output:
-        assumed = (
-            "Ballots do not tell whether what is new is better or only liked: here it is only liked.",
-            "Nor do they tell quality all judges see from a taste they share: here each is half.",
-        )
-        write(output, write_world(world, assumed))
-    print_fit(fitted, world, as_json=as_json)
+        write(output, report.world_file())
+    _print(report, html, report.to_dict() if as_json else None)
 
 
 def _sittings(source: str, journal: str | None) -> list[Sitting]:

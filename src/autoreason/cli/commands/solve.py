@@ -130,8 +130,8 @@ def solve(problems: Path, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.standard_input import on_disk
-    from autoreason.cli.views.solution_set import check_folder, try_folder
     from autoreason.files import check_output
+    from autoreason.programs.report_files import check_folder, try_folder
 
     prepared = _prepare(values)
     check_output(values["output"])

@@ -38,7 +38,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.live import Live
-    from autoreason.run import working_time
+    from autoreason.run.result import recorded_result
 
     console = stderr_console()
     with opened(journal) as book:
@@ -54,14 +54,14 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         finally:
             view.close()
         row = book.find(row.id)
-        took = working_time(row.id, journal=book).seconds
         story = view.live.story
+        result = recorded_result(row, story, book)
         if view.live.study and story.end:
             from autoreason.cli.views import studies
 
-            studies.show(outcome.result_of(row, story), book)
+            studies.show(result, book)
             return 0
-    outcome.print_rows(outcome.rows(outcome.result_of(row, story), story, took), console)
+    outcome.print_report(result, console)
     return 0
 
 
@@ -76,9 +76,9 @@ def _follow(book: Journal, run: str, view: View) -> None:
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             # Asked first: what was written until then is seen by the look that follows.
-            held = book.lock_owner(run) is not None
+            locked = book.lock_owner(run) is not None
             seen = _look(book, run, view, times, seen)
-            if not held or view.live.story.status != "running":
+            if not locked or view.live.story.status != "running":
                 return
         view.tick()
         time.sleep(min(view.period, _LOOK_EVERY))

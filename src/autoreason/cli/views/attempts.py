@@ -1,4 +1,4 @@
-"""How a problem was worked on, attempt by attempt and pass by pass: the parts of a set told one at a time."""
+"""How a problem was worked on, attempt by attempt and pass by pass."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from autoreason.cli.views import words
 from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.progress import Tally
-from autoreason.cli.views.transcript import Teller
+from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
 from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.events import examined_in, solved_in
 from autoreason.programs.solve import part_name
+from autoreason.programs.statements import examined, lines, solved
 from autoreason.programs.task import assignments_of
+from autoreason.report import numbers
 from autoreason.story import Story
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def parts_of(
     asked = assignments_of(story.task)[number - 1]
     if problem and asked.remark:
         raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
-    held = replace(story.settings, k=terms.k)
+    settings = replace(story.settings, k=terms.k)
     found = {
-        part_name(number, name, repeat): Story(settings=held)
+        part_name(number, name, repeat): Story(settings=settings)
         for name in ([strategy] if strategy else strategies)
         for repeat in range(1, terms.repeats + 1)
     }
@@ -61,33 +62,33 @@ def parts_of(
     return found
 
 
-def _check(row: RunRow, noun: str, given: str | None, there: Sequence[str]) -> None:
-    if given is not None and given not in there:
-        more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+def _check(row: RunRow, noun: str, name: str | None, known: Sequence[str]) -> None:
+    if name is not None and name not in known:
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
         raise InvalidInput(
-            f"run {row.id} has no {noun} {given!r}; there are {', '.join(there[:_NAMED])}{more}"
+            f"run {row.id} has no {noun} {name!r}; there are {', '.join(known[:_NAMED])}{more}"
         )
 
 
-def tell_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int | None) -> None:
+def print_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int | None) -> None:
     """Every attempt of every part; with a number, that pass in full."""
-    teller = _Programs(stdout_console())
+    transcript = _Attempts(stdout_console())
     if number is not None:
-        _tell_pass(row, parts, number, teller)
+        _print_pass(row, parts, number, transcript)
         return
     last = {event.part: event for event in solved_in(story)}
     for name, part in parts.items():
         if len(parts) > 1:
-            teller.title(name)
-        teller.attempts(part)
+            transcript.title(name)
+        transcript.attempts(part)
         for each in part.passes:
-            teller.one_pass(each, part)
-        teller.panels(part)
+            transcript.one_pass(each, part)
+        transcript.panels(part)
         if len(parts) > 1 or not Tally(story).one:
-            teller.outcome(last.get(name))
+            transcript.outcome(last.get(name))
 
 
-def _tell_pass(row: RunRow, parts: dict[str, Story], number: int, teller: _Programs) -> None:
+def _print_pass(row: RunRow, parts: dict[str, Story], number: int, transcript: _Attempts) -> None:
     found = [
         (name, part, each)
         for name, part in parts.items()
@@ -96,15 +97,15 @@ def _tell_pass(row: RunRow, parts: dict[str, Story], number: int, teller: _Progr
     ]
     if not found:
         most = max((len(part.passes) for part in parts.values()), default=0)
-        held = words.count(most, "pass", "passes")
-        raise InvalidInput(f"run {row.id} has no pass {number} on this problem; it has {held}")
+        passes = numbers.count(most, "pass", "passes")
+        raise InvalidInput(f"run {row.id} has no pass {number} on this problem; it has {passes}")
     for name, part, each in found:
         if len(parts) > 1:
-            teller.title(name)
-        teller.one_pass(each, part, in_full=True)
+            transcript.title(name)
+        transcript.one_pass(each, part, in_full=True)
 
 
-class _Programs(Teller):
+class _Attempts(Transcript):
     """Prints what was written and what came of it under the public tests."""
 
     def title(self, part: str) -> None:
@@ -116,32 +117,32 @@ class _Programs(Teller):
         """The draft, and whatever was written beside the passes."""
         for each in examined_in(part):
             if not each.stage.startswith("pass/"):
-                self._say(each.stage.replace("/", " "), _told(each))
+                self._row(each.stage.replace("/", " "), _program(each))
         if part.draft and not examined_in(part):
-            self._say("draft", f"{words.lines(part.draft.text)}, no public tests")
+            self._row("draft", f"{lines(part.draft.text)}, no public tests")
         if part.failed_drafts:
-            self._say("", f"no whole answer came {words.count(part.failed_drafts, 'time')}")
+            self._row("", f"no whole answer came {numbers.count(part.failed_drafts, 'time')}")
 
     def candidate(self, ready: CandidateReady, story: Story) -> None:
         """A challenger and its tests."""
         stage = f"pass/{ready.number}/{ready.slot}"
         found = next((each for each in examined_in(story) if each.stage == stage), None)
-        self._say(ready.slot, _told(found) if found else words.lines(ready.text))
+        self._row(ready.slot, _program(found) if found else lines(ready.text))
 
     def outcome(self, event: Solved | None) -> None:
         """What was handed in, and how it did."""
         if event is None:
-            self._say("verdict", "none yet", "dim")
+            self._row("verdict", "none yet", "dim")
             return
-        self._say("end", event.reason)
-        self._say("verdict", words.solved(event), "bold")
+        self._row("end", event.reason)
+        self._row("verdict", solved(event), "bold")
 
 
-def _told(event: ProgramExamined) -> str:
+def _program(event: ProgramExamined) -> str:
     """A program and how it did."""
     if not event.program:
         return "no program in the answer"
-    return f"{words.lines(event.program)}; {words.examined(event.examined)}{_why(event.examined)}"
+    return f"{lines(event.program)}; {examined(event.examined)}{_why(event.examined)}"
 
 
 def _why(found: Examined) -> str:
@@ -149,5 +150,5 @@ def _why(found: Examined) -> str:
     failed = found.failed
     if failed is None:
         return ""
-    said = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]
-    return f"; test {failed.number}: {said}" if said else f"; test {failed.number} is the first"
+    reason = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]
+    return f"; test {failed.number}: {reason}" if reason else f"; test {failed.number} is the first"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from autoreason.characters import without_controls
 from autoreason.paths import certificates_folder
+from autoreason.report.numbers import UNKNOWN
 
 if TYPE_CHECKING:
+    from autoreason.report.table import Table
     from autoreason.settings import Settings
     from autoreason.studies.certify.store import Stored
-
-_HEADINGS = ("judge", "verdict", "when", "run", "failed")
 
 
 def warn_of_failed_judges(settings: Settings) -> None:
@@ -35,15 +35,15 @@ def warn_of_failed_judges(settings: Settings) -> None:
         server = settings.server_of(failed[0].model)
         at = f" --base-url {server}" if server else ""
         see = f"`autoreason certify {failed[0].model}{at} --show`"
-        said = f"autoreason: warning: as a judge, {named}; see {see}"
+        warning = f"autoreason: warning: as a judge, {named}; see {see}"
         if settings.models.author in judges and needs_few_words(settings):
-            said += "; its prompts as an author are the short ones"
-        print(without_controls(said), file=sys.stderr)
+            warning += "; its prompts as an author are the short ones"
+        print(without_controls(warning), file=sys.stderr)
 
 
 def show(stored: Stored, *, as_json: bool) -> None:
     """One certificate with its date and its run."""
-    from autoreason.cli.commands.runs import when
+    from autoreason.cli.times import when
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stdout_console
 
@@ -61,6 +61,7 @@ def list_all(*, as_json: bool) -> None:
     """Every judge that has a certificate."""
     import click
 
+    from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
     from autoreason.studies.certify.store import all_certificates
 
@@ -68,7 +69,7 @@ def list_all(*, as_json: bool) -> None:
     if as_json:
         print_json([as_object(stored) for stored in found])
     elif found:
-        _print_table(found)
+        print_table(stdout_console(), _table(found))
     else:
         click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
 
@@ -86,20 +87,15 @@ def as_object(stored: Stored) -> dict[str, Any]:
     }
 
 
-def _print_table(found: list[Stored]) -> None:
-    from rich.text import Text
+def _table(found: list[Stored]) -> Table:
+    from autoreason.cli.times import when
+    from autoreason.report.table import Column, Table
 
-    from autoreason.cli.commands.runs import when
-    from autoreason.cli.views.console import stdout_console
-
-    lines = [_HEADINGS]
+    rows = []
     for stored in found:
         one = stored.certificate
-        where = f" at {one.base_url}" if one.base_url else ""
-        failed = ", ".join(one.failed) or "-"
-        lines.append((one.model + where, one.verdict, when(stored.date), stored.run, failed))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    console = stdout_console()
-    for place, cells in enumerate(lines):
-        row = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        console.print(Text(row.rstrip(), style="dim" if place == 0 else ""), soft_wrap=True)
+        judge = f"{one.model} at {one.base_url}" if one.base_url else one.model
+        failed = ", ".join(one.failed) or UNKNOWN
+        rows.append((judge, one.verdict, when(stored.date), stored.run, failed))
+    heads = ("judge", "verdict", "when", "run", "failed")
+    return Table([Column(head, figures=False) for head in heads], rows, tones={"fail": "bad"})

@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from autoreason.characters import without_controls
+from autoreason.report.table import UNLIMITED, Table
 
 
 class Printer(Console):
@@ -43,3 +44,9 @@ def stderr_console() -> Console:
 def print_line(console: Console, line: RenderableType) -> None:
     """One line; broken between words on a terminal, and never in a file."""
     console.print(line, soft_wrap=not console.is_terminal)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table as wide as the terminal; a file has no columns to save."""
+    for line in table.to_rich(console.width if console.is_terminal else UNLIMITED):
+        console.print(line, soft_wrap=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from autoreason.cli.views import words
 from autoreason.cli.views.progress import Line, Tally
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
@@ -22,11 +21,15 @@ from autoreason.exchange import (
     Spent,
     TextArrived,
 )
+from autoreason.jobs import spending
 from autoreason.keys import Key, order_by_number
+from autoreason.programs import statements as program_statements
 from autoreason.programs.events import examined_in
+from autoreason.report import numbers
 from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.tournament import statements
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -137,7 +140,7 @@ class Live:
             case CallRetried():
                 call = self.calls.get(signal.key)
                 if call:
-                    call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
+                    call.trouble = f"{signal.reason}; again in {numbers.duration(signal.wait)}"
             case CallEnded():
                 self._end(signal)
             case QueryStarted():
@@ -209,7 +212,7 @@ class Live:
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
             return "Stopping"
-        replies = words.count(calls, "reply", "replies")
+        replies = numbers.count(calls, "reply", "replies")
         return f"Stopping: waiting for {replies} already paid for; Ctrl-C again ends at once"
 
     def steps(self, room: int = _MOST_PARTS) -> list[Step]:
@@ -224,7 +227,7 @@ class Live:
                 Step(
                     f"draft {each.number}",
                     "failed" if each.violations else "done",
-                    words.draft(each),
+                    statements.draft(each),
                 )
                 for each in self.story.drafts
             ]
@@ -237,7 +240,7 @@ class Live:
             self._step(
                 "critic",
                 ("critic",),
-                words.critique(last) if last else None,
+                statements.critique(last) if last else None,
                 last is not None and not last.readable,
             ),
             self._candidate(now, "reviser", "B"),
@@ -265,10 +268,10 @@ class Live:
         """Parts and ballots so far."""
         story = self.story
         ended = [name for name, part in story.parts.items() if part.end]
-        said = [words.count(len(ended), "part") + " done"] if story.parts else []
+        said = [numbers.count(len(ended), "part") + " done"] if story.parts else []
         cast = sum(len(panel.ballots) for panel in story.panels.values())
         if cast or not said:
-            said.append(words.count(cast, "ballot") + " counted")
+            said.append(numbers.count(cast, "ballot") + " counted")
         return ", ".join(said)
 
     def _solved(self) -> list[Step]:
@@ -279,7 +282,7 @@ class Live:
                 Step(
                     event.stage.replace("/", " "),
                     "done" if event.examined.verdict == "accepted" else "failed",
-                    words.examined(event.examined),
+                    program_statements.examined(event.examined),
                 )
                 for event in held[-_MOST_PARTS:]
             ]
@@ -288,7 +291,7 @@ class Live:
     def _candidate(self, now: RecordedPass, role: Role, slot: Slot) -> Step:
         lost = next((event for event in now.dropped if event.slot == slot), None)
         ready = now.candidates.get(slot)
-        said = words.candidate(ready) if ready else words.dropped(lost) if lost else None
+        said = statements.candidate(ready) if ready else statements.dropped(lost) if lost else None
         return self._step(role, (role,), said and f"{slot}: {said}", lost is not None and not ready)
 
     def _step(self, name: str, roles: tuple[Role, ...], said: str | None, failed: bool) -> Step:
@@ -317,7 +320,7 @@ class Live:
             if call.seat is not None:
                 seats[call.seat] = Seat(call.seat, "working", call=call)
         for event in cast:
-            said = words.ranking(event.ranking) if event.ranking else "no ballot"
+            said = statements.ranking(event.ranking) if event.ranking else "no ballot"
             seats[event.seat] = Seat(event.seat, "done" if event.ranking else "failed", said)
         return [seats[number] for number in sorted(seats)]
 
@@ -332,14 +335,14 @@ class Live:
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"
         ends = (
-            [f"A needs {words.count(left, more)}{' in a row' if left > 1 else ''}"]
+            [f"A needs {numbers.count(left, more)}{' in a row' if left > 1 else ''}"]
             if left > 0 and self.contest
             else []
         )
         if story.passes:
             ends.append(f"pass {story.passes[-1].number} of {story.settings.passes}")
         else:
-            ends.append(f"at most {words.count(story.settings.passes, 'pass', 'passes')}")
+            ends.append(f"at most {numbers.count(story.settings.passes, 'pass', 'passes')}")
         return ", ".join(ends)
 
     def budget(self) -> str:
@@ -347,9 +350,9 @@ class Live:
         limits = self.story.settings.budget if self.story.settings else Budget()
         return " · ".join(
             (
-                words.share(self.spent.calls, limits.calls, "call"),
-                words.tokens(self.spent, limits.tokens),
-                words.bill(self.spent, limits.cost),
+                spending.count_within(self.spent.calls, limits.calls, "call"),
+                spending.tokens(self.spent, limits.tokens),
+                spending.cost(self.spent, limits.cost),
             )
         )
 

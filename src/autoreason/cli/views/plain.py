@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TextIO
 
 from autoreason.characters import without_controls
-from autoreason.cli.views import words
 from autoreason.cli.views.live import Call, Live
 from autoreason.cli.views.outcome import terminal_width
 from autoreason.events import (
@@ -36,8 +35,11 @@ from autoreason.events import (
 )
 from autoreason.exchange import CallRetried, Signal
 from autoreason.keys import Key
+from autoreason.programs import statements as program_statements
 from autoreason.programs.events import ProgramExamined, Solved
+from autoreason.report import numbers
 from autoreason.story import Story
+from autoreason.tournament import statements
 
 HEARTBEAT = 15.0
 """Seconds after which silence is broken."""
@@ -97,7 +99,7 @@ class Plain:
         """Count along; only trouble is worth a line."""
         self.live.hear(signal)
         if isinstance(signal, CallRetried):
-            wait = words.duration(signal.wait)
+            wait = numbers.duration(signal.wait)
             who = Key.parse(signal.key).for_readers().replace("/", " ")
             self.say(f"{who}: {signal.reason}; asking again in {wait}")
 
@@ -129,8 +131,8 @@ class Plain:
 
     def _progress(self, call: Call) -> str:
         who = call.role if call.seat is None else f"judge {call.seat + 1}"
-        arrived = f", about {words.count(call.tokens, 'token')} so far" if call.tokens else ""
-        return f"{who} for {words.duration(self.live.age(call))}{arrived}"
+        arrived = f", about {numbers.count(call.tokens, 'token')} so far" if call.tokens else ""
+        return f"{who} for {numbers.duration(self.live.age(call))}{arrived}"
 
 
 def step(event: AnyEvent, story: Story) -> str:
@@ -145,11 +147,15 @@ def step(event: AnyEvent, story: Story) -> str:
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
         case Delivered() | JobFinished():
-            how = words.ENDINGS[event.status].lower()
+            how = statements.ENDINGS[event.status]
             text = f"; delivered is {event.origin}" if event.origin else ""
             return f"{how}: {event.reason}{text}"
         case BallotCast() | PanelDecided():
-            said = words.ballot(event) if isinstance(event, BallotCast) else words.panel(event)
+            said = (
+                statements.ballot(event)
+                if isinstance(event, BallotCast)
+                else statements.panel(event)
+            )
             return f"{event.stage.replace('/', ' ')}: {said}"
         case PartEvent():
             part = story.parts.get(event.part, story)
@@ -171,15 +177,17 @@ def program_step(event: AnyEvent, story: Story) -> str:
     """One event on the way to a program as one line; empty where another line says more."""
     match event:
         case DraftReady():
-            return f"draft: written, {words.lines(event.text)}"
+            return f"draft: written, {program_statements.lines(event.text)}"
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
             what = "program" if event.slot == "A" else _WRITES[event.slot]
-            return f"pass {event.number}: {what} {event.slot}, {words.lines(event.text)}"
+            return (
+                f"pass {event.number}: {what} {event.slot}, {program_statements.lines(event.text)}"
+            )
         case PassDecided():
             k = story.settings.k if story.settings else None
-            return f"pass {event.number}: {words.program_decided(event, k)}"
+            return f"pass {event.number}: {program_statements.program_decided(event, k)}"
         case Delivered():
             return ""
         case _:
@@ -189,9 +197,9 @@ def program_step(event: AnyEvent, story: Story) -> str:
 def _of_a_program(event: AnyEvent) -> str:
     match event:
         case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
+            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
         case Solved():
-            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
+            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
     return type(event).__name__
 
 
@@ -203,16 +211,16 @@ def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:
         case RunResumed():
             return "taken up again"
         case RunPaused():
-            return f"{words.ENDINGS[event.status].lower()}: {event.reason}"
+            return f"{statements.ENDINGS[event.status]}: {event.reason}"
 
 
 def _of_the_draft(event: DraftWritten | DraftReady | DraftFailed) -> str:
     match event:
         case DraftReady():
             origin = "given" if event.given else "written"
-            return f"draft: {origin}, {words.draft(event, event.of)}"
+            return f"draft: {origin}, {statements.draft(event, event.of)}"
         case DraftWritten():
-            return f"draft {event.number}: {words.draft(event)}"
+            return f"draft {event.number}: {statements.draft(event)}"
         case DraftFailed():
             return f"draft: none ({event.reason}: {event.detail})"
 
@@ -228,17 +236,17 @@ def _within_a_pass(
 ) -> str:
     match event:
         case PassStarted():
-            return f"begins; A has {words.count(event.words, 'word')}"
+            return f"begins; A has {numbers.count(event.words, 'word')}"
         case GuidanceGiven():
             return f"guidance for the critic: {event.text}"
         case CritiqueWritten():
-            return f"{'contract' if event.by_code else 'critique'}: {words.critique(event)}"
+            return f"{'contract' if event.by_code else 'critique'}: {statements.critique(event)}"
         case CandidateReady():
-            return f"{_WRITES[event.slot]} {event.slot}: {words.candidate(event)}"
+            return f"{_WRITES[event.slot]} {event.slot}: {statements.candidate(event)}"
         case CandidateDropped():
-            return f"{_WRITES[event.slot]} {event.slot}: {words.dropped(event)}"
+            return f"{_WRITES[event.slot]} {event.slot}: {statements.dropped(event)}"
         case PassDecided():
-            return words.decided(event, story.settings.k if story.settings else None)
+            return statements.decided(event, story.settings.k if story.settings else None)
 
 
 _WRITES = {"A": "text", "B": "revision", "AB": "synthesis"}
@@ -248,6 +256,6 @@ def playoff(event: PlayoffDecided) -> str:
     """What the final panel decided."""
     if event.winner is None or event.verdict is None:
         return "too few valid ballots; the text that stands is delivered"
-    points = words.scores(event.verdict.scores)
-    worth = f"{words.lead(event.verdict)} ({words.ballots(event.verdict)})"
+    points = statements.scores(event.verdict.scores)
+    worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     return f"{event.winner} wins, {points}: {worth}"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from autoreason.cli.views import words
 from autoreason.keys import PartName
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.programs.task import assignments_of
+from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.programs.assignment import Examined
@@ -62,7 +62,7 @@ class Tally:
                 found = [each for event in own if (each := read(event)) and _counts(each)]
                 if found:
                     passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in found)
-                    said.append(f"{label} {words.percent(passed / len(found))}")
+                    said.append(f"{label} {numbers.percent(passed / len(found))}")
             yield Line(name, len(own), of, ", ".join(said))
 
     def called(self, part: str) -> str:
@@ -81,11 +81,11 @@ class Tally:
         """How much is done, and about how long the rest takes if it goes on like this."""
         if self.one:
             return ""
-        said = f"{self.done:,} of {words.count(self.total, 'part')} done"
+        said = f"{self.done:,} of {numbers.count(self.total, 'part')} done"
         if not self.done or self.done >= self.total or elapsed < 1:
             return said
         rest = elapsed / self.done * (self.total - self.done)
-        return f"{said}, about {words.duration(rest)} left"
+        return f"{said}, about {numbers.duration(rest)} left"
 
     @cached_property
     def terms(self) -> SolveTerms:

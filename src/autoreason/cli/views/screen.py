@@ -11,8 +11,9 @@ from rich.live import Live as Redrawn
 from rich.text import Text
 
 from autoreason.characters import without_controls
-from autoreason.cli.views import words
 from autoreason.cli.views.live import Call, Live, Seat, State, Step
+from autoreason.report import numbers
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent
@@ -119,7 +120,7 @@ def _header(live: Live, width: int) -> list[Text]:
     if task is None or settings is None:
         return [Text("autoreason  opening…", style="dim")]
     top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
-    clock = words.duration(live.elapsed) if live.elapsed >= 1 else ""
+    clock = numbers.duration(live.elapsed) if live.elapsed >= 1 else ""
     how = settings.protocol if live.contest else settings.strategy
     about = Text(f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}")
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
@@ -135,13 +136,13 @@ def _trajectory(live: Live, room: int) -> list[Text]:
         return []
     origin = "given" if draft.given else "written"
     lines = [
-        Text(f"{'':{_INDENT}}draft  {origin}, {words.count(draft.words, 'word')}", style="dim")
+        Text(f"{'':{_INDENT}}draft  {origin}, {numbers.count(draft.words, 'word')}", style="dim")
     ]
     hidden = len(passes) - room
     if hidden > 0:
         lines.append(
             Text(
-                f"{'':{_INDENT}}{words.count(hidden, 'earlier pass', 'earlier passes')}",
+                f"{'':{_INDENT}}{numbers.count(hidden, 'earlier pass', 'earlier passes')}",
                 style="dim",
             )
         )
@@ -158,14 +159,14 @@ def _pass(each: RecordedPass, live: Live) -> Text:
     line.append(f"{decided.winner or '?':<3}", style="yellow" if decided.winner is None else "bold")
     verdict = decided.verdict
     if verdict:
-        lead = f"+{verdict.margin:<3}{words.percent(verdict.chance):>5} by chance"
-        line.append(f" {words.scores(verdict.scores):<20}")
+        lead = f"+{verdict.margin:<3}{numbers.percent(verdict.chance):>5} by chance"
+        line.append(f" {statements.scores(verdict.scores):<20}")
         line.append(f" {'tie' if verdict.tied else lead:<20}", style="dim")
     else:
         why = Text(f" {decided.reason or decided.outcome}", style="dim")
         why.truncate(_VERDICT, overflow="ellipsis", pad=True)
         line.append_text(why)
-    line.append(f"{words.count(decided.words, 'word'):>12}", style="dim")
+    line.append(f"{numbers.count(decided.words, 'word'):>12}", style="dim")
     if decided.winner == "A" and live.contest:
         line.append(f"  {decided.streak} of {settings.k}", style="green")
     return line
@@ -178,7 +179,7 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
         return line.append(step.said)
     call = step.calls[0]
     if live.study:
-        under_way = words.count(len(step.calls), "call") if call.model else "tests"
+        under_way = numbers.count(len(step.calls), "call") if call.model else "tests"
         line.append(f"{call.within}, {under_way} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
@@ -194,7 +195,7 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
 
 
 def _progress(live: Live, call: Call) -> str:
-    said = words.duration(live.age(call))
+    said = numbers.duration(live.age(call))
     if call.trouble:
         return f"{said}  {call.trouble}"
     return f"{said}  ~{call.tokens:,} tokens" if call.tokens else said
@@ -236,5 +237,5 @@ def _seats(live: Live, seats: list[Seat], width: int, plain: bool) -> list[Text]
 def _seat(live: Live, seat: Seat) -> Text:
     cell = Text(f"{seat.number + 1} ", style="dim")
     if seat.call:
-        return cell.append(f"… {seat.call.trouble or words.duration(live.age(seat.call))}")
+        return cell.append(f"… {seat.call.trouble or numbers.duration(live.age(seat.call))}")
     return Text.assemble(cell, (seat.said, "yellow" if seat.state == "failed" else "default"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoreason.cli.views import outcome, words
+from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
 
 if TYPE_CHECKING:
@@ -27,35 +27,14 @@ def show(
         solution_set.show(result, as_json=as_json, html=html)
         return
     report = report_of(result.run, result.story, journal)
-    if html:
-        outcome.write_page(report, html, about(result))
+    outcome.write_page(report, html, outcome.about(result))
     if as_json:
         outcome.print_json(_head(result) | _as_object(report))
         return
     console = stdout_console()
     console.print(report, soft_wrap=True)
     console.print()
-    outcome.print_rows([*took(result), ("More", f"autoreason show {result.run}")], console)
-
-
-def about(result: Result) -> dict[str, str]:
-    """What a page says of the run it comes from."""
-    models = result.story.settings.models.all() if result.story.settings else ()
-    return {
-        "Run": result.run,
-        "Models": ", ".join(models),
-        "Seed": str(result.seed),
-        **dict(took(result)),
-    }
-
-
-def took(result: Result, seconds: float | None = None) -> list[tuple[str, str]]:
-    """What a run took, as a labelled sentence."""
-    cost = words.money(result.cost) if result.cost is not None else "cost unknown"
-    parts = [words.count(result.calls, "call"), words.tokens(result.spent), cost]
-    if seconds is not None:
-        parts.append(words.duration(seconds))
-    return [("Took", ", ".join(parts))]
+    outcome.print_rows([outcome.took(result), *result.next_steps()], console)
 
 
 def _as_object(report: Report) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run told to a reader, pass by pass."""
+"""A run in a terminal, pass by pass."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.cli.commands.runs import when
 from autoreason.cli.lookup import state
-from autoreason.cli.views import outcome, plain, words
+from autoreason.cli.times import when
+from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
+from autoreason.report import numbers
 from autoreason.run.kinds import written_by
+from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
     from autoreason.journal import RunRow
+    from autoreason.run import Result
     from autoreason.story import RecordedPanel, RecordedPass, Story
 
 _WIDEST = 100
@@ -29,50 +32,49 @@ _GLANCE = 12
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
-def emit(
+def print_run(
     row: RunRow,
-    story: Story,
-    seconds: float,
+    result: Result,
     number: int | None = None,
-    tell_parts: Callable[[], None] | None = None,
+    print_parts: Callable[[], None] | None = None,
 ) -> None:
     """The whole run, or one pass in full."""
-    console = stdout_console()
-    teller = Teller(console)
+    story = result.story
+    transcript = Transcript(stdout_console())
     if number is not None:
-        teller.one_pass(_find_pass(row, story, number), story, in_full=True)
+        transcript.one_pass(_find_pass(row, story, number), story, in_full=True)
         return
-    teller.opening(row, story)
-    teller.drafts(story)
+    transcript.opening(row, story)
+    transcript.drafts(story)
     for each in story.passes:
-        teller.one_pass(each, story)
-    teller.playoff(story)
-    if tell_parts:
-        tell_parts()
+        transcript.one_pass(each, story)
+    transcript.playoff(story)
+    if print_parts:
+        print_parts()
     else:
-        teller.panels(story)
+        transcript.panels(story)
     if written_by(story.settings) == "text" or (story.end is None and not solved_in(story)):
-        teller.end(row, story, seconds)
+        transcript.end(row, result)
 
 
-def tell_end(row: RunRow, story: Story, seconds: float) -> None:
-    """What was to be written, the beginning of the text, and what the end is worth; no pass."""
-    teller = Teller(stdout_console())
-    teller.opening(row, story)
-    if story.text:
-        teller.beginning(row, story.text)
-    teller.end(row, story, seconds)
+def print_end(row: RunRow, result: Result) -> None:
+    """What was to be written, the beginning of the text, and how the run ended; no pass."""
+    transcript = Transcript(stdout_console())
+    transcript.opening(row, result.story)
+    if result.text:
+        transcript.beginning(row, result.text)
+    transcript.end(row, result)
 
 
 def _find_pass(row: RunRow, story: Story, number: int) -> RecordedPass:
     for each in story.passes:
         if each.number == number:
             return each
-    held = words.count(len(story.passes), "pass", "passes")
-    raise InvalidInput(f"run {row.id} has no pass {number}; it has {held}")
+    passes = numbers.count(len(story.passes), "pass", "passes")
+    raise InvalidInput(f"run {row.id} has no pass {number}; it has {passes}")
 
 
-class Teller:
+class Transcript:
     """Prints a story with labels in a column of their own."""
 
     def __init__(self, console: Console) -> None:
@@ -82,23 +84,23 @@ class Teller:
     def opening(self, row: RunRow, story: Story) -> None:
         """What was to be written, and by whom."""
         self._print(Text.assemble((row.id, "cyan"), "  ", (row.title, "bold")))
-        self._say("status", state(row))
+        self._row("status", state(row))
         if story.settings:
             models = ", ".join(story.settings.models.all())
             settings = story.settings
             how = settings.protocol if settings.strategy == "autoreason" else settings.strategy
-            self._say("held", f"{models}; {how}; seed {settings.seed}")
+            self._row("models", f"{models}; {how}; seed {settings.seed}")
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
-        self._say("begun", f"{when(row.created)}, version {row.version}{origin}")
+        self._row("started", f"{when(row.created)}, version {row.version}{origin}")
         if story.task and not story.task.contract.empty:
-            self._say("contract", " ".join(story.task.contract.rules()))
+            self._row("contract", " ".join(story.task.contract.rules()))
 
     def drafts(self, story: Story) -> None:
         """What it began from, and what that was chosen from."""
         for each in story.drafts:
-            self._say(f"draft {each.number}", words.draft(each))
+            self._row(f"draft {each.number}", statements.draft(each))
         if story.draft:
-            self._say("draft", plain.step(story.draft, story).removeprefix("draft: "))
+            self._row("draft", plain.step(story.draft, story).removeprefix("draft: "))
 
     def beginning(self, row: RunRow, text: str) -> None:
         """A text, or as much of it as a glance takes in."""
@@ -106,15 +108,15 @@ class Teller:
         head = "\n".join(lines[:_GLANCE])[: _GLANCE * _WIDEST].rstrip()
         self._quote("text", head)
         if len(head) < len(text.rstrip()):
-            self._say("", f"… all of it: autoreason show {row.id} --text", "dim")
+            self._row("", f"… all of it: autoreason show {row.id} --text", "dim")
 
     def one_pass(self, each: RecordedPass, story: Story, *, in_full: bool = False) -> None:
         """Critique, challengers, ballots and verdict."""
         self._heading(f"Pass {each.number}")
         if each.guidance:
-            self._say("guidance", each.guidance)
+            self._row("guidance", each.guidance)
         if story.shortened and story.shortened.number == each.number:
-            self._say("prompts", f"in few words from here on: {story.shortened.reason}")
+            self._row("prompts", f"in few words from here on: {story.shortened.reason}")
         if in_full:
             self._quote("A", each.incumbent)
         for critique in each.critiques:
@@ -124,20 +126,20 @@ class Teller:
             if in_full:
                 self._quote(ready.slot, ready.text)
                 self._quote(f"notes on {ready.slot}", ready.notes)
-        for lost in each.dropped:
-            self._say(lost.slot, words.dropped(lost), "yellow")
-            self._quote(lost.slot, lost.text if in_full else "")
+        for dropped in each.dropped:
+            self._row(dropped.slot, statements.dropped(dropped), "yellow")
+            self._quote(dropped.slot, dropped.text if in_full else "")
         for ballot in each.ballots:
             self._ballot(ballot, in_full)
         if each.decided:
             k = story.settings.k if story.settings else None
-            self._say("verdict", words.decided(each.decided, k), "bold")
+            self._row("verdict", statements.decided(each.decided, k), "bold")
         else:
-            self._say("verdict", "none yet", "dim")
+            self._row("verdict", "none yet", "dim")
 
     def candidate(self, ready: CandidateReady, story: Story) -> None:  # noqa: ARG002
         """A challenger, and what is to be known of it."""
-        self._say(ready.slot, words.candidate(ready))
+        self._row(ready.slot, statements.candidate(ready))
 
     def playoff(self, story: Story) -> None:
         """The final panel."""
@@ -147,15 +149,15 @@ class Teller:
         for ballot in story.playoff_ballots:
             self._ballot(ballot, in_full=False)
         if story.playoff:
-            self._say("verdict", plain.playoff(story.playoff), "bold")
+            self._row("verdict", plain.playoff(story.playoff), "bold")
 
     def panels(self, story: Story) -> None:
         """Panels over finished texts, ballot by ballot; those of a comparison part by part."""
         for name, part in story.parts.items():
             if part.delivered:
-                told = part.delivered
-                text = f"{told.origin}, {words.count(told.words, 'word')}; {told.reason}"
-                self._say("", f"{name.replace('/', ' ')}: {text}")
+                end = part.delivered
+                text = f"{end.origin}, {numbers.count(end.words, 'word')}; {end.reason}"
+                self._row("", f"{name.replace('/', ' ')}: {text}")
             for panel in part.panels.values():
                 self._panel(name.replace("/", " "), panel)
         for stage, panel in story.panels.items():
@@ -166,51 +168,43 @@ class Teller:
         for ballot in panel.ballots:
             self._ballot(ballot, in_full=False)
         if panel.decided:
-            self._say("verdict", words.panel(panel.decided), "bold")
+            self._row("verdict", statements.panel(panel.decided), "bold")
 
-    def end(self, row: RunRow, story: Story, seconds: float) -> None:
-        """How it ended and what that is worth."""
+    def end(self, row: RunRow, result: Result) -> None:
+        """How it ended, with its evidence."""
         self._print(Text())
         if row.live:
-            outcome.print_rows(
-                [("", "Under way"), ("Watch", f"autoreason watch {row.id}")], self.console
-            )
-            return
-        said = outcome.rows(outcome.result_of(row, story), story, seconds)
-        positions = (
-            words.positions(story.delivered.evidence.first_places) if story.delivered else ""
-        )
-        if positions:
-            # In place of the pointer to this very command.
-            said[-1] = ("Position", positions)
-        outcome.print_rows(said, self.console)
+            steps = [("", "Under way"), ("Watch", f"autoreason watch {row.id}")]
+            outcome.print_rows(steps, self.console)
+        else:
+            outcome.print_report(result, self.console)
 
-    def _critique(self, made: CritiqueWritten) -> None:
-        label = "contract" if made.by_code else "critique" if made.critic == 0 else "second"
-        self._say(label, words.critique(made))
-        for problem in made.problems:
+    def _critique(self, critique: CritiqueWritten) -> None:
+        label = "contract" if critique.by_code else "critique" if critique.critic == 0 else "second"
+        self._row(label, statements.critique(critique))
+        for problem in critique.problems:
             self._problem(problem)
-        for line in made.prose.splitlines():
-            self._say("", line)
+        for line in critique.prose.splitlines():
+            self._row("", line)
 
     def _problem(self, problem: CritiqueProblem) -> None:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
-        self._say(
+        self._row(
             f"  {problem.severity}",
             problem.problem + missing,
             label_style=_SEVERITIES[problem.severity],
         )
         if problem.quote:
-            self._say("", f"“{problem.quote}”", "italic dim")
+            self._row("", f"“{problem.quote}”", "italic dim")
 
     def _ballot(self, ballot: BallotCast, in_full: bool) -> None:
-        who, _, vote = words.ballot(ballot).partition(": ")
+        who, _, vote = statements.ballot(ballot).partition(": ")
         seen = f"  (saw {', '.join(ballot.order)})" if ballot.ranking else ""
-        self._say(who, f"{vote}{seen}", "" if ballot.ranking else "yellow")
+        self._row(who, f"{vote}{seen}", "" if ballot.ranking else "yellow")
         if in_full:
-            self._say("", ballot.model, "dim")
+            self._row("", ballot.model, "dim")
             for line in ballot.reasoning.splitlines():
-                self._say("", line, "dim")
+                self._row("", line, "dim")
 
     def _heading(self, title: str) -> None:
         self._print(Text(f"\n{title}", style="bold"))
@@ -222,7 +216,7 @@ class Teller:
             self._print(Text(text.rstrip("\n")))
             self._print(Text("─" * self.width, style="dim"))
 
-    def _say(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
+    def _row(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
         room = max(20, self.width - _STEP - 2)
         lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
         for place, line in enumerate(lines):

@@ -136,7 +136,7 @@ def not_obeyed(rose: int, fell: int, asked: int, said: str) -> Finding:
 
 
 def lean(second: Sequence[tuple[int, int]]) -> Test:
-    """Whether a judge leans to a place, from how many of two swapped ballots rank the text shown second first.
+    """Whether a judge leans to a place, from how many of two swapped ballots go to the text in second place.
 
     A judge who goes by the texts has one of the two there whatever it thinks of them, and one who tosses coins
     has none as often as both. The numbers in front say which pair each is about: a pair speaks once.
@@ -155,7 +155,7 @@ def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
     p = lean(second).p
     tested = p_statement(p) if p is not None else "no pair leans to either"
     return (
-        f"of {asked} ballots on pairs shown both ways {count} rank the text shown {place} first, where "
+        f"of {asked} ballots on pairs shown both ways {count} go to the text in {place} place, where "
         f"{asked // 2} would if the place did not count ({tested})"
     )
 

@@ -25,10 +25,10 @@ from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.sampling import Single
-from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Entry, Task
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT

@@ -18,10 +18,8 @@ from autoreason.report.statements import losing
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import holm
-
-BEYOND_CHANCE = 0.05
 
 
 class Judged(Struct, frozen=True, kw_only=True):

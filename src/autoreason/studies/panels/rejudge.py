@@ -20,10 +20,10 @@ from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.settings import Settings
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.job import PanelJob
-from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize

@@ -10,12 +10,12 @@ from autoreason.errors import InvalidInput
 from autoreason.studies.raters.lock import sole
 from autoreason.studies.raters.packet import read_packet
 from autoreason.studies.raters.panel import PanelRankings
-from autoreason.studies.raters.results import Report, report
+from autoreason.studies.raters.results import RatingsReport, ratings_report
 from autoreason.studies.raters.sealed_key import open_key, opening, rating_digests
 from autoreason.studies.raters.storage import read_sheets
 
 
-def conclude(folder: Path, *, panel: PanelRankings | None = None) -> Report:
+def conclude(folder: Path, *, panel: PanelRankings | None = None) -> RatingsReport:
     """Open the key of a packet and work out what people said."""
     packet = read_packet(folder)
     with nullcontext() if opening(folder) else sole(folder):
@@ -26,4 +26,4 @@ def conclude(folder: Path, *, panel: PanelRankings | None = None) -> Report:
             )
         key, opened = open_key(folder, packet, datetime.now(UTC))
         digests = rating_digests(folder)
-    return report(packet, key, sheets, opened, digests=digests, panel=panel)
+    return ratings_report(packet, key, sheets, opened, digests=digests, panel=panel)

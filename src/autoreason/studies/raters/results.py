@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import ClassVar
 
 from msgspec import Struct
 
+from autoreason.report.report import Report, Section
 from autoreason.stats.elections import borda, first_places
 from autoreason.stats.ranks import agreement, kendalls_w, places
 from autoreason.stats.reliability import krippendorff_alpha
-from autoreason.stats.results import Estimate, Test
-from autoreason.stats.shares import bounded_mean
+from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
+from autoreason.stats.shares import bounded_mean, holm
 from autoreason.studies.raters.agreement import AgreementWithPanel, compare
 from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.panel import PanelRankings, check_panel
 from autoreason.studies.raters.rubric import HIGHEST, LINES, LOWEST
 from autoreason.studies.raters.sealed_key import Key, Opening
 from autoreason.studies.raters.sheets import Sheet, steps_in
+from autoreason.studies.raters.tables import conclude_order, report_sections
+from autoreason.tournament.evidence import chance_of_margin
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Somebody who rated, and how far they came."""
+    """A rater, and how far they came."""
 
     name: str
     answered: int
@@ -60,10 +64,14 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     """Whether rankings drawn at random could agree as much."""
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
+    lead_chance: float | None
+    """How often people who rank at random give the first text as large a lead in points."""
 
 
-class Report(Struct, frozen=True, kw_only=True):
-    """Everything a packet gave."""
+class RatingsReport(Report, Struct, frozen=True, kw_only=True):
+    """What people said of the texts of a packet."""
+
+    heading: ClassVar[str] = "What people said"
 
     packet: str
     seed: int
@@ -78,8 +86,30 @@ class Report(Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...]
     """Files of ratings that are not what they were when the key was opened."""
 
+    @property
+    def winners(self) -> tuple[str | None, ...]:
+        """The text that wins beyond chance, task by task, corrected for all of them."""
+        chances = holm([task.lead_chance for task in self.tasks])
+        return tuple(
+            task.texts[0].name if chance is not None and chance <= BEYOND_CHANCE else None
+            for task, chance in zip(self.tasks, chances, strict=True)
+        )
 
-def report(
+    @property
+    def conclusion(self) -> str:
+        """Which text wins, or that none does beyond chance."""
+        return conclude_order(self)
+
+    def names(self) -> tuple[str, ...]:
+        """Names of texts."""
+        return tuple(text.name for task in self.tasks for text in task.texts)
+
+    def sections(self) -> list[Section]:
+        """Who rated, how the texts of each task fared, and how far people agree."""
+        return report_sections(self)
+
+
+def ratings_report(
     packet: Packet,
     key: Key,
     sheets: Sequence[Sheet],
@@ -87,14 +117,14 @@ def report(
     *,
     digests: dict[str, str],
     panel: PanelRankings | None = None,
-) -> Report:
+) -> RatingsReport:
     """The results of a packet; `digests` are those of the ratings as they are now."""
     if panel:
         check_panel(panel, [tuple(task.names.values()) for task in key.tasks])
     rated = [sheet for sheet in sheets if not sheet.empty]
     tasks = tuple(_task(packet, key, rated, number) for number in range(len(packet.tasks)))
     people_rankings = [list(_rankings(packet, key, rated, n).items()) for n in range(len(tasks))]
-    return Report(
+    return RatingsReport(
         packet=packet.id,
         seed=key.seed,
         opened=opened.at,
@@ -171,7 +201,15 @@ def _task(packet: Packet, key: Key, sheets: Sequence[Sheet], number: int) -> Tas
         concordance=concordance.w,
         chance=concordance.test,
         agreement=agreement(rankings),
+        lead_chance=_lead_chance(points, len(rankings)),
     )
+
+
+def _lead_chance(points: dict[str, float], rankings: int) -> float | None:
+    if not rankings:
+        return None
+    first, second = sorted(points.values(), reverse=True)[:2]
+    return chance_of_margin(rankings, round(first - second), len(points))
 
 
 def _best_first(standing: Standing) -> tuple[float, float, str]:

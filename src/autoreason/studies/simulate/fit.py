@@ -10,17 +10,19 @@ intervals, clustered by run where there are several, and never narrower than tho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
+from autoreason.report.report import Report, Section
+from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.ballots import SLOTS, Sitting
 from autoreason.studies.simulate.luck import Numbers
 from autoreason.studies.simulate.texts import Counts
-from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
+from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World, write_world
 
 LEAST_SITTINGS = 8
 _SCALE = np.sqrt(6) / np.pi
@@ -30,6 +32,10 @@ _STEPS, _HALVINGS = 60, 12
 _ENOUGH = 1e-5
 _LEAST_LOG, _MOST_LOG = -3.0, 2.5
 _95 = 1.959964
+_ASSUMED = (
+    "Ballots do not tell whether what is new is better or only liked: here it is only liked.",
+    "Nor do they tell quality all judges see from a taste they share: here each is half.",
+)
 
 
 class Estimate(Struct, frozen=True):
@@ -58,6 +64,27 @@ class Fitted(Struct, frozen=True, kw_only=True):
     """Standard deviation of what all judges of a panel see alike in a text."""
     correlation: Estimate
     """Between two judges' views of a text, slots and positions aside."""
+
+
+class FitReport(Report, Struct, frozen=True, kw_only=True):
+    """What recorded ballots say of their judges, and a world with such judges."""
+
+    heading: ClassVar[str] = "Judges fitted to recorded ballots"
+    fitted: Fitted
+    world: World
+
+    @property
+    def conclusion(self) -> str:
+        """How far two judges see the same in a text."""
+        return tables.conclude_fit(self)
+
+    def sections(self) -> list[Section]:
+        """Every estimate with its interval."""
+        return tables.fit_sections(self)
+
+    def world_file(self) -> str:
+        """The world as YAML, with what it assumes."""
+        return write_world(self.world, _ASSUMED)
 
 
 class _Data(NamedTuple):
@@ -98,6 +125,12 @@ def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
         common=Estimate(*common),
         correlation=Estimate(*(sd**2 / (1 + sd**2) for sd in common)),
     )
+
+
+def fit_report(sittings: Sequence[Sitting], about: str) -> FitReport:
+    """The most likely judges, and a world with them."""
+    fitted = fit_judges(sittings)
+    return FitReport(fitted=fitted, world=fitted_world(fitted, about))
 
 
 def fitted_world(fitted: Fitted, about: str) -> World:

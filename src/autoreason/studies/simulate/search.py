@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from autoreason.report.report import Report, Section
+from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.fast import Courses, finish, last_passes, run_courses
 from autoreason.studies.simulate.finals import Playoffs
 from autoreason.studies.simulate.grid import (
@@ -53,8 +55,10 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """The world where that is."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """What a search came to."""
+class SearchReport(Report, Struct, frozen=True, kw_only=True):
+    """The best protocols of a search, and some known ones."""
+
+    heading: ClassVar[str] = "The best protocols at equal calls"
 
     calls: int
     tried: int
@@ -65,6 +69,19 @@ class Found(Struct, frozen=True, kw_only=True):
     """The best quality that any protocol within the calls delivered, by world."""
     ranked: list[Ranked]
     """Those with the least regret, and some that we know; the best first."""
+
+    @property
+    def conclusion(self) -> str:
+        """The protocol with the least regret."""
+        return tables.conclude_search(self)
+
+    def names(self) -> list[str]:
+        """Names of protocols."""
+        return [each.name for each in self.ranked]
+
+    def sections(self) -> list[Section]:
+        """The protocols, and their quality by world."""
+        return tables.search_sections(self)
 
 
 class _Trial(NamedTuple):
@@ -94,14 +111,14 @@ class _Came(NamedTuple):
     calls: float
 
 
-def look(
+def search_protocols(
     worlds: Sequence[World],
     calls: int,
     runs: int,
     seed: int,
     on_done: OnDone | None = None,
     grid: Grid = GRID,
-) -> Found:
+) -> SearchReport:
     """The best protocols of a grid whose mean calls over the worlds are within `calls`."""
     trials = [_Trial(world, bench, grid, runs, seed) for bench in grid.benches for world in worlds]
     tried = in_processes(_try_endings, trials, on_done)
@@ -124,7 +141,7 @@ def look(
         _rank(one, note, worlds, played[at * len(worlds) :][: len(worlds)], best)
         for at, (one, note) in enumerate(shown.items())
     ]
-    return Found(
+    return SearchReport(
         calls=calls,
         tried=len(candidates),
         eligible=int(within.sum()),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.report.report import Report, Section
+from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
@@ -41,6 +43,23 @@ class Split(Struct, frozen=True, kw_only=True):
         return max(self.quality_short, self.claimed_short)
 
 
+class SplitReport(Report, Struct, frozen=True, kw_only=True):
+    """Every way to split the last calls of a run between choosing and confirming."""
+
+    heading: ClassVar[str] = "Playoff and confirmation at equal calls"
+    splits: list[Split]
+    """The one that falls short the least first."""
+
+    @property
+    def conclusion(self) -> str:
+        """The split that falls short the least."""
+        return tables.conclude_splits(self)
+
+    def sections(self) -> list[Section]:
+        """Every split, then the best one by world."""
+        return tables.split_sections(self)
+
+
 class _Job(NamedTuple):
     world: World
     splits: Sequence[tuple[int, int]]
@@ -56,7 +75,7 @@ def splits_of(calls: int) -> list[tuple[int, int]]:
 
 def compare_splits(
     worlds: Sequence[World], calls: int, runs: int, seed: int, on_done: OnDone | None = None
-) -> list[Split]:
+) -> SplitReport:
     """Every split on the same runs, the one that falls short the least first."""
     splits = splits_of(calls)
     played = in_processes(_play, [_Job(world, splits, runs, seed) for world in worlds], on_done)
@@ -75,7 +94,7 @@ def compare_splits(
         )
         for at, (playoff, confirmation) in enumerate(splits)
     ]
-    return sorted(found, key=lambda split: split.regret)
+    return SplitReport(splits=sorted(found, key=lambda split: split.regret))
 
 
 def _play(job: _Job) -> tuple[list[float], list[float]]:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from autoreason.report.report import Report, Section
+from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
 from autoreason.studies.simulate.outcomes import Summary, summarise
 from autoreason.studies.simulate.play import play_all
@@ -26,7 +28,7 @@ _FEW_RUNS, _FEW_FAST = 60, 10_000
 """Runs played before a second process starts."""
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """How a study is run."""
 
     runs: int
@@ -48,6 +50,29 @@ class Cell(Struct, frozen=True, kw_only=True):
     """Mean calls and mean quality where runs have at most 1, 2, 3, ... passes."""
 
 
+class SimulationReport(Report, Struct, frozen=True, kw_only=True):
+    """Protocols in worlds whose truth is known."""
+
+    heading: ClassVar[str] = "Protocols in simulated worlds"
+    plan: Plan
+    worlds: list[World]
+    cells: list[Cell]
+    """World by world, every protocol in each."""
+
+    @property
+    def conclusion(self) -> str:
+        """Which protocol delivers the best text, and in how many worlds."""
+        return tables.conclude_study(self)
+
+    def names(self) -> list[str]:
+        """Names of protocols."""
+        return [cell.protocol for cell in self.cells]
+
+    def sections(self) -> list[Section]:
+        """One table per world, what the columns mean, and quality against calls."""
+        return tables.study_sections(self)
+
+
 class Job(NamedTuple):
     """The work for one cell."""
 
@@ -61,14 +86,15 @@ def run_study(
     entrants: Sequence[Entrant],
     plan: Plan,
     on_done: OnDone | None = None,
-) -> list[Cell]:
-    """Every protocol in every world, worlds first; `on_done` hears how many cells of how many are done."""
+) -> SimulationReport:
+    """Every protocol in every world; `on_done` hears how many cells of how many are done."""
     if plan.fast or plan.curves:
         for _, settings in entrants:
             check_fast(settings)
     jobs = [Job(world, each, plan) for world, each in product(worlds, entrants)]
     little = plan.runs * len(jobs) < (_FEW_FAST if plan.fast else _FEW_RUNS)
-    return in_processes(fill_cell, jobs, on_done, processes=1 if little else 2)
+    cells = in_processes(fill_cell, jobs, on_done, processes=1 if little else 2)
+    return SimulationReport(plan=plan, worlds=list(worlds), cells=cells)
 
 
 def fill_cell(job: Job) -> Cell:

@@ -1,21 +1,14 @@
-"""Verdicts, evidence and quantities in plain words, for every view."""
+"""What happens in a tournament, and what it shows, in plain sentences."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from autoreason.report.numbers import count as count
-from autoreason.report.numbers import duration as duration
-from autoreason.report.numbers import money as money
-from autoreason.report.numbers import percent as percent
-from autoreason.report.numbers import percent_range
-from autoreason.report.statements import agreement as agreement
-from autoreason.report.statements import positions as positions
+from autoreason.report.numbers import count, decimal, percent, percent_range
+from autoreason.report.statements import agreement, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from decimal import Decimal
 
     from autoreason.contract import Contract, Violation
     from autoreason.events import (
@@ -33,51 +26,22 @@ if TYPE_CHECKING:
         Survival,
         Verdict,
     )
-    from autoreason.exchange import Spent
-    from autoreason.programs.assignment import Examined, Trial
-    from autoreason.programs.events import Solved
     from autoreason.story import Story
 
-UNJUDGED = "none: nobody judged this text; `autoreason judge` holds it against others"
+UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 SLOTS = ("A", "AB", "B")
 ENDINGS = {
-    "running": "Not finished",
-    "converged": "Converged",
-    "capped": "Ended",
-    "done": "Done",
-    "accepted": "Accepted by a person",
-    "budget": "Paused at the budget",
-    "stopped": "Stopped",
-    "panel_failed": "Paused: the panel failed",
-    "provider_failed": "Paused: the provider failed",
+    "running": "not finished",
+    "converged": "converged",
+    "capped": "ended",
+    "done": "done",
+    "accepted": "accepted by a person",
+    "budget": "paused at the budget",
+    "stopped": "stopped",
+    "panel_failed": "paused: the panel failed",
+    "provider_failed": "paused: the provider failed",
 }
-
-
-def tokens(spent: Spent, limit: int | None = None) -> str:
-    """Tokens in words, against their limit; where some are not known, what they are at least."""
-    if spent.unmetered and not spent.known_tokens:
-        return "tokens unknown" if limit is None else f"tokens unknown of {limit:,}"
-    least = "at least " if spent.unmetered else ""
-    return least + share(spent.known_tokens, limit, "token")
-
-
-def share(number: int, limit: int | None, noun: str) -> str:
-    """`3 calls`, or `3 of 20 calls` against a limit."""
-    return count(number, noun) if limit is None else f"{number:,} of {count(limit, noun)}"
-
-
-def bill(spent: Spent, limit: Decimal | None = None) -> str:
-    """The cost in words, against its limit; a part that is not known is said to be so."""
-    of = f" of {money(limit)}" if limit is not None else ""
-    if spent.unpriced and not spent.known_cost:
-        return f"cost unknown{of}"
-    more = f" and {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
-    return f"{money(spent.known_cost)}{of}{more}"
-
-
-def megabytes(size: int) -> str:
-    """The size of a file."""
-    return f"{size / 1_000_000:,.1f} MB"
+"""How a run ended or paused, by status."""
 
 
 def ranking(order: Iterable[str]) -> str:
@@ -126,16 +90,6 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
 
 
-def program_decided(event: PassDecided, k: int | None = None) -> str:
-    """How a pass over programs ended, where tests decide more often than judges."""
-    if event.outcome == "unjudged":
-        return "taken as it comes"
-    if event.outcome == "inconclusive" or event.verdict:
-        return decided(event, k)
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
-    return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
-
-
 def panel(event: PanelDecided) -> str:
     """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
@@ -167,7 +121,7 @@ def critique(event: CritiqueWritten) -> str:
     if event.by_code:
         return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"
     if not event.readable:
-        return "a critique nobody could read"
+        return "a critique that could not be read"
     if event.prose:
         return f"a critique of {count(len(event.prose.split()), 'word')}"
     left_out = f" ({event.dropped} left out: the quote is not in the text)" if event.dropped else ""
@@ -242,7 +196,7 @@ def survival(found: Survival | None) -> str:
     """How often A survived, against what chance alone gives."""
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
-    usual = f"{found.expected:.1f}".removesuffix(".0")
+    usual = decimal(found.expected)
     if found.streak is None:
         return (
             f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
@@ -259,11 +213,12 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
     """What the final panel chose, and that choosing is no proof."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
-    said = f"{decided.winner} was chosen among {count(len(decided.texts), 'text')}"
+    chosen = f"{decided.winner} was chosen among {count(len(decided.texts), 'text')}"
     if decided.preferred is None:
-        return said
+        return chosen
+    ballots_cast = count(decided.verdict.ballots, "ballot")
     return (
-        f"{said}; {decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above {first_draft(draft)}, "
+        f"{chosen}; {decided.preferred} of {ballots_cast} put it above {first_draft(draft)}, "
         "which proves nothing, because they chose it"
     )
 
@@ -281,14 +236,14 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
             "valid, so nothing can be claimed"
         )
     interval = percent_range(found.low, found.high)
-    said = (
+    preferred = (
         f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to {first} "
         f"(95 % interval {interval})"
     )
     if found.low > 0.5:
-        return f"{said}; an even split is ruled out"
+        return f"{preferred}; an even split is ruled out"
     doubt = "an even split is not ruled out" if found.high >= 0.5 else "they prefer the draft"
-    return f"{said}; {doubt}"
+    return f"{preferred}; {doubt}"
 
 
 def leaks(number: int) -> str:
@@ -313,7 +268,9 @@ def evidence(
     else:
         judged = [("Evidence", UNJUDGED)]
     rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
-    rows = [*judged, *rules, ("Leaks", leaks(found.leaks))]
+    position = positions(found.first_places)
+    rows = [*judged, *([("Position", position)] if position else []), *rules]
+    rows.append(("Leaks", leaks(found.leaks)))
     left_out = [
         note
         for note, number in (
@@ -332,49 +289,3 @@ def evidence(
         if number
     ]
     return [*rows, ("Left out", "; ".join(left_out))] if left_out else rows
-
-
-def lines(program: str) -> str:
-    """How long a program is."""
-    return count(len(program.splitlines()), "line")
-
-
-def examined(found: Examined) -> str:
-    """How a program did on tests; where the first failure ended it, at which."""
-    if found.verdict == "no_code":
-        return "no program"
-    verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
-    if found.verdict == "accepted":
-        return f"{verdict}, {found.passed} of {count(found.total, tests)}"
-    if 0 < found.run < found.total:
-        return f"{verdict} at {tests} {found.run} of {found.total:,}"
-    return f"{verdict}, {found.passed} of {count(found.total, tests)} passed"
-
-
-def failure(trial: Trial) -> str:
-    """Why a test was not passed, or could not be held."""
-    if trial.verdict == "sandbox_error":
-        return trial.detail or trial.difference
-    broken = _SYNTAX.match(trial.trace) if trial.verdict == "runtime_error" else None
-    if broken:
-        return f"syntax error in line {broken[1]}: {broken[2]}"
-    return trial.difference or trial.detail
-
-
-_SYNTAX = re.compile(
-    r'\s*File "solution\.py", line (\d+)\n(?:.*\n)*?'
-    r"(?:SyntaxError|IndentationError|TabError): (.*)\s*\Z"
-)
-"""What Python says of a program that it cannot begin; one that is under way has a traceback."""
-
-
-def sandbox(level: str) -> str:
-    """How well a program was held, in two words."""
-    return "no sandbox" if level == "none" else f"sandbox {level}"
-
-
-def solved(event: Solved) -> str:
-    """What came of one problem."""
-    scores = dict.fromkeys(examined(each) for each in (event.public, event.private) if each)
-    said = "; ".join(scores) or f"no verdict ({event.reason})"
-    return f"{said}; {count(event.spent.calls, 'call')}"

@@ -1,0 +1,137 @@
+"""How programs did, in plain sentences."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from autoreason.events import FINISHED
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
+from autoreason.report.numbers import count
+from autoreason.tournament.statements import ENDINGS, decided, survivals
+
+if TYPE_CHECKING:
+    from autoreason.events import PassDecided
+    from autoreason.programs.assignment import Examined, Trial
+    from autoreason.programs.events import Solved
+    from autoreason.story import Story
+
+
+def program_decided(event: PassDecided, k: int | None = None) -> str:
+    """How a pass over programs ended, where tests decide more often than judges."""
+    if event.outcome == "unjudged":
+        return "taken as it comes"
+    if event.outcome == "inconclusive" or event.verdict:
+        return decided(event, k)
+    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
+    return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
+
+
+def lines(program: str) -> str:
+    """How long a program is."""
+    return count(len(program.splitlines()), "line")
+
+
+def examined(found: Examined) -> str:
+    """How a program did on tests; where the first failure ended it, at which."""
+    if found.verdict == "no_code":
+        return "no program"
+    verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
+    if found.verdict == "accepted":
+        return f"{verdict}, {found.passed} of {count(found.total, tests)}"
+    if 0 < found.run < found.total:
+        return f"{verdict} at {tests} {found.run} of {found.total:,}"
+    return f"{verdict}, {found.passed} of {count(found.total, tests)} passed"
+
+
+def failure(trial: Trial) -> str:
+    """Why a test was not passed, or could not be run."""
+    if trial.verdict == "sandbox_error":
+        return trial.detail or trial.difference
+    broken = _SYNTAX.match(trial.trace) if trial.verdict == "runtime_error" else None
+    if broken:
+        return f"syntax error in line {broken[1]}: {broken[2]}"
+    return trial.difference or trial.detail
+
+
+_SYNTAX = re.compile(
+    r'\s*File "solution\.py", line (\d+)\n(?:.*\n)*?'
+    r"(?:SyntaxError|IndentationError|TabError): (.*)\s*\Z"
+)
+"""What Python says of a program that it cannot begin; one that is under way has a traceback."""
+
+
+def sandbox(level: str) -> str:
+    """How well a program was isolated, in two words."""
+    return "no sandbox" if level == "none" else f"sandbox {level}"
+
+
+def solved(event: Solved) -> str:
+    """What came of one problem."""
+    scores = dict.fromkeys(examined(each) for each in (event.public, event.private) if each)
+    verdicts = "; ".join(scores) or f"no verdict ({event.reason})"
+    return f"{verdicts}; {count(event.spent.calls, 'call')}"
+
+
+def is_unsolved(story: Story, *, one: bool) -> bool:
+    """Whether the program for the one problem fails a test, or every program of a set every public one."""
+    if one:
+        return not all(map(_is_solved, solved_in(story)))
+    return bool(solved_in(story)) and not any(map(_passes_some, solved_in(story)))
+
+
+def why_unsolved(story: Story, *, one: bool) -> str:
+    """What the one program fails, or every program of a set."""
+    if one or not story.task:
+        return solved(solved_in(story)[-1])
+    public = [bool(each.public) for each in assignments_of(story.task) if not each.remark]
+    some = "public or, where there is none, private" if any(public) else "private"
+    which = "public" if all(public) else some
+    return f"no program of the set passes a {which} test"
+
+
+def _is_solved(event: Solved) -> bool:
+    """Whether there is a program, and no test that it is not known to pass."""
+    examined = [each for each in (event.public, event.private) if each]
+    return event.program is not None and all(each.verdict == "accepted" for each in examined)
+
+
+def _passes_some(event: Solved) -> bool:
+    found = event.public or event.private
+    return event.program is not None and (found is None or found.passed > 0)
+
+
+def problem_rows(event: Solved) -> list[tuple[str, str]]:
+    """What came of one problem."""
+    rows = [
+        ("", f"{_ended(event)}: {event.reason}"),
+        ("Attempts", count(event.attempts, "program")),
+    ]
+    if event.program is None:
+        return [*rows, ("Program", "none")]
+    tests = (("Public", event.public), ("Private", event.private))
+    return rows + [(label, examined(found)) for label, found in tests if found]
+
+
+def _ended(event: Solved) -> str:
+    """What is known of the program at the end; public tests alone do not show that it solves the problem."""
+    if event.program is not None and event.status in FINISHED:
+        if not _is_solved(event):
+            return "Not solved"
+        if event.private or event.public:
+            return "Solved" if event.private else "Passed"
+    # No strategy for programs has a last pass: it ends by its tests or by its calls.
+    return "Ended" if event.status == "capped" else ENDINGS[event.status].capitalize()
+
+
+def sandbox_level(name: str) -> str:
+    return _LEVELS.get(name, name)
+
+
+_LEVELS = {
+    "bubblewrap": "bubblewrap, in namespaces of its own",
+    "landlock": "Landlock and seccomp",
+    "seccomp": "seccomp only; this kernel has no Landlock",
+    "none": "none: programs ran unprotected",
+}

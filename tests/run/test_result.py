@@ -1,0 +1,101 @@
+"""A run's result shows itself: how it ended, its evidence, its passes and its text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.cli import made_up
+
+from autoreason.events import PassDecided
+from autoreason.exchange import Spent
+from autoreason.report.layout import lay_out
+from autoreason.run.passes import passes_of, passes_table, plot_passes
+from autoreason.run.result import Result
+from autoreason.story import Story, build_story
+
+SLOTS = st.sampled_from(["A", "B", "AB", None])
+
+
+def result(story: Story | None = None, **changes: object) -> Result:
+    story = story or build_story(made_up.whole_run())
+    assert story.delivered is not None
+    fields: dict[str, object] = {
+        "run": "amber-fox",
+        "status": story.status,
+        "reason": story.reason,
+        "text": story.text,
+        "origin": story.delivered.origin,
+        "passes": len(story.trajectory),
+        "spent": Spent(calls=40, input=9000, output=3000),
+        "seed": 7,
+        "evidence": story.delivered.evidence,
+        "story": story,
+        "seconds": 192.0,
+    }
+    return Result(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_it_concludes_how_the_run_ended_and_shows_the_evidence() -> None:
+    found = result()
+    rows = dict(found.sections()[0].sentences)
+    assert found.sentence.startswith("Converged: ")
+    assert rows["Took"] == "40 calls, 12,000 tokens, $0.00, 3 min 12 s"
+    assert {"Passes", "Text", "Survival", "Confirmation", "Contract", "More"} <= rows.keys()
+
+
+def test_a_run_that_paused_says_how_to_go_on() -> None:
+    paused = result(status="budget", reason="$1 is spent")
+    rows = dict(paused.sections()[0].sentences)
+    assert paused.conclusion == "paused at the budget: $1 is spent"
+    assert "--cost-limit" in rows["Resume"]
+    assert "--text" in dict(paused.next_steps())["Text"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_no_word_is_broken_on_a_terminal(width: int) -> None:
+    found = result()
+    words = set(found.to_text(10_000).split())
+    assert set(found.to_text(width).split()) == words
+
+
+def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
+    page = result(text="One line.\n\n<script>x</script>\n").to_html()
+    assert "One line.\n\n&lt;script&gt;" in page
+    assert "<svg" in page
+    assert page.count("<tr>") == 1 + len(build_story(made_up.whole_run()).trajectory)
+    assert "<script>" not in page
+
+
+def test_a_text_with_fences_stays_inside_its_fence() -> None:
+    assert "````\na\n```\nb\n````" in result(text="a\n```\nb").to_markdown()
+
+
+def test_programs_get_the_fields_they_always_got_and_the_conclusion() -> None:
+    fields = result().to_dict()
+    assert list(fields) == [
+        *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
+        *("calls", "tokens", "cost", "seed", "evidence", "violations"),
+    ]
+
+
+@given(st.lists(st.sampled_from(["A", "B", "AB", "?"]), min_size=1, max_size=1000))
+def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> None:
+    class Long(Story):
+        trajectory = tuple(won)
+
+    shown = dict(result(Long(**vars(build_story(made_up.whole_run()))))._summary())["Passes"]
+    assert len(lay_out([("Passes", shown)], 80)) == 1
+    assert shown.startswith(f"{len(won)}, won by ")
+
+
+@given(st.lists(SLOTS, min_size=1, max_size=60))
+def test_every_pass_is_a_row_and_a_bar(winners: list[str | None]) -> None:
+    first = passes_of(build_story(made_up.whole_run()))[0]
+    passes: list[PassDecided] = [
+        replace(first, number=at, winner=winner, verdict=first.verdict if at % 3 else None)
+        for at, winner in enumerate(winners, 1)
+    ]
+    assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
+    assert plot_passes(passes).svg.count("<rect") == 1 + len(passes)

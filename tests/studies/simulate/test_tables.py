@@ -1,0 +1,59 @@
+"""Simulations are reports: a conclusion, tables that fit a terminal, and a page with the curves."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from tests.studies.simulate.scenes import world
+from tests.studies.simulate.test_fit import sittings
+
+from autoreason.report.report import Report
+from autoreason.settings import Protocol
+from autoreason.studies.simulate.fit import fit_report
+from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.split import compare_splits
+from autoreason.studies.simulate.study import Plan, SimulationReport, run_study
+
+
+def study(*protocols: Protocol, runs: int = 20, curves: bool = False) -> SimulationReport:
+    worlds = [world("help"), world("harm-new")]
+    plan = Plan(runs, 1, fast=True, curves=curves)
+    return run_study(worlds, [entrant(name) for name in protocols], plan)
+
+
+def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:
+    report = study("paper", "robust", runs=2000)
+    assert "of 2 worlds, beyond chance; calls on average: paper " in report.conclusion
+    assert "robust delivers the best text in" in report.conclusion
+    few = study("paper", "robust", runs=2)
+    assert few.conclusion.startswith("no protocol delivers a better text")
+
+
+def test_a_single_protocol_is_described_without_a_winner() -> None:
+    assert study("paper").conclusion.startswith("paper delivers quality ")
+
+
+def test_a_page_has_the_curves_where_they_were_asked_for() -> None:
+    assert "<svg" in study("paper", curves=True).to_html()
+    assert "<svg" not in study("paper").to_html()
+
+
+def test_programs_get_plan_worlds_and_cells() -> None:
+    fields = study("paper").to_dict()
+    assert list(fields) == ["conclusion", "plan", "worlds", "cells"]
+    assert fields["plan"]["runs"] == 20
+
+
+def reports() -> list[Report]:
+    splits = compare_splits([world("help")], 6, 20, seed=1)
+    return [study("paper", "robust"), splits, fit_report(list(sittings(30)), "Judges.")]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_reports_fit_a_terminal_with_whole_words(width: int) -> None:
+    for report in reports():
+        lines = report.to_text(width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert set(" ".join(lines).split()) == set(report.to_text(10_000).split())
