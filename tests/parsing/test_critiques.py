@@ -202,7 +202,7 @@ def test_of_a_text_only_what_is_quoted_or_missing_stands() -> None:
 
 @given(st.text("a1.é_"))
 def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
-    assert Program("xy == zw").is_meant(f"{before}.xy == zw")
+    assert Program("xy == zw").is_about(f"{before}.xy == zw")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from autoreason.contract import Contract, count_words
-from autoreason.parsing.normalization import structured
+from autoreason.parsing.normalization import read_json_ballot
 
 # Only where a line begins with it: within a sentence it may be about a part, such as an abstract.
 _LIMIT = re.compile(
@@ -46,7 +46,7 @@ def is_exact(text: str, labels: Sequence[str]) -> bool:
 
 def structured_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """The ranking of a structured ballot; None where it is none, or not over these labels."""
-    ballot = structured(text)
+    ballot = read_json_ballot(text)
     return tuple(ballot.ranking) if ballot and sorted(ballot.ranking) == sorted(labels) else None
 
 
