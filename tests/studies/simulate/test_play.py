@@ -43,7 +43,7 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
     quiet = replace(
         world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
     )
-    luck = Luck(1, 20).remembered()
+    luck = Luck(1, 20).cached()
     played = [play(quiet, settings(k=2), luck, row) for row in range(20)]
     # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
     assert any(one.trajectory[-2:] == ("A", "A") and one.calls < 20 for one in played)

@@ -19,7 +19,7 @@ from autoreason.studies.simulate.grid import (
 )
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import mean
-from autoreason.studies.simulate.search import Found, look, shortfall
+from autoreason.studies.simulate.search import SearchResult, search_protocols, shortfall
 
 SMALL = Grid(
     (PAPER.bench, Bench(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)
@@ -28,25 +28,25 @@ WORLDS = [world("wander"), world("harm-new")]
 
 
 @pytest.fixture(scope="module")
-def found() -> Found:
+def found() -> SearchResult:
     """A small search."""
-    return look(WORLDS, calls=70, runs=60, seed=1, grid=SMALL)
+    return search_protocols(WORLDS, calls=70, runs=60, seed=1, grid=SMALL)
 
 
-def test_every_bench_is_tried_with_every_ending(found: Found) -> None:
+def test_every_bench_is_tried_with_every_ending(found: SearchResult) -> None:
     assert found.tried == 2 * 2 * 2 * 2
     assert 0 < found.eligible <= found.tried
     assert len(GRID.endings()) == len(set(GRID.endings()))
 
 
-def test_the_known_protocols_stand_beside_the_best(found: Found) -> None:
+def test_the_known_protocols_stand_beside_the_best(found: SearchResult) -> None:
     notes = [each.note for each in found.ranked if each.note]
     assert {"as published", "the default"} <= set(notes)
     assert [each.regret for each in found.ranked] == sorted(each.regret for each in found.ranked)
     assert any(each.mean_calls <= 75 and not each.note for each in found.ranked)
 
 
-def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: Found) -> None:
+def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: SearchResult) -> None:
     (published,) = (each for each in found.ranked if each.note == "as published")
     for each in WORLDS:
         came = play_fast(each, settings("paper"), found.runs, seed=2)
@@ -73,7 +73,7 @@ def test_the_default_candidate_is_the_default_of_a_run() -> None:
 def test_a_lead_keeps_the_incumbent_longer() -> None:
     luck = Luck(1, 300)
     displaced = [
-        run_courses(world(), settings(passes=5), luck, lead).standing[:, -1].mean()
+        run_courses(world(), settings(passes=5), luck, lead).incumbent[:, -1].mean()
         for lead in (0, 1, 3)
     ]
     assert displaced == sorted(displaced, reverse=True)

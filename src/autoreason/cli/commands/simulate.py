@@ -11,8 +11,8 @@ from autoreason.cli import options
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.studies.simulate.ballots import Sitting
-    from autoreason.studies.simulate.protocols import Entrant
+    from autoreason.studies.simulate.ballots import RecordedPanel
+    from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.study import Plan
     from autoreason.studies.simulate.world import World
 
@@ -201,10 +201,10 @@ def search(
 
     need_numpy()
     from autoreason.cli.views.simulations import Progress, print_search
-    from autoreason.studies.simulate.search import look
+    from autoreason.studies.simulate.search import search_protocols
 
     with Progress("tried", quiet=quiet) as progress:
-        found = look(_worlds(worlds), calls, runs, seed, progress)
+        found = search_protocols(_worlds(worlds), calls, runs, seed, progress)
     print_search(found, as_json=as_json)
 
 
@@ -256,20 +256,20 @@ def _worlds(names: tuple[str, ...]) -> list[World]:
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
 
 
-def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[Entrant]:
-    from autoreason.studies.simulate.protocols import NAMES, entrant, read_changes
+def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[NamedProtocol]:
+    from autoreason.studies.simulate.protocols import NAMES, named_protocol, read_changes
 
     chosen = [name for name in NAMES if name in protocols or not protocols]
-    entrants = [entrant(name) for name in chosen]
+    entrants = [named_protocol(name) for name in chosen]
     if changes:
         last = next(name for name in NAMES if name == (protocols or chosen)[-1])
-        entrants.append(entrant(last, read_changes(changes)))
+        entrants.append(named_protocol(last, read_changes(changes)))
     return entrants
 
 
 def _hold(
     worlds: list[World],
-    entrants: list[Entrant],
+    entrants: list[NamedProtocol],
     plan: Plan,
     plot: Path | None,
     *,
@@ -298,7 +298,7 @@ def _fit_judges(
     from autoreason.studies.simulate.fit import fit_judges, fitted_world
     from autoreason.studies.simulate.world import write_world
 
-    fitted = fit_judges(of_judge(_sittings(source, journal), judge))
+    fitted = fit_judges(of_judge(_recorded_panels(source, journal), judge))
     name = Path(source).name
     world = fitted_world(fitted, f"Judges as in {name}" + (f", by {judge}." if judge else "."))
     if output:
@@ -310,7 +310,7 @@ def _fit_judges(
     print_fit(fitted, world, as_json=as_json)
 
 
-def _sittings(source: str, journal: str | None) -> list[Sitting]:
+def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:
     from autoreason.studies.simulate.ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():

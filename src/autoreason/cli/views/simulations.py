@@ -14,9 +14,9 @@ from autoreason.cli.views import words
 from autoreason.cli.views.outcome import print_json
 
 if TYPE_CHECKING:
-    from autoreason.studies.simulate.fit import Estimate, Fitted
+    from autoreason.studies.simulate.fit import FittedJudges, FittedValue
     from autoreason.studies.simulate.outcomes import Mean, Ratio
-    from autoreason.studies.simulate.search import Found
+    from autoreason.studies.simulate.search import SearchResult
     from autoreason.studies.simulate.split import Split
     from autoreason.studies.simulate.study import Cell, Plan
     from autoreason.studies.simulate.world import World
@@ -77,7 +77,7 @@ def print_study(
     )
 
 
-def print_fit(fitted: Fitted, world: World, *, as_json: bool) -> None:
+def print_fit(fitted: FittedJudges, world: World, *, as_json: bool) -> None:
     """What the ballots say of their judges."""
     if as_json:
         print_json({"fitted": fitted, "world": world})
@@ -95,13 +95,13 @@ def print_fit(fitted: Fitted, world: World, *, as_json: bool) -> None:
     for row in rows:
         click.echo(_line(row, widths))
     click.echo(
-        f"\n{words.count(fitted.ballots, 'ballot')} of {words.count(fitted.sittings, 'panel')} in "
+        f"\n{words.count(fitted.ballots, 'ballot')} of {words.count(fitted.panels, 'panel')} in "
         f"{words.count(fitted.runs, 'run')}. The unit is a "
         "judge's own error (standard deviation 1)."
     )
 
 
-def print_search(found: Found, *, as_json: bool) -> None:
+def print_search(found: SearchResult, *, as_json: bool) -> None:
     """The best protocols, and those we know beside them; a line a world."""
     if as_json:
         print_json(found)
@@ -177,7 +177,7 @@ def _numbers(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _interval(each: Mean | Ratio | Estimate) -> str:
+def _interval(each: Mean | Ratio | FittedValue) -> str:
     return f"{each.low:.2f} to {each.high:.2f}"
 
 
