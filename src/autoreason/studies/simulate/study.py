@@ -62,7 +62,7 @@ def run_study(
     plan: Plan,
     on_progress: OnProgress | None = None,
 ) -> list[Cell]:
-    """Every protocol in every world, worlds first; `on_progress` is called with how many cells are done, of how many."""
+    """Every protocol in every world, worlds first; `on_progress` gets the cells done, of how many."""
     if plan.fast or plan.curves:
         for _, settings in protocols:
             check_fast(settings)
