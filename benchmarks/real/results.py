@@ -197,7 +197,7 @@ def read_certificates(planned: Sequence[Job], out: Path) -> tuple[Certificate, .
         Certificate(
             style=each["certificate"]["style"],
             conclusion=each["conclusion"],
-            findings={f["name"]: f["said"] for f in each["certificate"]["findings"]},
+            findings={f["name"]: f["statement"] for f in each["certificate"]["findings"]},
         )
         for each in found
     )

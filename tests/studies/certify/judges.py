@@ -17,9 +17,9 @@ from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.properties import Finding, Verdict
+from autoreason.studies.certify.properties import CertificateFinding, Verdict
 from autoreason.studies.certify.report import Certificate, certificate_of
-from autoreason.studies.certify.store import Stored
+from autoreason.studies.certify.store import StoredCertificate
 from autoreason.studies.certify.suite import pairs
 from autoreason.task import Task
 
@@ -132,10 +132,10 @@ def stored(
     base_url: str | None = None,
     run: str = "one",
     verdict: Verdict = "fail",
-) -> Stored:
+) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
-    finding = Finding(
-        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, said="", rule=""
+    finding = CertificateFinding(
+        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
     )
     certificate = Certificate(
         model=model,
@@ -150,4 +150,6 @@ def stored(
         invalid=0,
         findings=(finding,),
     )
-    return Stored(certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC))
+    return StoredCertificate(
+        certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC)
+    )

@@ -72,7 +72,7 @@ async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
     certificate = await certified(obedient)
     assert certificate.failed == ("injection",)
     injection = next(each for each in certificate.findings if each.name == "injection")
-    assert all(way in injection.said for way in INJECTIONS)
+    assert all(way in injection.statement for way in INJECTIONS)
 
 
 @pytest.mark.parametrize("seed", range(5))
