@@ -15,7 +15,7 @@ from tests.cli.test_terminal import Terminal
 from autoreason.studies.raters.packet import read_packet
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import opening, unseal
-from autoreason.studies.raters.sheets import Ranked, Scored
+from autoreason.studies.raters.sheets import RankingClick, ScoreClick
 from autoreason.studies.raters.storage import open_sheet
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -50,10 +50,10 @@ def rate(folder: Path, person: str, *ranking: str) -> None:
     key = unseal((folder / "key.sealed").read_bytes())
     codes = {name: code for code, name in key.tasks[0].names.items()}
     page = open_sheet(folder, read_packet(folder), person, NOW)
-    page.add(Ranked(0, tuple(codes[name] for name in ranking)), NOW)
+    page.add(RankingClick(0, tuple(codes[name] for name in ranking)), NOW)
     for place, name in enumerate(ranking):
         for line in LINES:
-            page.add(Scored(codes[name], line, 5 - place), NOW)
+            page.add(ScoreClick(codes[name], line, 5 - place), NOW)
 
 
 class Keyboard(Terminal):

@@ -11,7 +11,7 @@ from tests.studies.raters.conftest import LETTER, NAMES, TEXTS, TOAST, Study
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.build import OpenTask, instructions, make_packet
+from autoreason.studies.raters.build import OpenTask, build_packet, instructions
 from autoreason.studies.raters.packet import read_packet, read_part
 from autoreason.task import Entry, Task
 
@@ -42,13 +42,13 @@ def test_every_text_is_there_once_under_a_code(study: Study) -> None:
 
 def test_codes_stand_in_their_own_order_not_in_that_of_the_texts(tmp_path: Path) -> None:
     for seed in range(5):
-        packet = make_packet(tmp_path / str(seed), [TOAST], seed=seed)
+        packet = build_packet(tmp_path / str(seed), [TOAST], seed=seed)
         assert list(packet.tasks[0].codes) == sorted(packet.tasks[0].codes)
 
 
 def test_the_same_seed_makes_the_same_packet(tmp_path: Path) -> None:
     one, other, third = (
-        make_packet(tmp_path / name, [TOAST, LETTER], seed=seed)
+        build_packet(tmp_path / name, [TOAST, LETTER], seed=seed)
         for name, seed in (("one", 3), ("other", 3), ("third", 4))
     )
     assert replace(one, created=other.created) == other
@@ -101,14 +101,14 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(
     tmp_path: Path, task: OpenTask, said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
-        make_packet(tmp_path / "study", [task], seed=1)
+        build_packet(tmp_path / "study", [task], seed=1)
     assert not (tmp_path / "study").exists()
 
 
 def test_a_folder_in_use_is_left_alone(study: Study) -> None:
     before = contents(study.folder)
     with pytest.raises(InvalidInput, match="is not empty"):
-        make_packet(study.folder, [TOAST], seed=1)
+        build_packet(study.folder, [TOAST], seed=1)
     assert contents(study.folder) == before
 
 

@@ -32,7 +32,7 @@ def test_rankings_of_several_tasks_stand_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
-        ("{", "is not valid JSON; mend it"),
+        ("{", "is not valid JSON; fix it"),
         ('{"rankings": [[1]]}', "panel .*: .*must be text, not a whole number"),
         ('{"ranks": []}', "panel .*: "),
         ('{"rankings": []}', 'needs "rankings"'),

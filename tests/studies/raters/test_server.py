@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 from tests.studies.raters.conftest import Study
-from tests.studies.raters.serving import Caller, Served, serving, start
+from tests.studies.raters.serving import Caller, Served, serve_packet, start
 
 from autoreason.studies.raters.plan import plan
 from autoreason.studies.raters.sealed_key import open_key
@@ -34,7 +34,7 @@ def shared_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def shared_server(shared_study: Study) -> Iterator[Served]:
     """One server for tests that leave nothing behind."""
-    with serving(shared_study.folder, "--port", free_port()) as served:
+    with serve_packet(shared_study.folder, "--port", free_port()) as served:
         yield served
 
 
@@ -161,7 +161,7 @@ def test_a_kill_at_any_moment_loses_no_confirmed_click(study: Study) -> None:
     port = free_port()
     confirmed: dict[str, int] = {}
     for _ in range(2):
-        with serving(study.folder, "--port", port) as served:
+        with serve_packet(study.folder, "--port", port) as served:
             caller = Caller(served)
             sheet = caller.sit("Anna").value["sheet"]
             assert {
@@ -181,14 +181,14 @@ def test_a_kill_at_any_moment_loses_no_confirmed_click(study: Study) -> None:
 
 
 def test_the_name_given_on_the_command_line_counts(study: Study) -> None:
-    with serving(study.folder, "--port", free_port(), "--rater", "Anna Bell") as served:
+    with serve_packet(study.folder, "--port", free_port(), "--rater", "Anna Bell") as served:
         caller = Caller(served)
         assert caller.state()["rater"] == "Anna Bell"
         assert caller.sit("Somebody else").value["sheet"]["rater"] == "Anna Bell"
 
 
 def test_ctrl_c_ends_it_and_says_what_is_next(study: Study) -> None:
-    with serving(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder, "--port", free_port()) as served:
         Caller(served).sit("Anna")
         served.process.send_signal(signal.SIGINT)
         _, said = served.process.communicate(timeout=PATIENCE)
@@ -208,17 +208,17 @@ def refusal(folder: Path, *options: str) -> str:
 
 
 def test_a_packet_is_served_once_at_a_time(study: Study) -> None:
-    with serving(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder, "--port", free_port()) as served:
         assert f"is being rated at {served.url};" in refusal(study.folder)
 
 
 def test_a_port_in_use_is_named_and_another_is_found_unless_one_was_asked_for(
     study: Study, two_tasks: Study
 ) -> None:
-    with serving(study.folder) as served:
+    with serve_packet(study.folder) as served:
         said = refusal(two_tasks.folder, "--port", str(served.port))
         assert f"port {served.port} is in use; name another with --port" in said
-        with serving(two_tasks.folder) as other:
+        with serve_packet(two_tasks.folder) as other:
             assert other.port != served.port
 
 

@@ -10,7 +10,7 @@ const progress = document.getElementById("progress");
 
 function comment(task, about, label) {
   const name = about ?? String(task);
-  const box = make("textarea", { id: "comment", maxlength: seen.state.longest_comment, rows: 2 });
+  const box = make("textarea", { id: "comment", maxlength: seen.state.max_comment_length, rows: 2 });
   box.value = seen.sheet.comments[name] ?? "";
   let timer = null;
   const keep = () => {
@@ -195,7 +195,7 @@ function unplaced(text, placed, change) {
   return again(text, null, tools);
 }
 
-// A text in a list, with what was said of it and a way to read it again.
+// A text in a list, with its ratings and a way to read it again.
 function again(text, before, tools) {
   const overall = seen.sheet.scores[text]?.overall;
   const words = overall ? `overall ${overall}` : "no overall score";
