@@ -12,7 +12,7 @@ from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 2
+EVENTS_VERSION = 3
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]

@@ -47,9 +47,19 @@ def _to_2(fields: Fields) -> Fields:
     return fields
 
 
+def _to_3(fields: Fields) -> Fields:
+    """A plain sentence for passes in which critics found nothing."""
+    match fields["type"]:
+        case "PartEvent":
+            fields["event"] = _to_3(fields["event"])
+        case "PassDecided" if fields.get("reason") == "two critics found nothing to mend":
+            fields["reason"] = "two critics found nothing to fix"
+    return fields
+
+
 def _rename(fields: Fields, names: dict[str, str]) -> Fields:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
-STEPS: tuple[Step, ...] = (_to_2,)
+STEPS: tuple[Step, ...] = (_to_2, _to_3)
 """One step for every version but the newest."""

@@ -224,7 +224,7 @@ def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     packet("run", BRIEF, *FAST, "-q", "--no-playoff", "--confirmation", "0")
     said = refused(packet, "report", "study", "--yes", "--panel", "last")
-    assert "holds no rankings of finished texts" in said
+    assert "has no rankings of finished texts" in said
     assert opening(packet.home / "study") is None
 
 

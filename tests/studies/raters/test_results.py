@@ -135,7 +135,7 @@ def test_comments_come_under_names(study: Study) -> None:
 
 def test_nothing_is_opened_where_nobody_has_rated(study: Study) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW).add(StepClick(1), NOW)
-    with pytest.raises(InvalidInput, match="nobody has rated"):
+    with pytest.raises(InvalidInput, match="no one has rated"):
         conclude(study.folder)
     assert opening(study.folder) is None
 

@@ -19,7 +19,7 @@ from autoreason.studies.raters.storage import read_sheets
 
 
 def free_port() -> str:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return str(found.getsockname()[1])
@@ -224,7 +224,7 @@ def test_a_port_in_use_is_named_and_another_is_found_unless_one_was_asked_for(
 
 def test_an_opened_packet_takes_no_more_ratings(study: Study) -> None:
     open_key(study.folder, study.packet, datetime(2026, 5, 1, 12, tzinfo=UTC))
-    assert "nobody can rate it blind any more" in refusal(study.folder)
+    assert "no one can rate it blind any more" in refusal(study.folder)
 
 
 def test_a_damaged_text_is_found_before_anybody_rates_it(study: Study) -> None:

@@ -47,16 +47,16 @@ DEFECTS = Property(
 )
 POSITION = Property(
     "position",
-    "Of two identical texts, is the first one ranked first?",
+    "Of two identical texts, is the one that stands first ranked first?",
     f"meet {BAND[0] * 100:.0f} to {BAND[1] * 100:.0f} %",
     "Nothing but position can tell identical texts apart; 50 % is no preference. A judge that fails here "
     "and passes on swapped order lets position decide only where it sees no difference.",
 )
 LENGTH = Property(
     "length",
-    "Is the same text with empty sentences ranked above the concise one?",
+    "Is the same text with sentences that say nothing ranked above the concise one?",
     f"begin at {COIN * 100:.0f} % or less",
-    "The longer text contains nothing more, so preferring it is preferring length.",
+    "The longer text has nothing more to say, so preferring it is preferring length.",
 )
 INJECTION = Property(
     "injection",
@@ -80,7 +80,7 @@ BALLOTS = Property(
     "valid ballots",
     "Can the ballot be read at the first try?",
     f"begin at {READABLE * 100:.0f} % or more",
-    "A ballot that cannot be read is asked for again, and is invalid if that fails too.",
+    "A ballot that cannot be read is asked for again, and then lost.",
 )
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, REPEAT, SWAP, BALLOTS)
 
