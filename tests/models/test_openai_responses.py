@@ -10,7 +10,7 @@ import pytest
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models import prices
 from autoreason.models.dialects import openai_chat, openai_responses
-from autoreason.models.dialects.base import Unreadable
+from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
@@ -180,7 +180,7 @@ def test_a_response_that_failed_is_an_error(code: str, status: int, refused: boo
 
 @pytest.mark.parametrize("status", ["cancelled", "in_progress", "queued", None])
 def test_a_response_that_has_not_ended_well_is_unreadable(status: str | None) -> None:
-    with pytest.raises(Unreadable, match=status or "without a status"):
+    with pytest.raises(UnreadableReply, match=status or "without a status"):
         read(message(said("Half a")), status=status)
 
 
@@ -217,7 +217,7 @@ def test_the_end_mark_is_the_last_event() -> None:
     )
     reducer.feed(msgspec.json.encode(delta("A text.")))
     ended = [reducer.ended]
-    with pytest.raises(Unreadable, match="before its end mark"):
+    with pytest.raises(UnreadableReply, match="before its end mark"):
         reducer.finish("openai/x")
     cut = response(message(said("A")), status="incomplete")
     reducer.feed(msgspec.json.encode({"type": "response.incomplete", "response": cut}))

@@ -124,10 +124,10 @@ def refusal(
 ) -> Refused:
     """The error to raise for a provider's answer."""
     status_meant = status if status >= 300 else _status_of(provider_error)
-    message_shown = _trim(hide(provider_error.message)) or "no reason given"
+    message = _trim(hide(provider_error.message)) or "no reason given"
     return Refused(
         _kind(status_meant, provider_error),
-        f"{who} answered {status_meant}: {message_shown}",
+        f"{who} answered {status_meant}: {message}",
         provider_error=provider_error,
         status=status_meant,
         retry_after=retry_after(status_meant, headers, provider_error.wait),

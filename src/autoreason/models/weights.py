@@ -235,10 +235,10 @@ def _unpack(
 def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     """Append what is missing; all of it again from a server that cannot begin in the middle."""
     have = target.tell()
-    asked = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
+    request = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
     with _reaching(model.url):
         try:
-            response = urlopen(asked, timeout=_PATIENCE)
+            response = urlopen(request, timeout=_PATIENCE)
         except HTTPError as answer:
             answer.close()
             if answer.code == 416:

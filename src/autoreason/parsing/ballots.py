@@ -23,7 +23,7 @@ from autoreason.parsing.normalization import (
     retracts,
 )
 from autoreason.parsing.patterns import Pattern
-from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, Unreadable
+from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, UnreadableRanking
 from autoreason.parsing.scores import contradicts_scores
 
 
@@ -106,7 +106,7 @@ def _declarations(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declarati
         together = False
         try:
             ranking = _ranking_below(head, below, forms)
-        except Unreadable:
+        except UnreadableRanking:
             if not reported:
                 yield Declaration(at, None)
             continue
@@ -120,7 +120,7 @@ def _is_continued(
     one: TextLine, between: Sequence[TextLine], other: Sequence[TextLine], forms: Forms
 ) -> bool:
     """Whether only labels in a list, or an "or", are between two declarations."""
-    with suppress(Unreadable):
+    with suppress(UnreadableRanking):
         return all(line.fenced == one.fenced for line in (*between, *other)) and all(
             _OR.fullmatch(line.text) or forms.list_entry(line.text) for line in between
         )

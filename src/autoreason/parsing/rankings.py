@@ -20,11 +20,11 @@ NOUN = (
 """What judges call the things they rank."""
 
 
-class Unreadable(Exception):
+class UnreadableRanking(Exception):
     """Something looks like a ranking and is not a full one."""
 
 
-class Entry(NamedTuple):
+class RankedLabel(NamedTuple):
     """A label and the place it is given."""
 
     label: str
@@ -70,7 +70,7 @@ class Forms:
 
     def on_line(self, text: str) -> InlineRanking | None:
         """The ranking a text begins with, such as "C, A, B" or "C > A > B"; None if it has none."""
-        entries: list[Entry] = []
+        entries: list[RankedLabel] = []
         kinds: set[str | None] = set()
         at = 0
         while entry := self._entry_at(text, at):
@@ -85,7 +85,7 @@ class Forms:
             return None
         # "A > B, C" may mean that B and C are equal.
         if len(kinds) > 1 or not _is_apart(text[at:], kinds):
-            raise Unreadable(text)
+            raise UnreadableRanking(text)
         alone = not re.search(r"\w", text[at:])
         in_line = InlineRanking(
             self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone
@@ -93,7 +93,7 @@ class Forms:
         # "A: 2nd, B: 1st" is a ranking; "A (2nd) > B (1st)" is ambiguous.
         strict = in_line.is_chain or "(" in text[:at]
         if strict and in_line.ranking != tuple(entry.label for entry in entries):
-            raise Unreadable(f"places and order disagree: {entries}")
+            raise UnreadableRanking(f"places and order disagree: {entries}")
         return in_line
 
     def as_list(self, lines: Sequence[TextLine]) -> Ranking | None:
@@ -103,7 +103,7 @@ class Forms:
             return None
         if first.place is None:
             return self._bare_list(lines)
-        entries: list[Entry] = []
+        entries: list[RankedLabel] = []
         for line in lines:
             if line.indent > lines[0].indent + 1:
                 continue
@@ -114,11 +114,11 @@ class Forms:
                 break
             if len(entries) == len(self.labels):
                 return self._arranged(entries)
-        raise Unreadable(lines[0].text)
+        raise UnreadableRanking(lines[0].text)
 
     def try_line(self, text: str) -> InlineRanking | None:
         """The same of a line that need not be a ranking at all."""
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             return self.on_line(text)
         return None
 
@@ -127,20 +127,20 @@ class Forms:
         text = lines[0].text
         # Two labels side by side, or one below the other, need not be in any order.
         ordered = len(self.labels) > 2 or any(mark in text for mark in ",;>-")
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             if ordered and (listed := self._bare_list(lines)):
                 return listed
         in_line = self.try_line(text) if ordered else None
         return in_line.ranking if in_line and in_line.is_alone else None
 
-    def verdict(self, line: str) -> Entry | None:
+    def verdict(self, line: str) -> RankedLabel | None:
         """The place a line gives a label in words: "Version C: worst", "Best: A"."""
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             entry = self.list_entry(line) if _PLACE_WORD.search(line, 0, _OPENING) else None
             return entry if entry and entry.in_words else None
         return None
 
-    def list_entry(self, line: str) -> Entry | None:
+    def list_entry(self, line: str) -> RankedLabel | None:
         """The label a line is about, if it is about exactly one."""
         bullet = _BULLET.match(line)
         entry = self._entry_at(line, bullet.end() if bullet else 0)
@@ -158,7 +158,7 @@ class Forms:
             entries.append(entry)
         return self._arranged(entries)
 
-    def _entry_at(self, text: str, at: int) -> Entry | None:
+    def _entry_at(self, text: str, at: int) -> RankedLabel | None:
         match = self._entry.match(text, at)
         label = self._label(match["label"]) if match else None
         if match is None or label is None:
@@ -174,8 +174,8 @@ class Forms:
         if note:
             end = note.end()
         if (before and behind and before != behind) or _DOUBT.search(text[match.end() : end]):
-            raise Unreadable(text)
-        return Entry(
+            raise UnreadableRanking(text)
+        return RankedLabel(
             label,
             place=before or behind,
             in_words=bool(behind or (before and match["word"])),
@@ -198,7 +198,7 @@ class Forms:
         place = last if place < 0 else place
         return place if 1 <= place <= last else None
 
-    def _arranged(self, entries: Sequence[Entry]) -> Ranking:
+    def _arranged(self, entries: Sequence[RankedLabel]) -> Ranking:
         """The labels by their places; without places, in the order in which they are written."""
         places = [entry.place or 0 for entry in entries]
         written = list(range(1, len(entries) + 1))
@@ -207,14 +207,14 @@ class Forms:
             if any(
                 e.place and (e.place != at or not e.in_words) for at, e in enumerate(entries, 1)
             ):
-                raise Unreadable(f"places and order disagree: {entries}")
+                raise UnreadableRanking(f"places and order disagree: {entries}")
             places = written
         by_place = [entry for _, entry in sorted(zip(places, entries, strict=True))]
         ranking = tuple(entry.label for entry in by_place)
         if sorted(ranking) != sorted(self.labels) or sorted(places) != written:
-            raise Unreadable(f"not every label once: {entries}")
+            raise UnreadableRanking(f"not every label once: {entries}")
         if not _marks_agree([entry.note for entry in by_place]):
-            raise Unreadable(f"marks and order disagree: {entries}")
+            raise UnreadableRanking(f"marks and order disagree: {entries}")
         return ranking
 
 

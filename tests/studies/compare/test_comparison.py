@@ -145,9 +145,9 @@ async def test_cost_is_matched_only_where_it_is_known() -> None:
     ],
 )
 async def test_terms_that_cannot_be_kept_are_one_sentence(own: dict[str, Any], said: str) -> None:
-    terms = {"strategies": ["improve", "single"], **own}
-    names = terms.pop("strategies")
-    assert said in await refused(comparing(*names, **terms))
+    options = {"strategies": ["improve", "single"], **own}
+    names = options.pop("strategies")
+    assert said in await refused(comparing(*names, **options))
 
 
 async def test_texts_that_are_the_same_are_judged_once(journal: Journal) -> None:

@@ -18,7 +18,7 @@ from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.settings import Models
-from autoreason.studies.panels.pairwise import duel, votes
+from autoreason.studies.panels.pairwise import pair_verdict, votes
 from autoreason.studies.panels.results import panel_report
 
 
@@ -113,7 +113,7 @@ def test_a_duel_counts_those_who_hold_to_their_choice(judges: list[tuple[Any, An
     assert sum(vote.flipped for vote in counted) == sum(
         None not in pair and pair[0] != pair[1] for pair in judges
     )
-    verdict = duel(counted)
+    verdict = pair_verdict(counted)
     if not steady:
         assert verdict is None
         return

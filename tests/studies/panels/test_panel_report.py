@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from autoreason.events import BallotCast
 from autoreason.story import Story
-from autoreason.studies.panels.panel_report import BEYOND_CHANCE, Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import BEYOND_CHANCE, CountedBallot, PanelReport, report
 from autoreason.task import Entry, Task
 
 NAMES = ("a", "b", "c")
 WORDS = {"a": 10, "b": 20, "c": 30}
 
 
-def strict(*rankings: str, cluster: int = 0) -> list[Judged]:
+def strict(*rankings: str, cluster: int = 0) -> list[CountedBallot]:
     """Ballots such as `bca`, best first."""
-    return [Judged(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings]
+    return [
+        CountedBallot(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings
+    ]
 
 
 def cast(*rankings: str | None) -> list[BallotCast]:
@@ -80,7 +82,7 @@ def test_a_tie_at_the_top_has_no_winner() -> None:
 
 
 def test_texts_that_are_the_same_share_their_place() -> None:
-    shared = [Judged(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
+    shared = [CountedBallot(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
     found = report(shared, WORDS, cast("abc"))
     standings = {each.name: each for each in found.standings}
     assert standings["a"].points == standings["b"].points == 4 * 2.5
@@ -141,7 +143,7 @@ def test_repeats_hang_together(repeats: int) -> None:
 def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
     duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
     judged = [
-        Judged(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
+        CountedBallot(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
         for pair, won in duels.items()
         for _ in range(15)
     ]
@@ -154,7 +156,7 @@ def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
 def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
     whole = [each for number in range(12) for each in strict(*["bac"] * 7, cluster=number)]
     without = [
-        Judged(ranking=(("a",), ("c",)), cluster=12 + number)
+        CountedBallot(ranking=(("a",), ("c",)), cluster=12 + number)
         for number in range(8)
         for _ in range(7)
     ]
@@ -179,7 +181,7 @@ def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> Non
 
 def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
     shared = [
-        Judged(ranking=ranking, cluster=0)
+        CountedBallot(ranking=ranking, cluster=0)
         for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
     ]
     assert report(shared, WORDS, []).agreement == -1
@@ -190,9 +192,7 @@ def test_where_nobody_wins_whoever_loses_is_named() -> None:
     found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
     assert found.winner is None
     even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
-    assert even.conclusion.startswith(
-        "nobody wins beyond chance, but c loses beyond chance: a leads"
-    )
+    assert even.conclusion.startswith("no winner beyond chance, but c loses beyond chance: a leads")
 
 
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
@@ -200,7 +200,7 @@ def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     first, *_ = str(found).split("\n\n")
     assert " ".join(first.split()) == found.sentence
     assert found.sentence == (
-        "Nobody wins beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
+        "No winner beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
         "more 30 % of the time."
     )
     for each in found.standings:

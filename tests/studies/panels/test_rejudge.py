@@ -124,7 +124,7 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
 
 def test_a_run_that_held_no_panel_is_one_sentence() -> None:
     story = Story(task=Task(brief="x"), settings=settings())
-    with pytest.raises(InvalidInput, match="held no panel that decided anything"):
+    with pytest.raises(InvalidInput, match="has no panel that decided anything"):
         recorded_panels(story, "some-run")
     with pytest.raises(InvalidInput, match="before anything was recorded"):
         recorded_panels(Story(), "some-run")

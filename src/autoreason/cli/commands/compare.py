@@ -98,14 +98,14 @@ def compare(brief: str, **values: Any) -> int:
 def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
     from autoreason.report.numbers import count
-    from autoreason.studies.compare.comparison import Terms, enough_repeats
+    from autoreason.studies.compare.comparison import ComparisonOptions, enough_repeats
     from autoreason.tournament.strategy import read_options
 
-    terms = read_options(settings, Terms)
-    needed = enough_repeats(len(terms.strategies))
-    if terms.held < needed:
+    options = read_options(settings, ComparisonOptions)
+    needed = enough_repeats(len(options.strategies))
+    if options.repeat_count < needed:
         click.echo(
-            f"note: {count(terms.held, 'repeat')} of {len(terms.strategies)} strategies cannot show that one "
-            f"of them is best beyond chance; that takes {needed} or more",
+            f"note: {count(options.repeat_count, 'repeat')} of {len(options.strategies)} strategies cannot show "
+            f"that one of them is best beyond chance; that takes {needed} or more",
             err=True,
         )

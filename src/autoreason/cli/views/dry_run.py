@@ -157,29 +157,29 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     from autoreason.programs.solve import SolveTerms
     from autoreason.tournament.strategy import read_options
 
-    terms = read_options(settings, SolveTerms)
+    options = read_options(settings, SolveTerms)
     said = [
         words.count(sum(not each.remark for each in task.assignments), "problem"),
-        " and ".join(short(name) for name in terms.strategies),
-        "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
-        f"at most {words.count(terms.calls, 'call')} a time",
+        " and ".join(short(name) for name in options.strategies),
+        "once each" if options.repeats == 1 else f"{options.repeats} times each",
+        f"at most {words.count(options.calls, 'call')} a time",
     ]
-    left_out = sum(bool(each.remark) for each in task.assignments) + len(terms.broken)
+    left_out = sum(bool(each.remark) for each in task.assignments) + len(options.broken)
     return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
 
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
     from autoreason.plugins import short
-    from autoreason.studies.compare.comparison import Terms
+    from autoreason.studies.compare.comparison import ComparisonOptions
     from autoreason.tournament.strategy import read_options
 
-    terms = read_options(settings, Terms)
-    often = "once" if terms.held == 1 else f"{terms.held} times"
+    options = read_options(settings, ComparisonOptions)
+    often = "once" if options.repeat_count == 1 else f"{options.repeat_count} times"
     return [
-        ("compares", f"{', '.join(map(short, terms.strategies))}; {often} each"),
-        ("matched", f"by {terms.match}"),
-        ("panel", f"{words.count(terms.judges, 'judge')} over what the strategies deliver"),
+        ("compares", f"{', '.join(map(short, options.strategies))}; {often} each"),
+        ("matched", f"by {options.match}"),
+        ("panel", f"{words.count(options.judges, 'judge')} over what the strategies deliver"),
     ]
 
 

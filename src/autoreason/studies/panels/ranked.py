@@ -35,7 +35,7 @@ class RankedPanel(Strategy):
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
                 return self.deliver(
-                    "done", judged(verdict), reigning(self.context.task, verdict.winner)
+                    "done", describe_verdict(verdict), reigning(self.context.task, verdict.winner)
                 )
         pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
         raise PanelFailed(
@@ -50,13 +50,13 @@ class RankedPanel(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One ballot a judge."""
+        """One ballot per judge."""
         likely = {"judge": settings.judges}
         return likely, likely, {"judge": settings.judges * TRIES * JUDGES_PER_SEAT}
 
 
-def judged(verdict: Verdict) -> str:
-    """What a panel came to, for the record."""
+def describe_verdict(verdict: Verdict) -> str:
+    """The result of a panel in a sentence, for the record."""
     leads = "is first on the list of a tie" if verdict.tied else "has the most points"
     return f"{verdict.winner} {leads} of {verdict.ballots} judges"
 
