@@ -111,5 +111,5 @@ def test_names_left_out_are_not_compared() -> None:
 
 
 def test_a_name_given_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="names everybody once"):
+    with pytest.raises(ValueError, match="contains every name once"):
         borda(["ABA"])
