@@ -121,6 +121,6 @@ async def test_a_command_killed_when_its_run_was_over_is_run_anew(tmp_path: Path
 
 def test_what_is_over_is_not_run_again_and_what_failed_is_named(tmp_path: Path) -> None:
     over, failing = Job("over", "no-such-command", ()), Job("failing", "no-such-command", ())
-    over.ended(tmp_path).write_text("{}", "utf-8")
+    over.output(tmp_path).write_text("{}", "utf-8")
     assert run([over, failing], tmp_path, 2, "http://127.0.0.1:9/v1") == [failing]
     assert "no-such-command" in Path(tmp_path, "failing.err").read_text("utf-8")

@@ -46,6 +46,8 @@ def test_every_statement_that_the_page_quotes_is_in_the_source() -> None:
     source = sentences()
     quoted = re.findall(r'"([^"]+)"', PAGE.read_text("utf-8"))
     # Capitals, an ellipsis and a fraction stand for values.
-    parts = [part.strip(" ,()=") for each in quoted for part in re.split(r"…|\b[A-Z]\b(?: %)?|1 /", each)]
+    parts = [
+        part.strip(" ,()=") for each in quoted for part in re.split(r"…|\b[A-Z]\b(?: %)?|1 /", each)
+    ]
     assert len(parts) > 20
     assert [part for part in parts if part not in source] == []

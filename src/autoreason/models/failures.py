@@ -33,7 +33,7 @@ _STATUS_OF_WORD = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Within a stream the HTTP status was sent before, so the error's type stands for it."""
+"""Within a stream the HTTP status was sent before, so the error's type is used for it."""
 
 _NO_CREDIT = frozenset(
     {

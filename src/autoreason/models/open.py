@@ -90,7 +90,7 @@ def _open_own(name: str, address: str) -> Model:
 def warm_up(addresses: Iterable[str]) -> None:
     """Begin to import what these models will need, while the caller waits for another process.
 
-    Not beside other work in this one: two threads that take turns are slower than one after the other.
+    Not next to other work in this process: two threads that take turns are slower than one after the other.
     """
     if providers_of(addresses):
         Thread(target=import_module, args=("aiohttp",), daemon=True).start()

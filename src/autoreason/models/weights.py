@@ -103,7 +103,7 @@ def is_pulled(model: ModelFile = SMOLLM2) -> bool:
 def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
     """Fetch the weights unless they are there already; what is damaged is fetched again.
 
-    What was fetched before an interruption is kept beside them, and the next pull goes on from there.
+    What was fetched before an interruption is kept next to them, and the next pull goes on from there.
     """
     emit = on_progress or (lambda _: None)
     path = weights_path(model)

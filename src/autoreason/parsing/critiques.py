@@ -177,7 +177,7 @@ def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
 
 
 _PLACEHOLDER = "what is wrong with them"
-# A list without the name stands by itself: "[]" in a sentence is none.
+# A list without the name must be on its own: "[]" in a sentence is none.
 _LIST = Pattern(r'\{\s*"problems"|^[ \t]*\[\s*(?:\{|\])', re.MULTILINE)
 # A quote inside a value may not be escaped, so a value ends where something can follow it.
 _FIELD = Pattern(

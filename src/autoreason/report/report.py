@@ -27,7 +27,7 @@ class Section(NamedTuple):
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
     detail: bool = False
-    """For pages; on a terminal it would stand in the way of the rest."""
+    """For pages; on a terminal it would hide the rest."""
 
 
 class Report:

@@ -235,7 +235,7 @@ function showEnd() {
 export function showThanks() {
   progress.hidden = true;
   const done = seen.sheet.plan.filter(complete).length;
-  const count = done === seen.sheet.plan.length ? "Everything you said" : `${done} of ${seen.sheet.plan.length} steps are complete; all of it`;
+  const count = done === seen.sheet.plan.length ? "Everything you answered" : `${done} of ${seen.sheet.plan.length} steps are complete; all of it`;
   fill(true, heading(`Thank you, ${seen.sheet.rater}`),
     make("p", {}, `${count} is saved. You can close this page.`),
     make("p", {}, "Which text is which stays sealed until the study is over."),
