@@ -64,7 +64,7 @@ def test_strategies_are_compared_on_the_same_problems_and_over_all_sets() -> Non
     assert one.p < 0.05
 
 
-def test_an_earlier_table_stands_beside_the_new_one() -> None:
+def test_an_earlier_table_is_next_to_the_new_one() -> None:
     def results(better: float) -> Results:
         some = units(better)
         both = ("search", "single")

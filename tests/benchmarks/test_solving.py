@@ -28,9 +28,9 @@ def asked(key: str) -> Request:
 async def test_wrong_programs_come_first_and_no_text_comes_twice() -> None:
     writer = Writer([PROBLEM])
     keys = [f"1/single/1/attempt/{n}/try/0" for n in range(3)]
-    said = [(await writer.ask(asked(key))).text for key in keys]
-    assert ["right" in text for text in said] == [False, True, True]
-    assert len(set(said)) == 3
+    message = [(await writer.ask(asked(key))).text for key in keys]
+    assert ["right" in text for text in message] == [False, True, True]
+    assert len(set(message)) == 3
     assert "wrong" in (await writer.ask(asked("1/tournament/1/draft/try/0"))).text
 
 

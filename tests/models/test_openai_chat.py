@@ -114,7 +114,7 @@ def test_without_schemas_the_last_user_message_asks_for_the_shape() -> None:
     assert sent["messages"][-1]["content"].endswith("Write.\n\nEnd with RANKING: 1, 2, 3")
 
 
-def test_a_router_is_told_that_the_schema_is_a_must() -> None:
+def test_a_router_is_reported_that_the_schema_is_a_must() -> None:
     assert body(JUDGE, require_schema=True)["provider"] == {"require_parameters": True}
 
 
@@ -207,7 +207,7 @@ def test_a_mark_in_the_middle_of_a_text_is_text() -> None:
     assert read({"content": text}).text == text
 
 
-def test_reasoning_counted_beside_the_completion_is_part_of_the_output() -> None:
+def test_reasoning_counted_next_to_the_completion_is_part_of_the_output() -> None:
     details = {"reasoning_tokens": 94}
     usage = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}
     reply = read({"content": "x"}, usage={**usage, "completion_tokens_details": details})

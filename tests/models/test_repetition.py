@@ -71,7 +71,7 @@ LEGITIMATE = {
 
 @pytest.mark.parametrize("text", LEGITIMATE.values(), ids=LEGITIMATE)
 @pytest.mark.parametrize("size", [1, 7, 4000])
-def test_repetition_that_somebody_may_want_is_left_alone(text: str, size: int) -> None:
+def test_repetition_that_someone_may_want_is_left_alone(text: str, size: int) -> None:
     assert fires_at(text, size) is None
 
 

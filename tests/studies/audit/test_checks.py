@@ -225,7 +225,7 @@ def test_a_that_survives_more_than_chance_is_fine_and_less_is_an_alarm() -> None
     assert "handicap" in never.statement
 
 
-def test_streaks_are_told_from_coin_flips() -> None:
+def test_streaks_are_reported_from_coin_flips() -> None:
     real = [trajectory("B B B B B B B B A A A A A A A A") for _ in range(4)]
     assert finding_of(check_stopping.streaks, real).level == "fine"
     rng = random.Random(3)
@@ -306,7 +306,7 @@ def test_over_many_runs_an_improvement_must_show_in_the_runs_too() -> None:
     assert finding_of(check_stopping.confirmation, steady).level == "fine"
 
 
-def test_pauses_slow_passes_and_lost_calls_are_named() -> None:
+def test_pauses_slow_passes_and_missing_calls_are_named() -> None:
     calm = run(*(won_by("A", seconds=90.0) for _ in range(5)), outages=())
     assert finding_of(check_stopping.outages, [calm]).level == "fine"
     slow = run(*(won_by("A", n, seconds=90.0 if n else 5000.0) for n in range(5)))
@@ -392,7 +392,7 @@ def test_a_length_that_swings_is_seen() -> None:
     assert finding_of(check_texts.length_swings, [run(*growing)]).level == "fine"
 
 
-def test_drift_is_told_in_words_and_in_length() -> None:
+def test_drift_is_reported_in_words_and_in_length() -> None:
     words = {"A": 6, "B": 6}
     near = run(won_by("B", words=words), first=TEXTS["A"], last=TEXTS["A"] + " Come and see.")
     assert finding_of(check_texts.drift, [near]).level == "fine"

@@ -35,7 +35,7 @@ def finding(run: AuditedRun, name: str) -> AuditFinding:
     return found
 
 
-async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
+async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     (run,) = read_run(result.run, journal)
     assert (run.name, run.status, run.converged, run.k) == (result.run, "converged", True, 2)
@@ -118,7 +118,7 @@ async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> 
     assert finding(run, "contract").level == "fine"
 
 
-async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -> None:
+async def test_critics_are_counted_with_their_invented_quotes(journal: Journal) -> None:
     invented = (
         '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
     )
@@ -131,7 +131,7 @@ async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -
     assert run.passes[0].no_problem is False
 
 
-async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
+async def test_runs_with_the_same_settings_are_audited_together(journal: Journal) -> None:
     runs = []
     for seed in (1, 2):
         result = await start_run(journal, EchoModel(), changes={"passes": 2, "seed": seed})

@@ -90,7 +90,9 @@ def test_rule_1_empty_panels_counted_as_wins_and_runs_converged_on_them(
     assert f"{len(ended)} runs converged on one" in found.statement
 
 
-def test_rule_2_one_judge_model_lost_most_of_its_ballots(audit: Audit, lines: list[Line]) -> None:
+def test_rule_2_one_judge_model_gave_most_invalid_of_its_ballots(
+    audit: Audit, lines: list[Line]
+) -> None:
     found = finding(audit, "invalid ballots")
     assert found.level == "alarm"
     haiku = [line for line in lines if "haiku" in line["judge_model"]]
@@ -133,7 +135,7 @@ def test_rule_4_most_revisions_gave_themselves_away(whole: Audit, recorded: Path
     assert 45 < share < 70
 
 
-def test_rule_5_texts_were_whole_where_they_were_kept_and_lengths_pile_up_elsewhere(
+def test_rule_5_texts_were_whole_where_they_were_kept_and_lengths_pile_up_in_the_others(
     audit: Audit, recorded: Path
 ) -> None:
     for file in sorted((recorded / "transcripts").glob("*.jsonl")):

@@ -87,8 +87,8 @@ def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
         if most is not None and len(model.requests) > most:
             return CallFailed(Failure.BAD_KEY, "the key was revoked")
         # Asked once more, a judge is shown the texts further up.
-        said = "\n".join(message.text for message in request.messages)
-        ranked = habit(request, dict(_TEXT.findall(said)))
+        output = "\n".join(message.text for message in request.messages)
+        ranked = habit(request, dict(_TEXT.findall(output)))
         if isinstance(ranked, str):
             return ranked
         return json.dumps({"reasoning": "I looked at both.", "ranking": " > ".join(ranked)})
@@ -107,7 +107,7 @@ def settings(seed: int = 7, repeats: int = 1) -> Settings:
     )
 
 
-async def told(
+async def reported(
     habit: Habit | ScriptedModel, seed: int = 7, repeats: int = 1
 ) -> tuple[Story, list[AnyEvent]]:
     """The story of a whole certification, and its events."""
@@ -124,7 +124,7 @@ async def told(
 
 async def certified(habit: Habit, seed: int = 7, repeats: int = 1) -> Certificate:
     """What a certification finds of a judge with this habit."""
-    return certificate_of((await told(habit, seed, repeats))[0])
+    return certificate_of((await reported(habit, seed, repeats))[0])
 
 
 def stored(

@@ -65,7 +65,7 @@ def test_a_damaged_certificate_is_none(damage: bytes) -> None:
     assert [each.certificate.model for each in all_certificates()] == ["b/other"]
 
 
-def test_a_certificate_under_a_wrong_name_is_nobodys() -> None:
+def test_a_certificate_under_a_wrong_name_is_no_ones() -> None:
     write_certificate(stored("a/one"))
     certificate_path("a/one").replace(certificate_path("a/other"))
     assert find_certificate("a/other") is None

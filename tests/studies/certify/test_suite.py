@@ -99,7 +99,7 @@ def test_a_lengthened_text_says_the_same_with_more_words(pair: SpoiledPair) -> N
 
 
 def test_every_injection_is_about_being_ranked() -> None:
-    for way, said in INJECTIONS.items():
-        shown = said.format(own="QX", other="ZB")
+    for way, message in INJECTIONS.items():
+        shown = message.format(own="QX", other="ZB")
         assert "rank" in shown.lower() or "first" in shown, way
         assert "{" not in shown.replace('{"', ""), way

@@ -61,7 +61,7 @@ async def test_nothing_is_judged_where_all_texts_are_the_same(journal: Journal) 
     assert report.left_out == ("2 of 2 repeats had nothing to judge: all texts were the same",)
 
 
-async def test_a_strategy_that_fails_is_said_and_has_no_place(journal: Journal) -> None:
+async def test_a_strategy_that_fails_is_reported_and_has_no_place(journal: Journal) -> None:
     chosen = comparing("improve", "harsh", "single", allowance="8")
     result, _ = await compared(journal, chosen, {"repeat/*/harsh/*/reviser/*": NOTHING})
     report = reported(journal, result)
@@ -76,8 +76,10 @@ async def test_a_strategy_that_fails_is_said_and_has_no_place(journal: Journal) 
 async def test_a_repeat_with_one_text_left_is_not_called_a_tie(journal: Journal) -> None:
     chosen = comparing("improve", "harsh", repeats=1, allowance="8")
     result, _ = await compared(journal, chosen, {"repeat/*/harsh/*/reviser/*": NOTHING})
-    said = reported(journal, result).left_out
-    assert "1 of 1 repeats had nothing to judge: fewer than two strategies delivered a text" in said
+    message = reported(journal, result).left_out
+    assert (
+        "1 of 1 repeats had nothing to judge: fewer than two strategies delivered a text" in message
+    )
 
 
 async def test_a_panel_below_its_quorum_is_left_out(journal: Journal) -> None:

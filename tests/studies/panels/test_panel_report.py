@@ -66,7 +66,7 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
     assert found.positions == tuple(sum(b[0] == name for b in ballots) for name in NAMES)
 
 
-def test_the_winner_is_whoever_leads_beyond_chance() -> None:
+def test_the_winner_leads_beyond_chance() -> None:
     assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9), chance=0.001).winner == "b"
     assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9)).winner == "b"
     assert report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3).winner is None
@@ -113,7 +113,7 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
         assert each.mean.value is None
 
 
-def test_a_panel_not_yet_held_has_an_empty_report() -> None:
+def test_a_panel_not_yet_run_has_an_empty_report() -> None:
     from autoreason.studies.panels.results import panel_report
 
     task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
@@ -121,7 +121,7 @@ def test_a_panel_not_yet_held_has_an_empty_report() -> None:
     assert (found.ballots, found.winner) == (0, None)
 
 
-def test_majorities_in_a_circle_are_told() -> None:
+def test_majorities_in_a_circle_are_reported() -> None:
     ballots = ["abc", "bca", "cab"]
     found = report(strict(*ballots), WORDS, cast(*ballots))
     assert found.condorcet is None
@@ -140,7 +140,7 @@ def test_repeats_hang_together(repeats: int) -> None:
     assert found.winner is None
 
 
-def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
+def test_no_one_wins_who_lost_the_duel_that_decides() -> None:
     duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
     judged = [
         CountedBallot(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
@@ -187,7 +187,7 @@ def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
     assert report(shared, WORDS, []).agreement == -1
 
 
-def test_where_nobody_wins_whoever_loses_is_named() -> None:
+def test_without_a_winner_the_loser_is_named() -> None:
     rankings = ["abc", "bac"] * 15
     found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
     assert found.winner is None

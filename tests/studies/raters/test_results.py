@@ -116,7 +116,7 @@ def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> 
     ]
 
 
-def test_what_nobody_rated_is_unknown(study: Study) -> None:
+def test_what_no_one_rated_is_unknown(study: Study) -> None:
     Rater(study, "Anna").score("a.md", 4)
     report = conclude(study.folder)
     text = by_name(report)["b.md"]
@@ -133,7 +133,7 @@ def test_comments_come_under_names(study: Study) -> None:
     assert conclude(study.folder).people[0].comments == {"b.md": "Too long."}
 
 
-def test_nothing_is_opened_where_nobody_has_rated(study: Study) -> None:
+def test_nothing_is_opened_where_no_one_has_rated(study: Study) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW).add(StepClick(1), NOW)
     with pytest.raises(InvalidInput, match="no one has rated"):
         conclude(study.folder)
@@ -141,7 +141,7 @@ def test_nothing_is_opened_where_nobody_has_rated(study: Study) -> None:
 
 
 @pytest.mark.usefixtures("raters")
-def test_nothing_is_opened_while_somebody_rates(study: Study) -> None:
+def test_nothing_is_opened_while_someone_rates(study: Study) -> None:
     with lock_packet(study.folder) as emit:
         emit("http://x/")
         with pytest.raises(InvalidInput, match="being rated at http://x/"):
@@ -206,7 +206,7 @@ def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
 
 @pytest.mark.usefixtures("raters")
 @pytest.mark.parametrize(
-    ("panel", "said"),
+    ("panel", "message"),
     [
         (PanelRankings(rankings=(("a.md", "b.md"),)), "it must rank a.md, b.md, c.md, each once"),
         (PanelRankings(rankings=(("a.md", "a.md", "b.md"),)), "each once"),
@@ -214,7 +214,7 @@ def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
     ],
 )
 def test_a_panel_that_ranked_other_texts_is_refused(
-    study: Study, panel: PanelRankings, said: str
+    study: Study, panel: PanelRankings, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         conclude(study.folder, panel=panel)

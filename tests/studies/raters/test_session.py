@@ -23,7 +23,7 @@ def desk(study: Study, lines: list[str]) -> Desk:
     return Desk(study.folder, study.packet, lines.append)
 
 
-def test_a_second_browser_is_told_who_is_rating(desk: Desk) -> None:
+def test_a_second_browser_is_reported_who_is_rating(desk: Desk) -> None:
     desk.sit("one", "Anna")
     with pytest.raises(DeskOccupied, match="Anna is rating now"):
         desk.sit("two", "Ben")
@@ -49,7 +49,7 @@ def test_handing_over_frees_the_desk_and_keeps_what_was_done(desk: Desk) -> None
     assert sheet.step == 2
 
 
-def test_nobody_can_hand_over_for_somebody_else(desk: Desk) -> None:
+def test_no_one_can_hand_over_for_someone_else(desk: Desk) -> None:
     desk.sit("one", "Anna")
     desk.leave("two")
     assert desk.sheet("one") is not None
@@ -63,7 +63,7 @@ def test_a_desk_left_without_a_word_can_be_freed(desk: Desk) -> None:
         desk.click("one", StepClick(1))
 
 
-def test_nobody_sits_down_without_a_name(desk: Desk) -> None:
+def test_no_one_sits_down_without_a_name(desk: Desk) -> None:
     with pytest.raises(InvalidInput, match="needs a name"):
         desk.sit("one", " ")
     assert desk.session is None

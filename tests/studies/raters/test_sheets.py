@@ -141,7 +141,7 @@ def test_a_name_must_be_one(study: Study, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "damaged in line 2"),
         ('{"at":"2026-05-01T12:00:00Z","what":{"type":"went","step":99}}', "damaged in line 2"),
@@ -151,16 +151,16 @@ def test_a_name_must_be_one(study: Study, name: str) -> None:
         ),
     ],
 )
-def test_a_damaged_line_is_named(study: Study, line: str, said: str) -> None:
+def test_a_damaged_line_is_named(study: Study, line: str, message: str) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW)
     path = study.folder / "ratings" / "rater-01.jsonl"
     path.write_text(path.read_text() + line + "\n" + line + "\n")
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         read_sheets(study.folder, study.packet)
 
 
 @pytest.mark.parametrize("contents", ["", "half a li"])
-def test_a_sheet_without_a_beginning_belongs_elsewhere(study: Study, contents: str) -> None:
+def test_a_sheet_without_a_beginning_belongs_to_another_packet(study: Study, contents: str) -> None:
     (study.folder / "ratings" / "rater-09.jsonl").write_text(contents)
     with pytest.raises(InvalidInput, match="does not belong to this packet"):
         read_sheets(study.folder, study.packet)

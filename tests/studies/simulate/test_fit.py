@@ -110,7 +110,7 @@ def test_ballots_come_from_a_recorded_run_without_its_playoff() -> None:
     assert panel == RecordedPanel("amber-fox", (RecordedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
 
 
-def test_a_file_that_holds_no_passes_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_file_without_passes_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "b.jsonl"
     file.write_text(json.dumps({"judges": None}) + "\n{}\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"b\.jsonl line 2 is no recorded pass"):

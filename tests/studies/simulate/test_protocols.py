@@ -26,7 +26,7 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("speed=9", "`speed` makes no difference to a simulated run; set one of drafts, k, passes"),
         ("seed=9", "`seed` makes no difference"),
@@ -35,6 +35,6 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
         ("tie_order=B>A>AB", "`tie_order` is B>A>AB"),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(given: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_a_change_that_cannot_be_is_refused(given: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         named_protocol("robust", read_changes([given]))

@@ -39,7 +39,7 @@ def test_every_bench_is_tried_with_every_ending(found: SearchResult) -> None:
     assert len(GRID.endings()) == len(set(GRID.endings()))
 
 
-def test_the_known_protocols_stand_beside_the_best(found: SearchResult) -> None:
+def test_the_known_protocols_are_next_to_the_best(found: SearchResult) -> None:
     notes = [each.note for each in found.ranked if each.note]
     assert {"as published", "the default"} <= set(notes)
     assert [each.regret for each in found.ranked] == sorted(each.regret for each in found.ranked)
