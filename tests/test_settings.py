@@ -67,6 +67,30 @@ def test_what_is_out_of_range_is_refused(changes: dict[str, Any], message: str) 
         make_settings(ONE, 1, **changes)
 
 
+NUMBERS = [
+    field
+    for field in msgspec.json.schema(Settings)["$defs"]["Settings"]["properties"].items()
+    if "minimum" in str(field)
+]
+
+
+@pytest.mark.parametrize(("name", "schema"), NUMBERS)
+def test_the_range_of_a_number_is_the_one_next_to_its_type(name: str, schema: Any) -> None:
+    allowed = next((each for each in schema.get("anyOf", ()) if "minimum" in each), schema)
+    low, high = allowed["minimum"], allowed["maximum"]
+    for outside in (low - 1, high + 1):
+        with pytest.raises(InvalidInput, match=f"`{name}` is {outside}; give a number from"):
+            make_settings(ONE, 1, **{name: outside})
+        with pytest.raises(InvalidInput, match=f"from {low} to {high}"):
+            Settings(models=ONE, seed=1, **{name: outside})
+
+
+def test_every_whole_number_has_a_range_unless_only_a_run_sets_it() -> None:
+    ranged = {name for name, _ in NUMBERS}
+    numbers = {name for name, kind in Settings.__annotations__.items() if "int" in str(kind)}
+    assert numbers - ranged == {"seed", "forgiven", "failed_panels", "redrafts"}
+
+
 def test_settings_survive_the_journal() -> None:
     settings = make_settings(ONE, 2**63, budget=Budget(cost=Decimal("0.10")))
     assert msgspec.json.decode(msgspec.json.encode(settings), type=Settings) == settings

@@ -63,6 +63,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")
     parser.add_argument("--repeats", type=int, help="of everything; default: the plan's own")
     parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="added to the seeds of the plan; another number makes an independent run",
+    )
+    parser.add_argument(
         "--limit",
         type=int,
         help="only the first problems of each set and the first briefs of each folder",

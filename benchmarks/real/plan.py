@@ -58,7 +58,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
                     name, options.problems / f"{name}.jsonl", calls, model_options, options
                 )
     if "certificate" in options.parts:
-        server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED))
+        server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED + options.seed))
         for style in STYLES:
             arguments = (options.model, *server, "--style", style, "--json", "-q")
             yield Job(f"certificate-{style}", "certify", arguments)
@@ -78,7 +78,8 @@ def _solve(
     title = f"{name}-{calls}"
     arguments = (
         *(str(problems), *model_options, "--strategy", ",".join(options.programs)),
-        *("--calls", str(calls), "--repeats", _repeats(name, options), "--seed", str(SETS[name])),
+        *("--calls", str(calls), "--repeats", _repeats(name, options)),
+        *("--seed", str(SETS[name] + options.seed)),
         *("--report", str(options.out / title), "--json", "-q"),
         *(("--limit", str(options.limit)) if options.limit else ()),
     )
@@ -92,7 +93,8 @@ def _repeats(name: str, options: argparse.Namespace) -> str:
 def _compare(brief: Path, model_options: tuple[str, ...], options: argparse.Namespace) -> Job:
     arguments = (
         *(str(brief), *model_options, "--strategies", ",".join(options.texts)),
-        *("--repeats", _repeats("texts", options), "--seed", str(_TEXT_SEED), "--json", "-q"),
+        *("--repeats", _repeats("texts", options), "--json", "-q"),
+        *("--seed", str(_TEXT_SEED + options.seed)),
     )
     return Job(f"text-{brief.parent.parent.name}-{brief.stem}", "compare", arguments)
 

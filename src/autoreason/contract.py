@@ -51,15 +51,19 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits that a text must keep, whatever judges prefer."""
 
     min_words: int | None = None
+    """The fewest words a text may have."""
     max_words: int | None = None
+    """The most words a text may have."""
     sections: tuple[str, ...] = ()
     """Headings that must exist."""
     must_include: tuple[str, ...] = ()
-    """Literal text, or `/regex/`."""
+    """What a text must contain, literally or as `/regex/`."""
     must_not_include: tuple[str, ...] = ()
+    """What a text must not contain, literally or as `/regex/`."""
     format: Literal["markdown", "plain", "json"] | None = None
+    """Markdown, text without Markdown, or one JSON value and nothing else."""
     checks: tuple[str, ...] = ()
-    """Functions of the user's own, as `file.py:name`, from a text to what it breaks, a sentence each."""
+    """Functions of your own, from a text to sentences on what it breaks."""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))

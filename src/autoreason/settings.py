@@ -1,14 +1,12 @@
 """The settings of a run: protocol, models, panel, stopping, budget. Recorded with every run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Effort, Role
@@ -30,21 +28,26 @@ INSIDE = ("local", "echo")
 """Providers that run in this process."""
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
-DEFAULT_MAX_JUDGES = 6
+PANEL_JUDGES = 7
+"""Judges of a panel over finished texts, where nothing else is asked for."""
 MAX_JUDGES = 99
 MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""
 MAX_PASSES = 1000
+Temperature = Annotated[float, Meta(ge=0, le=2)]
 
 
 class Models(Struct, frozen=True, kw_only=True):
     """Which model plays which role, as `provider/model`."""
 
     author: str
+    """Who writes and revises."""
     critic: str
+    """Who looks for problems."""
     synthesizer: str
+    """Who joins A and B into AB."""
     judges: tuple[str, ...]
-    """Taken in turn, seat by seat: a mixed panel."""
+    """Who judges; several make a mixed panel, taken in turn, seat by seat."""
 
     def __post_init__(self) -> None:
         for role in ("author", "critic", "synthesizer"):
@@ -53,7 +56,7 @@ class Models(Struct, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "judges", judges)
 
     @classmethod
-    def everywhere(cls, address: str) -> Models:
+    def everywhere(cls, address: str) -> Self:
         """One model for all roles."""
         return cls(author=address, critic=address, synthesizer=address, judges=(address,))
 
@@ -66,62 +69,70 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Hard limits over the whole run, resumes included; None is no limit."""
 
     cost: Decimal | None = None
-    """US dollars."""
+    """Most US dollars; needs models with known prices."""
     tokens: int | None = None
+    """Most tokens, read and written."""
     calls: int | None = None
+    """Most calls to models."""
     seconds: float | None = None
-    """Wall-clock time at work; pauses between a stop and a resume do not count."""
+    """Longest time at work; calls under way are waited for, and pauses do not count."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Everything about a run that is not its task."""
+    """Everything about a run that is not its task; options of the command line say what is said here."""
 
     models: Models
     seed: int
-    """All randomness of the run comes from it."""
+    """All randomness of the run comes from it; sent on where a model takes one."""
     protocol: Protocol = "robust"
+    """`robust`, or `paper`, the published procedure."""
     strategy: str = "autoreason"
-    """The way from task to text: the tournament, one of its rivals, or `file.py:Class`."""
+    """`autoreason`, or a rival that judges nothing on the way: `single`, `conservative`, `improve`, `harsh`,
+    `critique_revise`, `best_of_n`, `self_refine`; or your own, `file.py:Class`."""
     strategy_options: dict[str, Any] = {}
-    """What only this strategy understands."""
+    """What only this strategy understands, such as n=4 for `best_of_n`."""
 
-    drafts: int = 1
-    """Drafts that keep the contract before the passes begin; of several a panel chooses one."""
-    max_drafts: int = 1
-    """The most drafts written for that; 1 in records that do not say."""
+    drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
+    """Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is
+    given stands alone."""
+    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
+    """The most drafts written for that."""
     rivals: bool = False
     """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
-    k: int = 3
+    k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
     """Survivals of A in a row that end the run."""
-    passes: int = 15
+    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
     """The most passes."""
-    judges: int = 3
+    # One vote is not a panel: a quorum is at least two.
+    judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES)] = 3
     """Judges a panel starts with."""
-    extra_judges: int = 3
+    extra_judges: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 3
     """Judges added while the vote is close; 0 adds none."""
-    max_judges: int = DEFAULT_MAX_JUDGES
-    close_margin: int = 2
+    max_judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES)] = 6
+    """The largest a panel may grow."""
+    close_margin: Annotated[int, Meta(ge=0, le=1000)] = 2
     """A vote is close when the best challenger is within this many points of A."""
     early_stop: bool = True
     """Do not ask a judge whose vote can no longer change the outcome."""
     balanced_orders: bool = True
     """Candidates appear in every position equally often; otherwise each judge's order is drawn at random."""
     style: str = "reasoned"
-    """How judges are asked: `reasoned`, `holistic`, `specialists`, or one of your own as `file.py:Name`."""
+    """How judges are asked: `reasoned`, `holistic`, `specialists`, or your own, `file.py:name`."""
     voting: str = "borda"
-    """How ballots are counted: `borda`, `majority`, `copeland`, or one of your own as `file.py:Name`."""
+    """How ballots are counted: `borda`, `majority`, `copeland`, or your own, `file.py:name`."""
     stop_rules: tuple[str, ...] = ()
-    """Rules of your own, `file.py:Name`, that end the run as soon as one of them says why."""
+    """Rules of your own, from the run's story to why it is over."""
     tie_order: tuple[str, ...] = ("A", "AB", "B")
-    """Who wins equal scores. A always first; then the synthesis, being the smaller step away from A."""
+    """Who wins equal scores. A is always first; then the synthesis, being the smaller step away from A."""
     quoted_critique: bool = True
     """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
-    playoff: int = 5
+    playoff: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 5
     """Judges of the final panel over former incumbents; 0 is no playoff."""
-    playoff_texts: int = 5
-    confirmation: int = 9
-    """Fresh judges who compare the delivered text with the first draft and choose nothing; 0 asks none."""
-    max_inconclusive: int = 2
+    playoff_texts: Annotated[int, Meta(ge=2, le=10)] = 5
+    """The most texts that the final panel ranks."""
+    confirmation: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 9
+    """Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed."""
+    max_inconclusive: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 2
     """Inconclusive passes in a row that end the run as failed."""
     forgiven: int = 0
     """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
@@ -130,20 +141,25 @@ class Settings(Struct, frozen=True, kw_only=True):
     redrafts: int = 0
     """Times a run that ended without a first draft was resumed."""
 
-    max_tokens: int = 4096
-    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much."""
-    author_temperature: float | None = 0.8
-    critic_temperature: float | None = 0.8
-    judge_temperature: float | None = 0.3
+    max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = 4096
+    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as much."""
+    author_temperature: Temperature | None = 0.8
+    """Temperature of authors."""
+    critic_temperature: Temperature | None = 0.8
+    """Temperature of critics."""
+    judge_temperature: Temperature | None = 0.3
+    """Temperature of judges."""
     author_effort: Effort | None = None
-    """How much to reason, for all authors; None leaves it to the model."""
+    """How much authors reason."""
     critic_effort: Effort | None = None
+    """How much critics reason."""
     judge_effort: Effort | None = None
+    """How much judges reason."""
     budget: Budget = Budget()
     base_url: str | dict[str, str] | None = None
-    """Servers to ask instead of the providers' own, by provider; a URL alone is for the one provider in use."""
+    """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
     allow_http: bool = False
-    """Send keys over plain http to other machines too."""
+    """Send keys over plain http to other machines too; anyone on the way can read them."""
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
@@ -157,10 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, name, absolute(getattr(self, name)))
         stop_rules = tuple(map(absolute, self.stop_rules))
         msgspec.structs.force_setattr(self, "stop_rules", stop_rules)
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
+        _check_ranges(msgspec.structs.asdict(self))
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
         self._check_maximum("judges")
@@ -169,10 +182,6 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
             )
-        for name in ("author_temperature", "critic_temperature", "judge_temperature"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 2:
-                raise InvalidInput(f"`{name}` is {value}; give a number from 0 to 2")
         self._pair_servers()
         for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
@@ -250,22 +259,21 @@ def servers(
     return {used[0]: base_url}
 
 
-_RANGES = (
-    ("drafts", 1, MAX_DRAFTS),
-    ("max_drafts", 1, MAX_DRAFTS),
-    ("k", 1, MAX_PASSES),
-    ("passes", 1, MAX_PASSES),
-    # One vote is not a panel: a quorum is at least two.
-    ("judges", 2, MAX_JUDGES),
-    ("extra_judges", 0, MAX_JUDGES),
-    ("max_judges", 2, MAX_JUDGES),
-    ("close_margin", 0, 1000),
-    ("playoff", 0, MAX_JUDGES),
-    ("playoff_texts", 2, 10),
-    ("confirmation", 0, MAX_JUDGES),
-    ("max_inconclusive", 1, MAX_PASSES),
-    ("max_tokens", 16, 1_000_000),
-)
+_RANGES = {
+    name: (meta.ge, meta.le)
+    for name, kind in Settings.__annotations__.items()
+    # An optional number has its range inside: `Temperature | None`.
+    for member in (kind, *get_args(kind))
+    for meta in getattr(member, "__metadata__", ())
+}
+
+
+def _check_ranges(values: Mapping[str, Any]) -> None:
+    for name, (low, high) in _RANGES.items():
+        value = values.get(name)
+        if isinstance(value, int | float) and not low <= value <= high:
+            raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
+
 
 ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True}
 """What new runs set in addition to the defaults, which are those of older records."""
@@ -299,18 +307,19 @@ DEPARTURES: dict[Protocol, tuple[str, ...]] = {
 """Where a protocol differs from the publication, for the record."""
 
 
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Settings)}
+
+
 def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
 ) -> Settings:
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
     base = PAPER if protocol == "paper" else ROBUST
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
-    for name, usual in (
-        ("judges", DEFAULT_MAX_JUDGES),
-        ("drafts", base.get("max_drafts", 1)),
-    ):
-        if isinstance(chosen.get(name), int) and changes.get(f"max_{name}") is None:
-            chosen[f"max_{name}"] = max(chosen[name], usual)
+    for name in ("judges", "drafts"):
+        maximum = f"max_{name}"
+        if isinstance(chosen.get(name), int) and changes.get(maximum) is None:
+            chosen[maximum] = max(chosen[name], base.get(maximum, _DEFAULTS[maximum]))
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
     unknown = set(chosen) - set(Settings.__struct_fields__)
@@ -324,4 +333,5 @@ def make_settings(
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, InvalidInput):
             raise error.__cause__ from None
+        _check_ranges(fields)
         raise InvalidInput(f"{plainly(error)}; change it") from None

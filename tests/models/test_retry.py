@@ -1,4 +1,4 @@
-"""A call that fails in passing is tried again; one that cannot succeed says what to mend."""
+"""A call that fails in passing is tried again; one that cannot succeed names the fix."""
 
 from __future__ import annotations
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from autoreason.cli.config import LIMITS
+from autoreason.cli.fields import LIMITS
 from autoreason.cli.views.words import SLOTS
+from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -20,39 +21,10 @@ from autoreason.settings import (
 )
 from autoreason.task import Task, check_task, read_task
 
-_CONTRACT = (
-    "min_words",
-    "max_words",
-    "sections",
-    "must_include",
-    "must_not_include",
-    "format",
-    "checks",
-)
-_PLAIN_SETTINGS = (
-    "drafts",
-    "max_drafts",
-    "k",
-    "passes",
-    "judges",
-    "extra_judges",
-    "max_judges",
-    "confirmation",
-    "close_margin",
-    "style",
-    "voting",
-    "max_tokens",
-    "author_temperature",
-    "critic_temperature",
-    "judge_temperature",
-    "base_url",
-    "allow_http",
-)
-
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
     """The task that a brief and the options describe."""
-    contract = {name: values[name] for name in _CONTRACT}
+    contract = {name: values[name] for name in Contract.__struct_fields__}
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
 
@@ -70,7 +42,9 @@ def settings_of(values: dict[str, Any], **more: Any) -> Settings:
 
 def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task, Settings]:
     """A fork's task and settings: those of the run it comes from, but for what was asked for."""
-    contract = {name: values[name] for name in _CONTRACT if values[name] not in (None, ())}
+    contract = {
+        name: values[name] for name in Contract.__struct_fields__ if values[name] not in (None, ())
+    }
     if contract:
         changed = msgspec.structs.replace(task.contract, **contract)
         task = check_task(msgspec.structs.replace(task, contract=changed))
@@ -137,16 +111,18 @@ def budget_in(values: dict[str, Any]) -> Budget | None:
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     if values["no_playoff"] and values["playoff"] is not None:
         raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
-    changes = {name: values[name] for name in _PLAIN_SETTINGS if values[name] is not None}
-    if values["no_playoff"] or values["playoff"] is not None:
-        changes["playoff"] = 0 if values["no_playoff"] else values["playoff"]
-    if values["tie_order"]:
+    changes = {
+        name: values[name]
+        for name in Settings.__struct_fields__
+        if name not in ("protocol", "seed") and values.get(name) not in (None, ())
+    }
+    if values["no_playoff"]:
+        changes["playoff"] = 0
+    if "tie_order" in changes:
         changes["tie_order"] = tuple(
             slot.upper() if slot.upper() in SLOTS else slot
             for slot in map(str.strip, values["tie_order"].split(">"))
         )
-    if values["stop_rules"]:
-        changes["stop_rules"] = values["stop_rules"]
     if limits := budget_in(values):
         changes["budget"] = limits
     return changes | efforts_of(values) | _strategy(values)

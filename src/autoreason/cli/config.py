@@ -8,17 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autoreason.cli.fields import LIMITS
 from autoreason.errors import InvalidInput, plainly
 from autoreason.paths import config_file
 from autoreason.settings import Budget
-
-LIMITS = {
-    "cost": "cost_limit",
-    "tokens": "token_limit",
-    "calls": "call_limit",
-    "seconds": "time_limit",
-}
-"""The options that limit a run, by the names that its budget has for them."""
 
 
 class Config(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The commands and their short help; each command's module is imported only when it is called."""
+"""The commands in the order of help; each command's module is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -9,44 +9,14 @@ import click
 from autoreason.models.examples import with_examples
 
 SECTIONS = {
-    "Write": {
-        "run": "Write a text and refine it until it stands.",
-        "resume": "Go on with a run that paused or was killed.",
-        "fork": "Start a new run from a text of an old one.",
-    },
-    "Write programs": {
-        "solve": "Write programs for problems with tests, and score them.",
-        "check": "Run one program on a problem's tests; no model.",
-        "problems": "Look into sets of problems, and convert them.",
-    },
-    "Look": {
-        "runs": "List, search, delete and prune runs.",
-        "show": "Tell what happened in a run; --text for its text.",
-        "watch": "Follow a live run from another terminal.",
-        "export": "Write a run's texts and record into a folder.",
-        "replay": "Run a record again, offline, and compare.",
-    },
-    "Compare and study": {
-        "judge": "Hold a blind panel over finished texts.",
-        "compare": "Hold strategies against each other from one draft.",
-        "rejudge": "Hold a run's passes again with another panel.",
-        "certify": "Measure a judge before it is trusted.",
-        "audit": "Say what a record is worth, without a model.",
-        "pairs": "Write what judges preferred, for preference tuning.",
-        "rate": "Let people rate texts blind, and count what they say.",
-        "simulate": "Try protocols in worlds where the truth is known.",
-    },
-    "Steer from another terminal": {
-        "guide": "Tell the next critic what to look at.",
-        "accept": "Take the text that stands and end the run.",
-        "stop": "Stop a run cleanly; it can be resumed.",
-    },
-    "Set up": {
-        "models": "Providers, keys and local models; models list, pull.",
-        "prompts": "Show the prompts and their variables; export them.",
-        "journal": "Check, back up and compact the journal.",
-        "doctor": "Check this machine and say how to mend it.",
-    },
+    "Write": ("run", "resume", "fork"),
+    "Write programs": ("solve", "check", "problems"),
+    "Look": ("runs", "show", "watch", "export", "replay"),
+    "Compare and study": (
+        *("judge", "compare", "rejudge", "certify", "audit", "pairs", "rate", "simulate"),
+    ),
+    "Steer from another terminal": ("guide", "accept", "stop"),
+    "Set up": ("models", "prompts", "journal", "doctor"),
 }
 _SHARED = {
     "guide": "steer",
@@ -56,6 +26,16 @@ _SHARED = {
     "replay": "record",
 }
 _NAMES = [name for section in SECTIONS.values() for name in section]
+_FOLDER = __file__.removesuffix("group.py") + "commands/"
+
+
+def short_help(command: str) -> str:
+    """The first line of a command's docstring, without importing its module."""
+    # Importing pathlib would make help slower by a tenth.
+    with open(f"{_FOLDER}{_SHARED.get(command, command)}.py", encoding="utf-8") as file:  # noqa: PTH123
+        source = file.read()
+    docstring = source.partition(f"\ndef {command}(")[2].partition('"""')[2]
+    return docstring.partition("\n")[0].removesuffix('"""')
 
 
 class LazyGroup(click.Group):
@@ -92,7 +72,7 @@ class LazyGroup(click.Group):
         """List the commands without loading them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(list(commands.items()))
+                formatter.write_dl([(name, short_help(name)) for name in commands])
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -41,8 +41,9 @@ class SolveTerms(Struct, frozen=True, kw_only=True):
     """The digest of the set, under which the examiner saved it."""
     strategies: tuple[str, ...]
     repeats: int = 1
+    """How often each strategy solves each problem."""
     calls: int = 6
-    """Calls each strategy has per problem, second tries included."""
+    """Calls a strategy may make for one problem, second tries included."""
     k: int = 2
     """Survivals of A in a row that end a tournament."""
     width: int = 32

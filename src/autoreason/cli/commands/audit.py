@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
 from autoreason.cli.selection import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from autoreason.studies.audit.record import AuditedRun
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @runs_argument("records", "[RUN|FILE]...")
 @all_option
 @options.journal_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -29,27 +30,30 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 """
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("model", required=False)
 @options.group(
     "The certificate",
     options.option("--show", is_flag=True, help="Print the stored certificate; ask nothing."),
-    options.option("--repeats", type=int, metavar="N", help="How often all is asked. [default: 1]"),
     options.option(
-        "--style",
-        type=click.Choice(["reasoned", "holistic"]),
-        help="How the judge is asked. [default: reasoned]",
+        "--repeats",
+        type=int,
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="How often all is asked.",
+    ),
+    options.setting(
+        "style", type=click.Choice(["reasoned", "holistic"]), help="How the judge is asked."
     ),
 )
 @options.group(
     "How the model is asked",
     *options.SERVERS,
-    options.option("--judge-temperature", type=float, metavar="T", help="[default: 0.3]"),
+    options.judge_temperature_option,
     options.effort_option,
     options.max_tokens_option,
-    options.option(
-        "--seed", type=int, metavar="N", help="Labels and boundaries come from it. [default: drawn]"
-    ),
+    options.seed_option,
 )
 @options.limit_options
 @options.journal_option
@@ -60,10 +64,10 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 )
 @with_examples
 def certify(model: str | None, show: bool, **values: Any) -> int:
-    """Measure a judge before it is trusted, and keep the result.
+    """Measure a judge before it is trusted.
 
     MODEL is asked 144 questions whose answers are known: texts with a planted defect, identical
-    texts, padded ones, and texts that tell it how to rank them. Without MODEL the certificates on
+    texts, padded ones, and texts that tell it how to rank them. The result is kept; without MODEL the certificates on
     this machine are listed. A run warns when it seats a judge that failed.
 
     \b

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views import words
 from autoreason.errors import InvalidInput
 
@@ -40,7 +41,7 @@ unsafe_option = options.option(
 )
 
 
-@click.command(cls=options.Taught, epilog=EPILOG)
+@click.command(cls=HelpfulCommand, epilog=EPILOG)
 @click.argument("problem")
 @click.argument("solution", metavar="SOLUTION.py")
 @options.group(
@@ -74,7 +75,7 @@ def check(
     unsafe: bool,
     as_json: bool,
 ) -> int:
-    """Run one program on the tests of one problem, and show what each says.
+    """Run one program on a problem's tests, without a model.
 
     No model is asked. PROBLEM is a file with one problem, or a set with --problem; SOLUTION is a
     Python file; - reads either from standard input. Private tests are shown too: it is your file.

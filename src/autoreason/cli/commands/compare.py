@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Field
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
 
+_OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
-only if one as dear as their dearest still fits. In each repeat all begin from the same draft.
+only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
 """
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("brief")
 @options.text_options
 @options.group(
@@ -34,25 +38,16 @@ only if one as dear as their dearest still fits. In each repeat all begin from t
         metavar="N",
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.option(
-        "--match",
-        type=click.Choice(["calls", "tokens", "cost"]),
-        help="What all may spend equally much of. [default: calls]",
-    ),
-    options.option(
-        "--allowance",
-        type=options.Money(),
-        metavar="N",
-        help="What each may spend, in calls, tokens or dollars, instead of what the first takes.",
-    ),
-    options.option(
-        "--panel", "final_judges", type=int, metavar="N", help="Judges of the panel. [default: 7]"
+    options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),
+    options.field_option(_OPTIONS("allowance"), metavar="N"),
+    options.field_option(
+        _OPTIONS("judges"), "--panel", "final_judges", usual=options.default_panel_judges
     ),
 )
 @options.writing_options
 @with_examples
 def compare(brief: str, **values: Any) -> int:
-    """Compare strategies on one brief: does refinement help at all?
+    """Compare strategies from one draft: does refining help?
 
     Every strategy begins from the same draft, keeps the same contract and spends as much as the
     others; a blind panel ranks what they deliver. The table shows points with intervals, paired

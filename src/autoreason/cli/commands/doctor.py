@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @options.journal_option
 @options.json_option
 def doctor(journal: str | None, as_json: bool) -> int:
-    """Check this machine and say what to do.
+    """Check this machine and say how to fix it.
 
     Nothing is called and nothing is written. With --journal, every record of that journal is read
     too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.

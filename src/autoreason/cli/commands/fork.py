@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import opened, recorded, run_argument, story_of
 from autoreason.models.examples import with_examples
 
 
-@click.command(cls=options.Inheriting)
+@click.command(cls=InheritingCommand)
 @run_argument(required=True)
 @options.group(
     "What to start from",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
 from autoreason.cli.views import words
 from autoreason.errors import InvalidInput, JournalError
@@ -31,7 +32,7 @@ def journal() -> None:
     """
 
 
-@journal.command(cls=options.Taught, short_help="Read every record, and name damaged runs.")
+@journal.command(cls=HelpfulCommand, short_help="Read every record, and name damaged runs.")
 @options.journal_option
 @options.json_option
 def check(journal: str | None, as_json: bool) -> int:
@@ -71,7 +72,7 @@ def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
             return book.path, 0, damages
 
 
-@journal.command(cls=options.Taught, short_help="Copy the journal, also while runs go on.")
+@journal.command(cls=HelpfulCommand, short_help="Copy the journal, also while runs go on.")
 @click.argument("file", type=options.FILE)
 @options.journal_option
 @options.json_option
@@ -94,7 +95,7 @@ def backup(file: Path, journal: str | None, as_json: bool) -> None:
         click.echo(f"{path} is copied to {file}, {words.megabytes(size)}", err=True)
 
 
-@journal.command(cls=options.Taught, short_help="Give back space that no run needs.")
+@journal.command(cls=HelpfulCommand, short_help="Give back space that no run needs.")
 @options.journal_option
 @options.json_option
 def compact(journal: str | None, as_json: bool) -> None:

@@ -8,15 +8,16 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @click.argument("brief")
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
     "The panel",
-    options.option("--judges", type=int, metavar="N", help="How many judges vote. [default: 7]"),
+    options.panel_judges_option,
     options.option(
         "--pairwise",
         is_flag=True,
@@ -27,16 +28,12 @@ from autoreason.models.examples import with_examples
         is_flag=True,
         help="Cut all texts to one length, at the end of a sentence; judges are not told.",
     ),
-    options.option(
-        "--style",
-        type=click.Choice(["reasoned", "holistic", "specialists"]),
-        help="How judges are asked. [default: reasoned]",
-    ),
+    options.panel_style_option,
 )
 @options.judging_options
 @with_examples
 def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
-    """Hold a blind panel over 2 to 10 texts for the same brief.
+    """Run a blind panel over 2 to 10 texts for the same brief.
 
     BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are files. Every
     judge sees all texts under names and in an order of its own. The table shows points with

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
@@ -50,7 +51,7 @@ def models(
     allow_http: bool,
     as_json: bool,
 ) -> int:
-    """Show providers, which keys are set, and the local weights.
+    """Show providers, keys and local models; list and pull.
 
     A model's address is provider/model. Keys come from the environment or from the key file; they
     are never shown.
@@ -76,7 +77,7 @@ def models(
     return 0
 
 
-@models.command(cls=options.Taught)
+@models.command(cls=HelpfulCommand)
 @click.argument("model", default="smollm2")
 @click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
 def pull(model: str, sha256: str) -> None:
@@ -96,7 +97,7 @@ def pull(model: str, sha256: str) -> None:
     pull_weights(model_file(model, sha256))
 
 
-@models.command("list", cls=options.Taught)
+@models.command("list", cls=HelpfulCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_local(as_json: bool) -> None:
     """Show the models that run in this process: here, or to be fetched by name."""

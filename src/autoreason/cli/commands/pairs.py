@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened
 from autoreason.cli.selection import all_option, runs_argument, runs_meant
 from autoreason.cli.views import words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from autoreason.studies.pairs import Pairs
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @runs_argument()
 @all_option
 @options.group(
@@ -68,7 +69,7 @@ def pairs(
     as_json: bool,
     journal: str | None,
 ) -> None:
-    """Write what judges preferred, in the layout that preference tuning reads.
+    """Write what judges preferred, for preference tuning.
 
     One JSON object a line with prompt, chosen and rejected, as DPO trainers read them; with votes
     (judges for either text), margin and provenance besides. A pair is two texts that one panel or

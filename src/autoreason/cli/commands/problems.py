@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
@@ -85,7 +86,7 @@ def _show_problem(problem: Problem, *, as_json: bool) -> None:
         _tell_problem(assignment, how)
 
 
-@problems.command(cls=options.Taught, short_help="Write a set in our own format, one a line.")
+@problems.command(cls=HelpfulCommand, short_help="Write a set in our own format, one a line.")
 @source_argument
 @options.group(
     "Output",
@@ -136,7 +137,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
         print_json(_as_object(found))
 
 
-@problems.command("check", cls=options.Taught, short_help="Run each problem's known solution.")
+@problems.command("check", cls=HelpfulCommand, short_help="Run each problem's known solution.")
 @source_argument
 @options.group(
     "Limits",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
@@ -32,7 +33,7 @@ def _built_in(*, programs: bool, small: bool) -> PromptSet:
 
 @click.group()
 def prompts() -> None:
-    """Show the prompts and their variables, or export them to change them.
+    """Show the prompts and their variables, or export them.
 
     Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
     --prompts, take the place of ours by name. A prompt must show its required variables.
@@ -88,7 +89,7 @@ def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
     print("\n" * bool(variables) + source.partition("-#}\n")[2], end="")
 
 
-@prompts.command(cls=options.Taught, short_help="Write the prompts into a folder.")
+@prompts.command(cls=HelpfulCommand, short_help="Write the prompts into a folder.")
 @click.argument("folder", type=options.FILE)
 @_programs
 @_small

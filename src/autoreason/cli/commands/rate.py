@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views import words
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
@@ -40,7 +41,7 @@ def rate() -> None:
     """
 
 
-@rate.command(cls=options.Taught, short_help="Put texts under codes, and seal which is which.")
+@rate.command(cls=HelpfulCommand, short_help="Put texts under codes, and seal which is which.")
 @folder_argument
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
@@ -119,7 +120,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
         return [from_run(row.id, story_of(book, row.id)) for row in rows]
 
 
-@rate.command(cls=options.Taught, short_help="Let people rate them in a browser.")
+@rate.command(cls=HelpfulCommand, short_help="Let people rate them in a browser.")
 @folder_argument
 @click.option(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="[default: 7447, or a free one]"

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened, pick, run_argument
 from autoreason.cli.views import words
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=True)
 @click.argument("folder", type=options.FILE)
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
@@ -34,12 +35,12 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
     print(f"{words.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.journal_option
 @options.json_option
 def replay(run: str | None, journal: str | None, as_json: bool) -> int:
-    """Run a record again, offline and for nothing, and compare.
+    """Run a record again, offline, and compare.
 
     RUN is a run's name or a part of it; without one, the newest.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened, pick, run_argument, story_of
 from autoreason.models.examples import with_examples
 
@@ -14,23 +15,17 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.group(
     "The panel",
-    options.option(
-        "--judges", type=int, metavar="N", help="How many judges vote in each pass. [default: 7]"
-    ),
-    options.option(
-        "--style",
-        type=click.Choice(["reasoned", "holistic", "specialists"]),
-        help="How judges are asked. [default: reasoned]",
-    ),
+    options.panel_judges_option,
+    options.panel_style_option,
 )
 @options.judging_options
 @with_examples
 def rejudge(run: str | None, **values: Any) -> int:
-    """Hold the recorded passes of a run again with another panel.
+    """Judge the passes of a run again with another panel.
 
     Nothing is written anew: the texts of RUN are judged once more, pass by pass and in the
     playoff, and the table says which decisions would have come out otherwise.

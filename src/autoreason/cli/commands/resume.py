@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import finished, opened, pick, recorded, run_argument, story_of
 
 if TYPE_CHECKING:
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
 _PLAIN = ("passes", "max_tokens")
 
 
-@click.command(cls=options.Inheriting)
+@click.command(cls=InheritingCommand)
 @run_argument(required=False)
 @options.models_options
 @options.limit_options
 @options.group(
     "When to stop",
-    options.option(
-        "--passes", type=int, metavar="N", help="The most passes held, those before included."
-    ),
+    options.setting("passes", help="The most passes, those before included."),
 )
 @options.group(
     "How models are asked",

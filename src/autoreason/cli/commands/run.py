@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
@@ -50,7 +51,7 @@ After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
-@click.command(cls=options.Taught, epilog=EPILOG)
+@click.command(cls=HelpfulCommand, epilog=EPILOG)
 @click.argument("brief")
 @options.text_options
 @options.run_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import complete_run, opened, state, story_of
 from autoreason.cli.times import Moment
 from autoreason.cli.views import words
@@ -38,7 +39,7 @@ class Runs(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options by heading, then the commands."""
-        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
         self.format_commands(ctx, formatter)
 
 
@@ -77,8 +78,9 @@ class Runs(click.Group):
 def runs(
     ctx: click.Context, /, most: int, journal: str | None, as_json: bool, **wanted: Any
 ) -> None:
-    """List the runs in the journal, newest first, and what they cost.
+    """List, search, delete and prune runs.
 
+    The runs in the journal, newest first, and what they cost.
     Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
     a pass that decided nothing. Runs that write programs say what they solved of what there is to
     solve, problems times strategies times repeats. A live run is under way now; a killed one can be
@@ -176,7 +178,7 @@ def _print_total(rows: list[RunRow], shown: int) -> None:
     click.echo(f"{some}{whose}: {calls}, {tokens}, {words.bill(spent)}")
 
 
-@runs.command(cls=options.Taught, short_help="Take runs out of the journal.")
+@runs.command(cls=HelpfulCommand, short_help="Take runs out of the journal.")
 @click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
 @_deleting
 @options.journal_option
@@ -192,7 +194,7 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
         _delete(book, list(rows.values()), as_json=as_json, **how)
 
 
-@runs.command(cls=options.Taught, short_help="Delete runs that are older than a while.")
+@runs.command(cls=HelpfulCommand, short_help="Delete runs that are older than a while.")
 @options.group(
     "Which runs",
     options.option(

@@ -72,7 +72,7 @@ def show(
     html: Path | None,
     journal: str | None,
 ) -> None:
-    """Tell what happened in a run, pass by pass.
+    """Show what happened in a run, pass by pass.
 
     RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest.
     On a terminal, what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Study(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings first."""
-        options.Taught.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
         self.format_commands(ctx, formatter)
 
 
@@ -131,7 +132,7 @@ def simulate(
     quiet: bool,
     journal: str | None,
 ) -> None:
-    """Play the tournament with simulated authors and judges, for nothing.
+    """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. Nobody in it knows
@@ -167,7 +168,7 @@ def simulate(
     _hold(_worlds(worlds), _entrants(protocols, changes), plan, plot, as_json=as_json, quiet=quiet)
 
 
-@simulate.command(cls=options.Taught, short_help="Find the best settings at equal calls.")
+@simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
 @options.group(
     "How",
     _WORLDS,
@@ -208,7 +209,7 @@ def search(
     print_search(found, as_json=as_json)
 
 
-@simulate.command(cls=options.Taught, short_help="Split the last calls of a run.")
+@simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
 @options.group(
     "How",
     _WORLDS,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Field
+from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
@@ -57,7 +59,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
-@click.command(cls=options.Taught, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
@@ -74,15 +76,9 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         metavar="NAMES",
         help="One or several with commas between, or all. [default: search]",
     ),
-    options.option("--repeats", type=int, metavar="N", help="How often each. [default: 1]"),
-    options.option(
-        "--calls",
-        type=int,
-        metavar="N",
-        help="Calls a strategy may make for one problem. [default: 6]",
-    ),
-    options.option(
-        "--width", type=int, metavar="N", help="Problems worked on at once. [default: 32]"
+    *(
+        options.field_option(Field("autoreason.programs.solve", "SolveTerms", name))
+        for name in ("repeats", "calls", "width")
     ),
 )
 @options.group(
@@ -112,7 +108,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         "--report",
         type=options.FILE,
         metavar="DIR",
-        help="Write page, numbers, a line a part, picture and programs there.",
+        help="Write page, numbers, one row per part, picture and programs there.",
     ),
     options.option(
         "-o",
@@ -124,11 +120,12 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 )
 @options.table_options
 def solve(problems: Path, **values: Any) -> int:
-    """Write Python programs for problems with tests, and score them.
+    """Write programs for problems with tests, and score them.
 
-    PROBLEMS is one problem as JSON, a set with a problem a line, or - for standard input. Public
+    PROBLEMS is one problem as JSON, a set with one problem per line, or - for standard input. Public
     tests steer: models see them, and how their programs fail. Private tests only score: nobody sees
-    them, and they are run once, at the end. Programs run in a sandbox, or not at all.
+    them, and they are run once, at the end. Programs are in Python
+    and run in a sandbox, or not at all.
 
     Of one problem the program goes to standard output; a set ends with a table of pass rates
     with intervals, paired tests between strategies, and what was left out.

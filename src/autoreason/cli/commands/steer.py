@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import (
     complete_run,
     finished,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @click.argument("given", metavar="[RUN] TEXT", nargs=-1, required=True, shell_complete=complete_run)
 @options.journal_option
 def guide(given: tuple[str, ...], journal: str | None) -> None:
@@ -56,7 +57,7 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
             print(f"{row.id} is {state(row)}; {again}", file=sys.stderr)
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.journal_option
 def accept(run: str | None, journal: str | None) -> None:
@@ -78,7 +79,7 @@ def accept(run: str | None, journal: str | None) -> None:
             )
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.journal_option
 def stop(run: str | None, journal: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import opened, pick, run_argument
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.5
 
 
-@click.command(cls=options.Taught)
+@click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.journal_option
 @options.group(

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
 
 _QUIT_AT_END_IN_COLOUR = "FRX"
 
 
-class Paged(options.Taught):
+class Paged(HelpfulCommand):
     """A command whose output may be longer than a screen."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -21,7 +21,7 @@ from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import count
-from autoreason.settings import MAX_JUDGES, MAX_PASSES, Settings
+from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
@@ -48,9 +48,11 @@ class ComparisonOptions(Struct, frozen=True, kw_only=True):
     repeats: int | None = None
     """None is as many as it takes for a preference that is the same in all of them to show."""
     match: Unit = "calls"
+    """What all strategies may spend equally much of."""
     allowance: Decimal | None = None
-    """What each strategy may spend, in the unit matched, in addition to the shared draft."""
-    judges: int = 7
+    """What each may spend, in calls, tokens or dollars, instead of what the first takes; the shared draft is extra."""
+    judges: int = PANEL_JUDGES
+    """Judges of the panel over what is delivered."""
 
     def __post_init__(self) -> None:
         if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):

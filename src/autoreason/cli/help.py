@@ -1,0 +1,131 @@
+"""How commands explain themselves: options by heading, documented by their fields, and errors that name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from autoreason.cli.fields import LIMITS, Field
+from autoreason.errors import InvalidInput
+from autoreason.paths import config_file
+
+_SETTING = re.compile(r"`([a-z_.]+)`")
+_ADDRESSES = (
+    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
+)
+
+
+class GroupedOption(click.Option):
+    """An option that knows under which heading help shows it."""
+
+    def __init__(self, *args: Any, heading: str = "Options", **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.heading = heading
+
+
+class FieldOption(GroupedOption):
+    """An option for a field, which says in help what the field says of itself."""
+
+    def __init__(
+        self,
+        *args: Any,
+        field: Field,
+        hint: str = "",
+        usual: Callable[[], str] | None = None,
+        **attrs: Any,
+    ) -> None:
+        super().__init__(*args, **attrs)
+        self.field = field
+        self.hint = hint
+        own = attrs.get("default")
+        self.usual = usual or (field.default_text if own is None else lambda: str(own))
+        self.own_help, self.own_metavar = self.help, self.metavar
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What help shows; the field is read only now, so that a run does not pay for it."""
+        doc = self.field.read_doc()
+        default = "" if isinstance(ctx.command, InheritingCommand) else self.usual()
+        sentences = (
+            self.own_help or doc.description,
+            self.hint,
+            "Repeatable." if self.multiple else "",
+            f"[default: {default}]" if default else "",
+        )
+        self.help = " ".join(filter(None, sentences))
+        self.metavar = self.own_metavar or self.field.read_metavar()
+        return super().get_help_record(ctx)
+
+
+class HelpfulCommand(click.Command):
+    """A command whose help shows its options by heading, and whose errors name them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; those not given come from the user's `config.toml`."""
+        named = {param.name for param in self.params if isinstance(param, click.Option)}
+        wanted = (
+            not isinstance(self, InheritingCommand)
+            and "model" in named
+            and not ctx.resilient_parsing
+        )
+        # Without such a file, help is shown without loading what would read it.
+        if wanted and config_file().exists():
+            from autoreason.cli.config import read_config
+
+            found = read_config().defaults()
+            ctx.default_map = {name: found[name] for name in found.keys() & named}
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; an error in a setting names the option it came from."""
+        try:
+            _check_server(ctx.params)
+            return super().invoke(ctx)
+        except InvalidInput as error:
+            error.args = (self._with_flags(str(error)),)
+            raise
+
+    def _with_flags(self, sentence: str) -> str:
+        from autoreason.task import FRONT_MATTER
+
+        flags = {
+            param.name: max(param.opts, key=len)
+            for param in self.params
+            # Keys of a brief may stand in its front matter, where they are named as here.
+            if isinstance(param, click.Option) and param.name not in FRONT_MATTER
+        }
+
+        def flag(name: re.Match[str]) -> str:
+            _, budget, limit = name[1].rpartition("budget.")
+            return flags.get(LIMITS[limit] if budget else limit, name[0])
+
+        return _SETTING.sub(flag, sentence)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings in the order in which the options were declared."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record:
+                found.setdefault(getattr(param, "heading", "Options"), []).append(record)
+        for heading, records in found.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class InheritingCommand(HelpfulCommand):
+    """A command whose options change what an older run had, so that our defaults do not count."""
+
+
+def _check_server(values: dict[str, Any]) -> None:
+    """Refuse a server without a name where models of several providers are given, in whatever options."""
+    if not isinstance(values.get("base_url"), str):
+        return
+    from autoreason.settings import providers_of, servers
+
+    named = [values.get(name) for name in _ADDRESSES]
+    flat = [each for one in named for each in (one if isinstance(one, tuple) else (one,)) if each]
+    if len(providers_of(flat)) > 1:
+        servers(values["base_url"], flat)
