@@ -98,7 +98,7 @@ def test_texts_of_one_name_are_told_apart_by_their_folders(files: Shell) -> None
 
 
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--seed", "2").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--seed", "3").returncode == 0
     story = json.loads(shell("show", "--json").stdout)
     assert story["draft"]["text"].split() != story["text"].split()
     assert shell("rate", "new", "study", "--run", "last").returncode == 0
@@ -208,7 +208,7 @@ def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: 
 
 
 def test_people_are_compared_with_the_judges_who_confirmed_the_run_they_rate(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--seed", "2")
+    shell("run", BRIEF, *FAST, "-q", "--seed", "3")
     shell("rate", "new", "study", "--run", "last")
     rate(shell.home / "study", "Anna", "delivered", "draft")
     done = shell("rate", "report", "study", "--yes", "--json", "--panel", "last")
