@@ -12,7 +12,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from autoreason.assignment import CodeVerdict, Example
+from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.bench import limits_for
 from autoreason.programs.examiner.verdicts import judge_answer, judge_run
 from autoreason.programs.problems.formats import read_problems

@@ -19,12 +19,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.events import Solved
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
+from autoreason.keys import Key, PartName
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.events import Solved
+from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.run import start
 from autoreason.settings import Models, make_settings
@@ -77,16 +80,17 @@ class Writer:
 
     def __init__(self, problems: Sequence[dict[str, Any]]) -> None:
         self._programs = [list(_programs(each)) for each in problems]
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[PartName] = Counter()
         self._echo = EchoModel()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """A program where one is asked for, else anything of the right shape."""
         if request.role not in _WRITERS:
             return await self._echo.ask(request, on_signal)
-        number, strategy, repeat, *_ = request.key.split("/")
-        programs = self._programs[int(number) - 1]
-        part = f"{number}/{strategy}/{repeat}"
+        part = Key.parse(request.key).part
+        assert part is not None
+        assert part.problem is not None
+        programs = self._programs[part.problem - 1]
         program = programs[min(self._counts[part], len(programs) - 1)]
         self._counts[part] += 1
         text = f"```python\n{program}\n# {request.key}\n```\n"
@@ -158,7 +162,7 @@ async def _run_strategies(
     own, whole = time.process_time(), _total_cpu_time()
     looking = asyncio.create_task(watch.look())
     result = await start(
-        Task(brief="Solve them.", assignments=examiner.assignments),
+        Task(brief="Solve them.", work=Assignments(examiner.assignments)),
         settings,
         journal=journal,
         prompts=built_in(code=True),
@@ -192,8 +196,8 @@ async def _run_strategies(
 
 def _tests(journal: Journal, run: str) -> int:
     """How many tests were run."""
-    replies = [call.reply.text for call in journal.calls(run) if call.request.role == "examiner"]
-    return sum(json.loads(text)["run"] for text in replies)
+    answers = journal.answers(run).values()
+    return sum(each.answer["run"] for each in answers if each.kind == ExaminationQuery.kind)
 
 
 def _memory(process: int) -> float:

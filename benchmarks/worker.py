@@ -17,8 +17,9 @@ import msgspec
 from aiohttp import ClientSession, TCPConnector
 from msgspec import Struct
 
-from autoreason.exchange import Request, is_model
+from autoreason.exchange import Request
 from autoreason.journal import Journal
+from autoreason.keys import Key
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.dialects import openai_chat
@@ -84,16 +85,15 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
     """The calls of one run in the order in which they must follow one another."""
     await run_all(base, 1, passes, journal)
     requests = [call.request for call in journal.calls(journal.runs()[0].id)]
-    model_requests = [request for request in requests if is_model(request.role)]
     return [
         [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
-        for _, wave in groupby(model_requests, key=_stage)
+        for _, wave in groupby(requests, key=_stage)
     ]
 
 
 def _stage(request: Request) -> str:
     """Judges of one panel are asked together, all others alone."""
-    return request.key.partition("/judge/")[0]
+    return str(Key.parse(request.key).before("judge"))
 
 
 async def loop_bare(base: str, waves: list[Wave], workers: int) -> int:

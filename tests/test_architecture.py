@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -16,13 +17,14 @@ HOUSE = ROOT / "src" / "autoreason"
 
 NOUNS = frozenset(
     {
-        "assignment",
         "characters",
         "contract",
         "errors",
         "events",
         "exchange",
+        "extensions",
         "files",
+        "keys",
         "paths",
         "plugins",
         "prompts",
@@ -65,6 +67,8 @@ METHOD = (
     "asyncio.subprocess",
     *OUTSIDE,
 )
+ASSIGNMENT = "autoreason.programs.assignment"
+"""The words that the rooms of programs share."""
 PROGRAMS = tuple(f"autoreason.programs.{room}" for room in ("examiner", "problems", "sandbox"))
 EVERYTHING_BUT_NOUNS = tuple(f"autoreason.{room}" for room in DEPTH if room not in NOUNS)
 
@@ -97,9 +101,13 @@ FORBIDDEN = {
 ALLOWED = {
     # Inputs are made from what everybody may see of a problem.
     "programs": ("autoreason.programs.problems.inputs",),
-    "programs.examiner": PROGRAMS,
-    "programs.problems": ("autoreason.programs.problems", "autoreason.programs.sandbox"),
-    "programs.sandbox": ("autoreason.programs.sandbox",),
+    "programs.examiner": (ASSIGNMENT, *PROGRAMS),
+    "programs.problems": (
+        ASSIGNMENT,
+        "autoreason.programs.problems",
+        "autoreason.programs.sandbox",
+    ),
+    "programs.sandbox": (ASSIGNMENT, "autoreason.programs.sandbox"),
 }
 """Of what is forbidden."""
 
@@ -255,6 +263,18 @@ def text_files() -> Iterator[tuple[Path, str]]:
 def test_imports_point_downwards_and_the_method_is_pure() -> None:
     assert modules(HOUSE)
     assert complaints(HOUSE) == []
+
+
+@pytest.mark.parametrize("noun", ["events", "extensions", "settings", "story", "task"])
+def test_the_nouns_know_nothing_of_programs(noun: str) -> None:
+    words = re.findall(r"(?i)assignment|examin|\bprograms?\b|\bproblems?\b|solved", source(noun))
+    # A critic finds problems in a text.
+    assert set(words) <= {"problem", "problems", "Problems"}
+
+
+def source(noun: str) -> str:
+    """A noun's module as it is written."""
+    return (HOUSE / f"{noun}.py").read_text(encoding="utf-8")
 
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:

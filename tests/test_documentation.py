@@ -16,6 +16,7 @@ from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.events import solved_in
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
 from autoreason.run import replay
@@ -118,7 +119,7 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Pat
             examiner=MadeUpExaminer(),
         )
         assert (await replay(result.run, journal=journal)).same
-    (solved,) = result.story.solved
+    (solved,) = solved_in(result.story)
     assert solved.reason == "it passes all 3 public tests"
     assert (solved.attempts, solved.spent.calls) == (4, 4)
 

@@ -1,4 +1,4 @@
-"""Addresses of requests, as people count, and who is asked."""
+"""What is asked of models and of others, and how both are recorded."""
 
 from __future__ import annotations
 
@@ -7,31 +7,34 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import ValidationError
 from msgspec.structs import replace
 
-from autoreason.exchange import Request, Role, for_readers, is_model, seed_of
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request, Role, seed_of
+from autoreason.programs.examination import ExaminationQuery, ProbeQuery
+from autoreason.programs.policy import PolicyQuery
+
+PROGRAM_QUERIES = (ExaminationQuery, ProbeQuery, PolicyQuery)
 
 
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("draft/try/0", "draft/try/1"),
-        ("draft/1/try/0", "draft/2/try/1"),
-        ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
-        ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
-        ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
-        ("pass/2/reviser/repair", "pass/2/reviser/repair"),
-    ],
-)
-def test_judges_critics_and_tries_count_from_one_for_readers(key: str, message: str) -> None:
-    assert for_readers(key) == message
+class Weather(Query[tuple[int, ...]], frozen=True, kw_only=True):
+    """The temperatures of some days."""
+
+    kind = "weather"
+    days: int
 
 
-def test_a_person_an_examiner_the_budget_and_the_policy_are_no_models() -> None:
-    roles = get_args(Role)
-    assert {role for role in roles if not is_model(role)} == {
-        *("person", "examiner", "budget", "policy")
-    }
+def test_a_query_reads_its_answer_as_the_type_it_is_declared_with() -> None:
+    assert Weather.read_answer([3, 4]) == (3, 4)
+    assert BudgetQuery.read_answer("3 calls are left") == "3 calls are left"
+    with pytest.raises(ValidationError):
+        Weather.read_answer("warm")
+
+
+def test_no_query_is_recorded_as_what_a_model_is_asked_to_be() -> None:
+    kinds = [each.kind for each in (GuidanceQuery, BudgetQuery, *PROGRAM_QUERIES)]
+    assert len(set(kinds)) == len(kinds)
+    assert not set(kinds) & set(get_args(Role))
 
 
 @given(st.integers(), st.text())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.exchange import Effort, Reply, Request
+from autoreason.exchange import Effort, Query, Request
 from autoreason.jobs.context import JobContext, repeat_request
 from autoreason.models.budget import upper_bound
 from autoreason.models.prices import Rates
@@ -85,7 +85,7 @@ def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str
 
 
 def context(address: str, **changes: Any) -> JobContext:
-    async def ask(_: Request) -> Reply:
+    async def ask(_: Request | Query[Any]) -> Any:
         raise AssertionError
 
     settings = make_settings(Models.everywhere(address), 1, **changes)

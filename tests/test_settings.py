@@ -22,6 +22,12 @@ def test_one_model_plays_every_role_unless_told_otherwise() -> None:
     assert mixed.all() == ("a/x", "b/x", "c/x")
 
 
+def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
+    models = Models.judging("a/x", "b/x", "a/x")
+    assert models.all() == ("a/x", "b/x")
+    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
+
+
 def test_the_defaults_are_the_robust_protocol() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)
@@ -85,10 +91,10 @@ def test_the_range_of_a_number_is_the_one_next_to_its_type(name: str, schema: An
             Settings(models=ONE, seed=1, **{name: outside})
 
 
-def test_every_whole_number_has_a_range_unless_only_a_run_sets_it() -> None:
+def test_every_whole_number_but_the_seed_has_a_range() -> None:
     ranged = {name for name, _ in NUMBERS}
     numbers = {name for name, kind in Settings.__annotations__.items() if "int" in str(kind)}
-    assert numbers - ranged == {"seed", "forgiven", "failed_panels", "redrafts"}
+    assert numbers - ranged == {"seed"}
 
 
 def test_settings_survive_the_journal() -> None:

@@ -21,7 +21,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
-from autoreason.assignment import Observed
+from autoreason.programs.assignment import Observed
 from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems

@@ -11,8 +11,8 @@ from statistics import fmean
 from msgspec import Struct
 
 from autoreason.contract import Contract
-from autoreason.exchange import is_model
 from autoreason.journal import Journal
+from autoreason.keys import Key, PartName
 from autoreason.programs.duels import Duel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
@@ -123,7 +123,7 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
 def _delivered(name: str, story: Story, calls: Mapping[str, int]) -> Iterator[Unit]:
     contract = story.task.contract if story.task else Contract()
     for part, part_story in story.parts.items():
-        strategy = part.rpartition("/")[2]
+        strategy = PartName.parse(part).name
         if part_story.delivered and strategy != "panel":
             good = not contract.violations(part_story.delivered.text)
             yield Unit("briefs", name, strategy, good, calls.get(part, 0))
@@ -133,9 +133,7 @@ def _calls(journal: Journal, run: str) -> dict[str, int]:
     """Calls to models by part."""
     found: dict[str, int] = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
-        part = "/".join(call.request.key.split("/")[:3])
+        part = Key.parse(call.request.key).group
         found[part] = found.get(part, 0) + 1
     return found
 

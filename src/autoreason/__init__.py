@@ -93,6 +93,11 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
+# Kinds of events and of work that a journal finds by name, so that its room knows none of them.
+_register = import_module("autoreason.extensions").register
+_register("autoreason.programs.events", "ProgramExamined", "Solved")
+_register("autoreason.programs.task", "Assignments")
+
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)

@@ -6,13 +6,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autoreason.assignment import Examined
 from autoreason.contract import Violation
-from autoreason.exchange import Spent
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 3
+EVENTS_VERSION = 4
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]
@@ -36,6 +34,15 @@ FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"}
 class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
 
+    @property
+    def closed_part(self) -> str:
+        """The part that is over with it, so that its story need not be kept."""
+        return ""
+
+
+AnyEvent = Event
+"""An event of this module or of another room."""
+
 
 # The life of a run, emitted by the driver.
 
@@ -53,10 +60,22 @@ class RunStarted(Event, frozen=True, kw_only=True):
     """Where the run goes another way than the published procedure it follows."""
 
 
+class Recovery(Struct, frozen=True, kw_only=True):
+    """What keeps a resumed run from failing again on the same record."""
+
+    forgiven: int = 0
+    """Inconclusive passes up to this one no longer count."""
+    failed_panels: int = 0
+    """Times the run was resumed after its last panel, over finished texts, had failed."""
+    redrafts: int = 0
+    """Times the run was resumed after it had ended without a first draft."""
+
+
 class RunResumed(Event, frozen=True, kw_only=True):
     """The run was resumed, perhaps with other limits."""
 
     settings: Settings
+    recovery: Recovery = Recovery()
 
 
 class RunPaused(Event, frozen=True, kw_only=True):
@@ -308,6 +327,17 @@ class Delivered(Event, frozen=True, kw_only=True):
     evidence: Evidence
 
 
+class JobFinished(Event, frozen=True, kw_only=True):
+    """A job that writes no text of its own is over; what it found is in its events."""
+
+    status: Status = "done"
+    reason: str
+    text: str | None = None
+    """The one it chose of the texts that others wrote, where it chose one."""
+    origin: str = ""
+    """Where that text comes from."""
+
+
 class PartEvent(Event, frozen=True, kw_only=True):
     """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
 
@@ -323,39 +353,7 @@ class PanelDecided(Event, frozen=True, kw_only=True):
     """None where too few ballots were valid."""
 
 
-class ProgramExamined(Event, frozen=True, kw_only=True):
-    """A program was run on the public tests."""
-
-    stage: str
-    """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
-    program: str
-    examined: Examined
-
-
-class Solved(Event, frozen=True, kw_only=True):
-    """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
-
-    part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
-    problem: str
-    difficulty: str = ""
-    strategy: str
-    repeat: int
-    program: str | None
-    """What was handed in; None where nothing was written."""
-    public: Examined | None
-    private: Examined | None
-    """None where there are no private tests, or nothing to score."""
-    first: Examined | None
-    """The first attempt under the public tests."""
-    attempts: int
-    """Programs written."""
-    status: Status
-    reason: str
-    spent: Spent
-
-
-AnyEvent = (
+CoreEvent = (
     RunStarted
     | RunResumed
     | RunPaused
@@ -372,10 +370,10 @@ AnyEvent = (
     | PassDecided
     | PlayoffDecided
     | Delivered
+    | JobFinished
     | PanelDecided
     | PartEvent
-    | ProgramExamined
-    | Solved
 )
+"""Events of every job; other rooms define more."""
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
 """Emitted by the driver; everything else follows from seed and replies and can be replayed."""

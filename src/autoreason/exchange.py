@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args, overload
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
-Role = Literal[
-    "author",
-    "critic",
-    "reviser",
-    "synthesizer",
-    "judge",
-    "person",
-    "examiner",
-    "budget",
-    "policy",
-]
-"""Who is asked. `person` is the human at the keyboard, answered by the journal, `examiner` runs programs on
-tests, `budget` knows what may be spent and `policy` what to try next: none is a model, and none costs anything."""
+A = TypeVar("A")
+Role = Literal["author", "critic", "reviser", "synthesizer", "judge"]
+"""What a model is asked to be."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons before it answers, in the words most providers share."""
-NO_MODELS = ("person", "examiner", "budget", "policy")
-
-
 REPEATS = "repeats itself"
 """The finish reason of a reply that was stopped because it repeated itself."""
-
-
-def is_model(role: str) -> bool:
-    """Whether a model plays this role, so that asking it is a call that counts."""
-    return role not in NO_MODELS
 
 
 class Outcome(StrEnum):
@@ -58,13 +39,6 @@ class Message(Struct, frozen=True):
     text: str
     stable: bool = False
     """The same in many requests of a run, so that a provider may cache it. Comes first."""
-
-
-class Need(Struct, frozen=True):
-    """What the budget is asked for before a pass: calls of the pass, and calls that come after the last one."""
-
-    calls: int
-    after: int
 
 
 class Schema(Struct, frozen=True):
@@ -106,12 +80,37 @@ def seed_of(seed: int, key: str) -> int:
     return crc32(f"{seed}/{key}".encode()) >> 1
 
 
-_FROM_ZERO = re.compile(r"\b(judge|critic|try|draft)/(\d+)")
+class Query(Struct, Generic[A], frozen=True, kw_only=True):
+    """A question that no model answers and that costs nothing; recorded, so that it is answered only once.
+
+    A class of queries has a `kind`, under which it is recorded, and the type of its answer as a parameter.
+    """
+
+    kind: ClassVar[str]
+    key: str
+
+    @classmethod
+    def read_answer(cls, recorded: Any) -> A:
+        """A recorded answer as it was given."""
+        (base,) = cls.__orig_bases__  # type: ignore[attr-defined]
+        answer: A = convert(recorded, get_args(base)[0])
+        return answer
 
 
-def for_readers(key: str) -> str:
-    """A key as people count: judges, critics and tries from 1, as passes are."""
-    return _FROM_ZERO.sub(lambda found: f"{found[1]}/{int(found[2]) + 1}", key)
+class GuidanceQuery(Query[str], frozen=True, kw_only=True):
+    """What a person wants the critic of a pass to look at; empty where there is nothing."""
+
+    kind = "guidance"
+
+
+class BudgetQuery(Query[str], frozen=True, kw_only=True):
+    """What is left of the budget where that is too little for so many calls; empty where it is enough."""
+
+    kind = "budget_check"
+    calls: int
+    """Calls of the stage."""
+    after: int
+    """Calls that come after the last pass."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -215,11 +214,16 @@ class Spent(Struct, frozen=True, kw_only=True):
         )
 
 
-Ask = Callable[[Request], Awaitable[Reply]]
-"""The one thing the tournament is given. Raises an `Interruption` when the run cannot go on."""
+class Ask(Protocol):
+    """The one thing the tournament is given. Raises an `Interruption` when the run cannot go on."""
+
+    @overload
+    def __call__(self, request: Request, /) -> Awaitable[Reply]: ...
+    @overload
+    def __call__(self, request: Query[A], /) -> Awaitable[A]: ...
 
 
-# Signals of a call in progress. Never journalled, never replayed.
+# Signals of what is in progress. Never journalled, never replayed.
 
 
 class CallStarted(Struct, frozen=True):
@@ -257,7 +261,20 @@ class CallEnded(Struct, frozen=True):
     """Answered from the record; nothing was paid."""
 
 
-Signal = CallStarted | TextArrived | CallRetried | CallEnded
+class QueryStarted(Struct, frozen=True):
+    """A query that takes a while, such as running a program, is being answered."""
+
+    key: str
+    kind: str
+
+
+class QueryEnded(Struct, frozen=True):
+    """A query is over, with an answer or without."""
+
+    key: str
+
+
+Signal = CallStarted | TextArrived | CallRetried | CallEnded | QueryStarted | QueryEnded
 OnSignal = Callable[[Signal], None]
 
 

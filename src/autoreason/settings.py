@@ -38,13 +38,13 @@ Temperature = Annotated[float, Meta(ge=0, le=2)]
 
 
 class Models(Struct, frozen=True, kw_only=True):
-    """Which model plays which role, as `provider/model`."""
+    """Which model plays which role, as `provider/model`; empty where a job has no such role."""
 
-    author: str
+    author: str = ""
     """Who writes and revises."""
-    critic: str
+    critic: str = ""
     """Who looks for problems."""
-    synthesizer: str
+    synthesizer: str = ""
     """Who joins A and B into AB."""
     judges: tuple[str, ...]
     """Who judges; several make a mixed panel, taken in turn, seat by seat."""
@@ -60,9 +60,15 @@ class Models(Struct, frozen=True, kw_only=True):
         """One model for all roles."""
         return cls(author=address, critic=address, synthesizer=address, judges=(address,))
 
+    @classmethod
+    def judging(cls, *addresses: str) -> Self:
+        """Judges alone."""
+        return cls(judges=addresses)
+
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""
-        return tuple(dict.fromkeys((self.author, self.critic, self.synthesizer, *self.judges)))
+        addresses = (self.author, self.critic, self.synthesizer, *self.judges)
+        return tuple(dict.fromkeys(filter(None, addresses)))
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -134,12 +140,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed."""
     max_inconclusive: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 2
     """Inconclusive passes in a row that end the run as failed."""
-    forgiven: int = 0
-    """Inconclusive passes up to this one no longer count; set when a run whose panels failed is resumed."""
-    failed_panels: int = 0
-    """Times a run was resumed after its last panel, over finished texts, had failed."""
-    redrafts: int = 0
-    """Times a run that ended without a first draft was resumed."""
 
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = 4096
     """Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as much."""

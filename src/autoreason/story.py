@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from autoreason.errors import JournalError
 from autoreason.events import (
@@ -17,20 +16,21 @@ from autoreason.events import (
     DraftFailed,
     DraftReady,
     DraftWritten,
+    Event,
     GuidanceGiven,
     Incumbent,
+    JobFinished,
     PanelDecided,
     PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
-    ProgramExamined,
     PromptsShortened,
+    Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
     Slot,
-    Solved,
     Status,
 )
 from autoreason.settings import Settings
@@ -42,6 +42,7 @@ CONFIRMATION = "confirmation"
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
+Other = TypeVar("Other", bound=Event)
 PassEvent = (
     PassStarted
     | GuidanceGiven
@@ -95,6 +96,7 @@ class Story:
 
     task: Task | None = None
     settings: Settings | None = None
+    recovery: Recovery = field(default_factory=Recovery)
     prompts: dict[str, str] = field(default_factory=dict)
     version: str = ""
     forked_from: str | None = None
@@ -109,15 +111,14 @@ class Story:
     passes: list[RecordedPass] = field(default_factory=list)
     playoff_ballots: list[BallotCast] = field(default_factory=list)
     playoff: PlayoffDecided | None = None
-    delivered: Delivered | None = None
+    end: Delivered | JobFinished | None = None
+    """None where it has not ended yet."""
     panels: dict[str, RecordedPanel] = field(default_factory=dict)
     """Panels over finished texts, by stage."""
     parts: dict[str, Story] = field(default_factory=dict)
     """The stories of the parts of a comparison."""
-    examined: list[ProgramExamined] = field(default_factory=list)
-    """Programs under the public tests, in order."""
-    solved: list[Solved] = field(default_factory=list)
-    """Solved problems of a set; their parts are dropped, so that a long set stays small."""
+    others: list[AnyEvent] = field(default_factory=list)
+    """Events that only their own room understands, in order."""
     incumbents: list[Incumbent] = field(default_factory=list)
     """Every incumbent, the first draft first."""
 
@@ -134,11 +135,23 @@ class Story:
         return self.incumbent
 
     @property
+    def delivered(self) -> Delivered | None:
+        """The end of a run that wrote a text."""
+        return self.end if isinstance(self.end, Delivered) else None
+
+    @property
     def text(self) -> str | None:
         """The text delivered, or the incumbent."""
-        if self.delivered:
-            return self.delivered.text
+        if self.end:
+            return self.end.text
         return self.chosen.text if self.chosen else None
+
+    @property
+    def origin(self) -> str:
+        """Where that text came from: `draft`, or the pass it won; empty where there is none."""
+        if self.end:
+            return self.end.origin
+        return self.chosen.name if self.chosen else ""
 
     @property
     def confirmation(self) -> Confirmation | None:
@@ -171,18 +184,31 @@ class Story:
                 self.shortened = event
             case PlayoffDecided():
                 self.playoff = event
-            case Delivered():
-                self.delivered, self.status, self.reason = event, event.status, event.reason
+            case Delivered() | JobFinished():
+                self.end, self.status, self.reason = event, event.status, event.reason
             case PartEvent():
                 self.parts.setdefault(event.part, Story()).apply(event.event)
             case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):
                 self._apply_panel(event)
-            case ProgramExamined() | Solved():
-                self._apply_program(event)
             case PanelDecided():
                 raise _incomplete(f"{event.stage} is no panel of finished texts")
-            case _:
+            case (
+                PassStarted()
+                | GuidanceGiven()
+                | CritiqueWritten()
+                | CandidateReady()
+                | CandidateDropped()
+                | BallotCast()
+                | PassDecided()
+            ):
                 self._apply_pass(event)
+            case _:
+                self.others.append(event)
+                self.parts.pop(event.closed_part, None)
+
+    def of(self, kind: type[Other]) -> list[Other]:
+        """Events of a kind that only its own room understands, in order."""
+        return [event for event in self.others if isinstance(event, kind)]
 
     def _apply_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
         match event:
@@ -191,7 +217,8 @@ class Story:
                 self.prompts, self.version = event.prompts, event.version
                 self.forked_from, self.departures = event.forked_from, event.departures
             case RunResumed():
-                self.settings, self.status, self.reason = event.settings, "running", ""
+                self.settings, self.recovery = event.settings, event.recovery
+                self.status, self.reason = "running", ""
             case RunPaused():
                 self.status, self.reason = event.status, event.reason
 
@@ -207,14 +234,6 @@ class Story:
                 self.incumbents.append(
                     Incumbent(name="draft", since=0, text=event.text, keeps_contract=keeps)
                 )
-
-    def _apply_program(self, event: ProgramExamined | Solved) -> None:
-        if isinstance(event, ProgramExamined):
-            self.examined.append(event)
-        else:
-            # Parts end in any order; readers find them sorted.
-            insort(self.solved, event, key=_sort_key)
-            self.parts.pop(event.part, None)
 
     def _apply_panel(self, event: BallotCast | PanelDecided) -> None:
         if isinstance(event, PanelDecided):
@@ -267,11 +286,6 @@ class Story:
             keeps_contract=not finished.candidates[winner].violations,
         )
         self.incumbents.append(won)
-
-
-def _sort_key(solved: Solved) -> tuple[int, int, str]:
-    number = solved.part.partition("/")[0]
-    return solved.repeat, int(number) if number.isdecimal() else 0, solved.strategy
 
 
 def _incomplete(missing: str) -> JournalError:

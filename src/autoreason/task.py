@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
 
-from autoreason.assignment import Assignment
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
@@ -34,6 +33,13 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The panel it belongs to, where there are several."""
 
 
+class Work:
+    """What is to be done where that is no text: the base of what other rooms define."""
+
+    name: ClassVar[str]
+    """What it is called in a sentence, in the plural."""
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """What is to be written and what it must keep to."""
 
@@ -45,8 +51,8 @@ class Task(Struct, frozen=True, kw_only=True):
     contract: Contract = Contract()
     entries: tuple[Entry, ...] = ()
     """Finished texts, where judging them is the task."""
-    assignments: tuple[Assignment, ...] = ()
-    """Programs to be written, where that is the task."""
+    work: Work | None = None
+    """What is to be done instead of writing or judging a text."""
 
     @property
     def title(self) -> str:

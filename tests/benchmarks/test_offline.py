@@ -15,7 +15,7 @@ from benchmarks.real.offline import (
     play,
 )
 
-from autoreason.assignment import Observation, Observed
+from autoreason.programs.assignment import Observation, Observed
 
 
 def step(program: str, *, passes: bool = True, right: bool = False, problem: str = "p") -> Step:

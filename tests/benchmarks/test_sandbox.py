@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from benchmarks.sandbox import rate
 
-from autoreason.assignment import Example
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
 
-from autoreason.assignment import Assignment, Examination, Examined
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.assignment import Assignment, Examination, Examined
 
 WRITERS = ("author", "reviser", "synthesizer")
 WrittenText = Callable[[Request], str]

@@ -34,7 +34,6 @@ WITHOUT_OPTION = {
     *("models", "budget"),  # which have options of their own
     *("rivals", "early_stop", "balanced_orders", "quoted_critique"),  # which make up a protocol
     *("playoff_texts", "max_inconclusive"),  # which no user has asked for
-    *("forgiven", "failed_panels", "redrafts"),  # which only a resumed run sets
 }
 # Its default is another module's, which the option names.
 PANEL = Field(ComparisonOptions.__module__, "ComparisonOptions", "judges")

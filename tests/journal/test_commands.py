@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request, create_run
+from tests.journal.samples import a_process, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
+from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal
 
 RUN = "20261115-amber-fox"
@@ -79,38 +80,37 @@ def test_what_is_no_text_is_refused(journal: Journal) -> None:
     assert journal.pending_commands(RUN) == []
 
 
-async def test_guidance_is_taken_once_and_kept_as_a_reply(journal: Journal) -> None:
+async def test_guidance_is_taken_once_and_recorded(journal: Journal) -> None:
     journal.command(RUN, "guide", "Shorter.")
     journal.command(RUN, "guide", "And warmer.")
-    first = a_request(guidance(1), role="person")
-    reply = await journal.record_guidance(RUN, first)
-    assert reply.text == "Shorter.\n\nAnd warmer."
-    assert journal.replies(RUN) == {guidance(1): (first, reply)}
+    text = await journal.record_guidance(RUN, GuidanceQuery(key=guidance(1)))
+    assert text == "Shorter.\n\nAnd warmer."
+    assert journal.answers(RUN)[guidance(1)].answer == text
     assert journal.pending_commands(RUN) == []
-    again = await journal.record_guidance(RUN, a_request(guidance(2), role="person"))
-    assert again.text == ""
+    assert await journal.record_guidance(RUN, GuidanceQuery(key=guidance(2))) == ""
     assert journal.spent(RUN).calls == 0
 
 
 async def test_guidance_that_could_not_be_recorded_is_not_lost(journal: Journal) -> None:
-    request = a_request(guidance(1), role="person")
-    await journal.record_reply(RUN, request, a_reply("Said before."))
+    query = GuidanceQuery(key=guidance(1))
+    await journal.record_answer(RUN, query, "Said before.")
     journal.command(RUN, "guide", "Shorter.")
     with pytest.raises(ReplayMismatch):
-        await journal.record_guidance(RUN, request)
+        await journal.record_guidance(RUN, query)
     assert [one.text for one in journal.pending_commands(RUN)] == ["Shorter."]
 
 
 def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
     code = """
     import asyncio
+    from autoreason.exchange import GuidanceQuery
     journal = Journal.open(sys.argv[1], create=False)
     async def main():
         for number in range(100_000):
             journal.command(sys.argv[2], "guide", f"<{number}>")
             print(number, flush=True)
-            request = a_request(f"pass/{number}/guidance", role="person")
-            await journal.record_guidance(sys.argv[2], request)
+            query = GuidanceQuery(key=f"pass/{number}/guidance")
+            await journal.record_guidance(sys.argv[2], query)
     asyncio.run(main())
     """
     process = a_process(code, journal.path, RUN)
@@ -120,7 +120,7 @@ def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
     lines += process.stdout.readlines()
     process.stdout.close()
     process.wait()
-    heard = "".join(reply.reply.text for reply in journal.replies(RUN).values())
+    heard = "".join(recorded.answer for recorded in journal.answers(RUN).values())
     waiting = "".join(command.text for command in journal.pending_commands(RUN))
     for line in lines:
         assert (heard + waiting).count(f"<{line.strip()}>") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
@@ -21,6 +22,7 @@ from autoreason.errors import JournalError
 from autoreason.events import (
     EVENTS_VERSION,
     AnyEvent,
+    CoreEvent,
     GuidanceGiven,
     PartEvent,
     PassStarted,
@@ -29,9 +31,13 @@ from autoreason.events import (
 from autoreason.journal import Journal
 from autoreason.journal.codec import event_row, read_event
 from autoreason.journal.migrations import STEPS
-from autoreason.settings import Budget, Models, make_settings
+from autoreason.programs.events import ProgramExamined, Solved
+from autoreason.programs.task import Assignments
+from autoreason.settings import Budget, Models, Settings, make_settings
+from autoreason.task import Work
 
 RUN = "20261115-amber-fox"
+KINDS = [*get_args(CoreEvent), ProgramExamined, Solved]
 
 contracts = st.builds(
     Contract,
@@ -59,14 +65,12 @@ SCALARS: dict[type, st.SearchStrategy[Any]] = {
 def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
     """Any value of a type."""
     match kind:
-        case inspect.StructType(cls=cls) if cls.__name__ == "Settings":
-            return settings
-        case inspect.StructType(cls=cls) if cls is Contract:
-            return contracts
+        case inspect.StructType(cls=cls) | inspect.CustomType(cls=cls) if cls in GIVEN:
+            return GIVEN[cls]()
         case inspect.StructType(cls=cls) if cls is PartEvent:
-            # Any event can come from a part; one kind stands for all, or there would be no end to it.
-            within = values(inspect.type_info(PassStarted))
-            return st.builds(PartEvent, part=st.text(), event=within)
+            # Any event can come from a part; two kinds stand for all, or there would be no end to it.
+            within = [values(inspect.type_info(one)) for one in (PassStarted, ProgramExamined)]
+            return st.builds(PartEvent, part=st.text(), event=st.one_of(within))
         case inspect.StructType():
             fields = {field.name: values(field.type) for field in kind.fields}
             return st.builds(kind.cls, **fields)
@@ -84,7 +88,14 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return SCALARS[type(kind)]
 
 
-@pytest.mark.parametrize("kind", get_args(AnyEvent), ids=lambda kind: str(kind.__name__))
+GIVEN: dict[type, Callable[[], st.SearchStrategy[Any]]] = {
+    Settings: lambda: settings,
+    Contract: lambda: contracts,
+    Work: lambda: values(inspect.type_info(Assignments)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
 @examples(max_examples=40)
 @given(data=st.data())
 def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObject) -> None:
@@ -182,3 +193,9 @@ def test_money_in_settings_keeps_its_digits() -> None:
     budget = Budget(cost=Decimal("0.10"))
     chosen = make_settings(Models.everywhere("fake/model"), 1, budget=budget)
     assert msgspec.json.decode(msgspec.json.encode(chosen), type=type(chosen)) == chosen
+
+
+def test_work_and_events_of_no_known_room_are_refused() -> None:
+    for payload in ('{"type":"Sung"}', '{"type":"PartEvent","part":"1","event":{"type":"Sung"}}'):
+        with pytest.raises(msgspec.ValidationError, match="Sung is not known"):
+            read_event(payload, EVENTS_VERSION)

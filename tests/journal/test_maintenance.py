@@ -54,6 +54,7 @@ def test_a_sound_journal_has_no_damage(path: Path) -> None:
         ("UPDATE events SET payload = '{' WHERE run = 'two'", "is damaged"),
         ("UPDATE replies SET reply = CAST(x'7bff' AS TEXT) WHERE run = 'two'", "not UTF-8"),
         ("UPDATE pieces SET text = replace(text, 'two', 'TWO')", "is not what was written"),
+        ("UPDATE replies SET request = '{', role = 'guidance' WHERE run = 'two'", "is damaged"),
         ("DELETE FROM pieces WHERE text LIKE '%two%'", "is missing"),
         ("UPDATE runs SET created = 'once' WHERE id = 'two'", "is damaged"),
     ],

@@ -1,4 +1,4 @@
-"""A journal whose events are of version 1 opens, replays and goes on as if it were new."""
+"""A journal whose events are of an earlier version opens, replays and goes on as if it were new."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import lzma
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 import pytest
+from msgspec import convert
 from tests.run.runs import go_on, open_journal, scripted, start_run
 
 from autoreason.events import (
@@ -19,22 +21,39 @@ from autoreason.events import (
     PanelDecided,
     PartEvent,
     PassDecided,
+    Recovery,
+    RunResumed,
     RunStarted,
 )
-from autoreason.journal import Journal
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Role
+from autoreason.journal import Journal, maintenance
 from autoreason.journal.codec import read_event
+from autoreason.programs.examination import ExaminationQuery, ProbeQuery
+from autoreason.programs.policy import PolicyQuery
+from autoreason.programs.task import assignments_of
 from autoreason.run import replay
 from autoreason.settings import Budget
 
 FIXED = "two critics found nothing to fix"
-RECORDED = Path(__file__).parent / "recorded" / "events-1.db.xz"
+RECORDED = Path(__file__).parent / "recorded"
 
 
 @pytest.fixture
 def older(tmp_path: Path) -> Path:
     """A finished run, one that was guided and reached its budget twice, a panel, a set of problems, a comparison."""
-    path = tmp_path / "journal.db"
-    path.write_bytes(lzma.decompress(RECORDED.read_bytes()))
+    return unpack("events-1.db.xz", tmp_path)
+
+
+@pytest.fixture
+def failed(tmp_path: Path) -> Path:
+    """A panel, a tournament and a first draft that failed, were resumed and failed again; a set of problems."""
+    return unpack("events-2.db.xz", tmp_path)
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """A recorded journal, to be read and written."""
+    path = folder / "journal.db"
+    path.write_bytes(lzma.decompress((RECORDED / name).read_bytes()))
     return path
 
 
@@ -82,7 +101,7 @@ async def test_a_paused_run_goes_on(older: Path) -> None:
         assert len(journal.replies(paused.id)) > before
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("part", ["{}", '{{"type":"PartEvent","part":"p","event":{}}}'])
 def test_the_reason_of_an_unopposed_pass_is_read_in_plain_words(version: int, part: str) -> None:
     decided = PassDecided(
@@ -99,7 +118,7 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
         run = (await start_run(journal, scripted({"critic": '{"problems": []}'}))).run
     with closing(sqlite3.connect(tmp_path / "journal.db")) as connection, connection:
         rewritten = connection.execute(
-            "UPDATE events SET version = 2, payload = replace(payload, ?, ?)"
+            "UPDATE events SET version = 3, payload = replace(payload, ?, ?)"
             " WHERE type = 'PassDecided'",
             (FIXED, FIXED.replace("fix", "mend")),
         )
@@ -110,7 +129,67 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
         assert (await replay(run, journal=journal)).same
 
 
+QUERIES: tuple[type[Query[Any]], ...] = (
+    *(GuidanceQuery, BudgetQuery, PolicyQuery, ExaminationQuery, ProbeQuery),
+)
+
+
+def test_what_was_asked_of_no_model_is_read_as_a_query_with_its_answer(older: Path) -> None:
+    with Journal.open(str(older), create=False) as journal:
+        runs = [row.id for row in journal.runs()]
+        answers = {key: each for run in runs for key, each in journal.answers(run).items()}
+        calls = [call for run in runs for call in journal.calls(run)]
+    by_kind = {query.kind: query for query in QUERIES}
+    assert {each.kind for each in answers.values()} == set(by_kind)
+    for key, recorded in answers.items():
+        query = convert(recorded.question, by_kind[recorded.kind])
+        assert query.key == key
+        answer = query.read_answer(recorded.answer)
+        match query:
+            case ExaminationQuery():
+                assert answer.which == query.examination.which
+            case ProbeQuery():
+                assert len(answer.observations) == len(query.probe.inputs) > 0
+            case PolicyQuery():
+                assert answer in {each.action for each in query.turn.options} | {""}
+    assert {call.request.role for call in calls} <= set(get_args(Role))
+    assert len(calls) == sum(row.spent.calls for row in Journal(older).runs())
+
+
+def test_a_query_that_was_recorded_as_a_request_and_is_damaged_is_named(older: Path) -> None:
+    with closing(sqlite3.connect(older)) as connection, connection:
+        connection.execute("UPDATE replies SET request = '{}' WHERE role = 'budget'")
+    with Journal.open(str(older), create=False) as journal:
+        damages = maintenance.check(journal, lambda *_: None)
+    assert damages
+    assert all("is damaged" in damage.what for damage in damages)
+
+
 def test_an_event_of_a_part_is_brought_up_to_date_with_it() -> None:
     inner = '{"type":"CritiqueMade","number":1,"critic":0}'
     event = read_event(f'{{"type":"PartTold","part":"repeat/1/x","event":{inner}}}', 1)
     assert event == PartEvent(part="repeat/1/x", event=CritiqueWritten(number=1, critic=0))
+
+
+def test_what_a_run_recovered_from_is_no_longer_a_setting(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        resumed = [each.recovery for each in events(journal) if isinstance(each, RunResumed)]
+    assert resumed == [Recovery(redrafts=1), Recovery(forgiven=2), Recovery(failed_panels=1)]
+
+
+def test_problems_of_an_older_record_are_read_as_work(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        (started, *_) = events(journal)
+    assert isinstance(started, RunStarted)
+    assert [each.id for each in assignments_of(started.task)] == ["sum-1", "sum-2"]
+
+
+async def test_a_run_that_failed_twice_replays_and_recovers(failed: Path) -> None:
+    with Journal.open(str(failed), create=False) as journal:
+        for run in journal.runs():
+            assert (await replay(run.id, journal=journal)).same
+            if run.status not in FINISHED:
+                before = len(journal.replies(run.id))
+                assert (await go_on(journal, run.id, scripted())).status in FINISHED
+                assert len(journal.replies(run.id)) > before
+                assert (await replay(run.id, journal=journal)).same

@@ -14,7 +14,7 @@ from tests.journal.samples import a_reply, a_request
 
 from autoreason.errors import JournalError
 from autoreason.events import GuidanceGiven
-from autoreason.exchange import Message, Request, Schema
+from autoreason.exchange import Message, Query, Request, Schema
 from autoreason.journal import Journal, sql
 from autoreason.journal.shared_texts import JournalConnection, fill_rows, long_texts, pack
 
@@ -96,6 +96,27 @@ def test_a_candidate_is_stored_once_in_whichever_role(journal: Journal) -> None:
     assert {call.reply.text for call in journal.calls(RUN)} == {text}
     (event,) = [each.event for each in journal.events(RUN)]
     assert event == GuidanceGiven(number=1, text=text)
+
+
+class Inputs(Query[list[str]], frozen=True, kw_only=True):
+    """What a program does on some inputs."""
+
+    kind = "inputs"
+    program: str
+    inputs: tuple[str, ...]
+
+
+def test_a_list_of_short_texts_is_stored_once_however_many_queries_contain_it(
+    journal: Journal,
+) -> None:
+    inputs = tuple(f"{number} {number + 1}\n" for number in range(500))
+    queries = [Inputs(key=f"{n}/observed", program=f"print({n})", inputs=inputs) for n in range(9)]
+    for query in queries:
+        asyncio.run(journal.record_answer(RUN, query, ["the same"] * 50))
+    assert bytes_of(journal) < 2 * len("".join(inputs)) + 9 * 500
+    recorded = journal.answers(RUN)
+    assert [msgspec.convert(each.question, Inputs) for each in recorded.values()] == queries
+    assert recorded["0/observed"].answer == ["the same"] * 50
 
 
 def test_the_schemas_of_ballots_differ_in_their_labels_alone(journal: Journal) -> None:

@@ -14,7 +14,7 @@ from tests.journal.samples import a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
-from autoreason.exchange import Outcome, Reply, Spent
+from autoreason.exchange import GuidanceQuery, Outcome, Spent
 from autoreason.journal import Journal, sql
 from autoreason.journal.location import locate
 from autoreason.journal.run_names import new_name
@@ -268,9 +268,13 @@ async def test_prices_add_up_to_the_last_digit(journal: Journal) -> None:
     assert journal.spent(RUN).cost == Decimal("0.000001")
 
 
-async def test_a_person_is_not_a_call(journal: Journal) -> None:
-    guidance = Reply(outcome=Outcome.OK, text="Shorter.", model="person")
-    await journal.record_reply(RUN, a_request("pass/1/guidance", role="person"), guidance)
+async def test_a_query_is_not_a_call(journal: Journal) -> None:
+    await journal.record_answer(RUN, GuidanceQuery(key="pass/1/guidance"), "Shorter.")
+    assert journal.replies(RUN) == {}
+    assert journal.calls(RUN) == []
+    assert journal.reply_texts(RUN, "judge") == []
+    question = {"key": "pass/1/guidance"}
+    assert journal.answers(RUN) == {"pass/1/guidance": ("guidance", question, "Shorter.")}
     assert journal.spent(RUN) == Spent()
     assert journal.runs()[0].spent == Spent()
 

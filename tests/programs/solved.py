@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from autoreason.assignment import Assignment, CodeVerdict, Examined, Trial, Which
-from autoreason.events import Solved, Status
+from autoreason.events import (
+    Status,
+)
 from autoreason.exchange import Spent
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Trial, Which
+from autoreason.programs.events import Solved
 
 Verdicts = CodeVerdict
 PASSED, WRONG = Verdicts.ACCEPTED, Verdicts.WRONG_ANSWER

@@ -10,7 +10,12 @@ from typing import Any
 
 from tests.tournament.stage import E, critique, shown_texts, vote
 
-from autoreason.assignment import (
+from autoreason.errors import Interruption
+from autoreason.events import AnyEvent, Delivered
+from autoreason.exchange import Outcome, Query, Reply, Request
+from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.context import JobContext
+from autoreason.programs.assignment import (
     Assignment,
     CodeVerdict,
     Examination,
@@ -21,14 +26,10 @@ from autoreason.assignment import (
     Probe,
     Trial,
 )
-from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered
-from autoreason.exchange import Outcome, Reply, Request, is_model
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
-from autoreason.programs.examination import answer
-from autoreason.programs.policy import Policy, read_turn
+from autoreason.programs.examination import ExaminationQuery, ProbeQuery, answer
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.programs.registry import find_program_strategy
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
@@ -131,6 +132,7 @@ class Worked:
     allowance: Allowance
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    queries: list[Query[Any]] = field(default_factory=list)
     examiner: MadeUpExaminer = field(default_factory=MadeUpExaminer)
     delivered: Delivered | None = None
     interruption: Interruption | None = None
@@ -140,8 +142,8 @@ class Worked:
         return [event for event in self.events if isinstance(event, kind)]
 
     def roles(self) -> list[str]:
-        """Whom it asked, in order; the examiner aside."""
-        return [request.role for request in self.requests if is_model(request.role)]
+        """Whom it asked, in order."""
+        return [request.role for request in self.requests]
 
 
 async def work(
@@ -158,16 +160,15 @@ async def work(
     worked = Worked(allowance)
     policy = Policy()
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            worked.queries.append(request)
+            if isinstance(request, ExaminationQuery | ProbeQuery):
+                return await answer(worked.examiner, request)
+            assert isinstance(request, PolicyQuery)
+            policy.learn(request.turn)
+            return script.get(request.key, policy.choose(request.turn))
         worked.requests.append(request)
-        if request.role == "examiner":
-            return await answer(worked.examiner, request)
-        if request.role == "policy":
-            turn = read_turn(request)
-            policy.learn(turn)
-            chosen = script.get(request.key, policy.choose(turn))
-            assert isinstance(chosen, str)
-            return Reply(outcome=Outcome.OK, text=chosen, model=request.model)
         said = script.get(request.key, script.get(request.role, ""))
         said = said(request) if callable(said) else said
         reply = (
@@ -181,7 +182,7 @@ async def work(
     settings = make_settings(
         Models.everywhere("scripted/x"), seed, strategy=strategy, **{"k": 2, **changes}
     )
-    task = Task(brief=problem.statement, assignments=(problem,))
+    task = Task(brief=problem.statement, work=Assignments((problem,)))
     prompts = built_in(code=True)
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:

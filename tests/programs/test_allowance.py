@@ -9,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.programs.stage import PROBLEM, Worked, critique, fenced, program, work
 
-from autoreason.assignment import CodeVerdict
-from autoreason.events import CandidateReady, DraftReady, ProgramExamined
+from autoreason.events import (
+    CandidateReady,
+    DraftReady,
+)
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.programs.assignment import CodeVerdict
+from autoreason.programs.events import ProgramExamined
 from autoreason.programs.registry import PROGRAM_STRATEGIES
 
 

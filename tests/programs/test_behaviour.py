@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.assignment import Observation, Observed
+from autoreason.programs.assignment import Observation, Observed
 from autoreason.programs.behaviour import LEAD, choose, group
 
 steady = settings(derandomize=True)

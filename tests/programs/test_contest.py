@@ -14,9 +14,9 @@ from autoreason.events import (
     CritiqueWritten,
     DraftReady,
     PassDecided,
-    ProgramExamined,
 )
 from autoreason.exchange import Request
+from autoreason.programs.events import ProgramExamined
 
 
 def script(a: str, b: str, ab: str, **more: Any) -> dict[str, Any]:

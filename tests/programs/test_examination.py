@@ -1,17 +1,18 @@
-"""Watching a program is a request like any other, and its answer is recorded."""
+"""Watching a program is a query, and its answer is recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-import msgspec
 import pytest
 from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
-from autoreason.assignment import CodeVerdict, Observation, Observed, Probe
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.programs.examination import NotExamined, answer, observe
+from autoreason.programs.assignment import CodeVerdict, Observation, Observed, Probe
+from autoreason.programs.examination import NotExamined, ProbeQuery, answer, observe
+from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
@@ -30,34 +31,27 @@ class Broken(MadeUpExaminer):
 
 async def look(
     examiner: MadeUpExaminer, text: str, inputs: Sequence[str]
-) -> tuple[Observed, list[Request]]:
+) -> tuple[Observed, list[ProbeQuery]]:
     """What comes of watching a program, and what was asked."""
-    asked: list[Request] = []
+    asked: list[ProbeQuery] = []
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        assert isinstance(request, ProbeQuery)
         asked.append(request)
         return await answer(examiner, request)
 
     settings = make_settings(Models.everywhere("scripted/x"), 7)
-    task = Task(brief=PROBLEM.statement, assignments=(PROBLEM,))
+    task = Task(brief=PROBLEM.statement, work=Assignments((PROBLEM,)))
     context = JobContext(task, settings, built_in(code=True), ask, lambda _: None)
     return await observe(context, "draft/observed", text, inputs), asked
 
 
 async def test_the_examiner_is_asked_under_a_key_and_answers_once_an_input() -> None:
     text = f"behaves = well\n{program(3)}"
-    observed, [request] = await look(MadeUpExaminer(), text, ["1 2\n", "3 4\n"])
+    observed, [query] = await look(MadeUpExaminer(), text, ["1 2\n", "3 4\n"])
     assert observed.observations == (Observation(value="well"),) * 2
-    assert (request.role, request.key) == ("examiner", "draft/observed")
-
-
-async def test_the_inputs_are_a_message_of_their_own_that_is_the_same_for_every_program() -> None:
-    inputs = ["1 2\n", "3 4\n"]
-    _, [one] = await look(MadeUpExaminer(), program(3), inputs)
-    _, [other] = await look(MadeUpExaminer(), program(2), inputs)
-    assert one.messages[0] == other.messages[0]
-    assert msgspec.json.decode(one.messages[0].text) == inputs
-    assert one.messages[1] != other.messages[1]
+    assert (query.kind, query.key) == ("observation", "draft/observed")
+    assert query.probe == Probe(problem=PROBLEM.id, program=text, inputs=("1 2\n", "3 4\n"))
 
 
 async def test_a_sandbox_that_fails_says_nothing_of_the_program() -> None:

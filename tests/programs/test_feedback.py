@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM
 
-from autoreason.assignment import CodeVerdict, Examined, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Examined, Example, Trial
 from autoreason.programs.feedback import feedback, shorten, unstated_tests
 from autoreason.programs.strategy import no_program_result
 

@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.programs.solved import WRONG, Verdicts, assignments, set_of, solved
 
-from autoreason.assignment import Assignment
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Assignment
 from autoreason.programs.report_files import files, write
 from autoreason.programs.solve_report import solve_report
 

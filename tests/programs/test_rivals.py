@@ -9,7 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, fenced, program, work
 
-from autoreason.events import CandidateDropped, CritiqueWritten, PassDecided, ProgramExamined
+from autoreason.events import (
+    CandidateDropped,
+    CritiqueWritten,
+    PassDecided,
+)
+from autoreason.programs.events import ProgramExamined
 
 
 def one_after_another(*passes: int) -> Any:
@@ -125,7 +130,7 @@ async def test_every_program_run_is_told_with_its_stage() -> None:
     answers = {"author": fenced(program(1)), "critic": analysis(), "reviser": fenced(program(3))}
     worked = await work("analyse_revise", answers)
     assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
-    asked = [each.key for each in worked.requests if each.role == "examiner"]
+    asked = [each.key for each in worked.queries]
     assert asked == ["draft/examined", "pass/1/B/examined"]
 
 

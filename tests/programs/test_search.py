@@ -11,10 +11,14 @@ from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, Worked, fenced, program, work
 from tests.programs.test_contest import prefers
 
-from autoreason.assignment import CodeVerdict, Examined, Observed, Probe
-from autoreason.events import DraftFailed, PanelDecided, ProgramExamined
+from autoreason.events import (
+    DraftFailed,
+    PanelDecided,
+)
+from autoreason.programs.assignment import CodeVerdict, Examined, Observed, Probe
 from autoreason.programs.behaviour import Choice, Group
-from autoreason.programs.policy import Turn
+from autoreason.programs.events import ProgramExamined
+from autoreason.programs.policy import PolicyQuery, Turn
 from autoreason.programs.search import Finalists
 from autoreason.programs.strategy import Attempt
 
@@ -40,8 +44,7 @@ def in_turn(*answers: str) -> Any:
 
 def turns(worked: Worked) -> list[Turn]:
     """What the policy was asked."""
-    said = [each.messages[0].text for each in worked.requests if each.role == "policy"]
-    return [msgspec.json.decode(text, type=Turn) for text in said]
+    return [each.turn for each in worked.queries if isinstance(each, PolicyQuery)]
 
 
 def stages(worked: Worked) -> list[str]:
@@ -73,7 +76,7 @@ async def test_attempts_end_once_one_behaviour_leads() -> None:
 
 async def test_a_program_is_watched_once_however_often_it_is_written() -> None:
     worked = await work("search", {"author": lambda _: fenced(behaving("usual"))})
-    assert len([each for each in worked.requests if each.key.endswith("/observed")]) == 1
+    assert len([each for each in worked.queries if each.key.endswith("/observed")]) == 1
 
 
 async def test_where_nothing_can_be_compared_the_first_that_passes_ends_it(

@@ -14,9 +14,9 @@ from tests.programs.solved import PASSED, WRONG, Verdicts, assignments, set_of, 
 from tests.stats.figures import ARMS, private_shares
 from tests.stats.recordings import recorded
 
-from autoreason.assignment import CodeVerdict
-from autoreason.events import Solved
 from autoreason.exchange import Spent
+from autoreason.programs.assignment import CodeVerdict
+from autoreason.programs.events import Solved
 from autoreason.programs.solve_report import Score, SolveReport, solve_report
 from autoreason.programs.tables import rates, took
 from autoreason.stats.results import Estimate

@@ -10,10 +10,15 @@ from typing import Any
 from tests.run.runs import go_on, start_run
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.events import LIFECYCLE, AnyEvent, PartEvent, Solved
+from autoreason.events import (
+    LIFECYCLE,
+    AnyEvent,
+    PartEvent,
+)
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.programs.events import Solved
 from autoreason.run import Result, replay
 from autoreason.settings import Settings
 from autoreason.task import Task

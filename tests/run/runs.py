@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.tournament.stage import USUAL
 
-from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage, is_model
+from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel, ScriptedModel
@@ -34,7 +34,7 @@ def limited(calls: int) -> dict[str, Any]:
 
 def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:
     """The usual short run (A survives twice), with some answers of its own."""
-    usual: dict[str, Any] = {role: said for role, said in USUAL.items() if is_model(role)}
+    usual: dict[str, Any] = dict(USUAL)
     usual.update(script or {})
     return ScriptedModel(usual, **options)
 

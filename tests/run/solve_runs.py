@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, critique, fenced, program
 from tests.run.runs import settings
 
-from autoreason.assignment import Assignment
 from autoreason.exchange import Request
+from autoreason.programs.assignment import Assignment
 from autoreason.run.solve import solving_task, solving_terms
 from autoreason.settings import Settings
 from autoreason.task import Task

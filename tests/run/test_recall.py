@@ -10,8 +10,10 @@ from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
-from autoreason.events import AnyEvent, Incumbent, PartEvent
-from autoreason.run.recall import EventRecorder
+from autoreason.events import AnyEvent, Incumbent, JobFinished, PartEvent
+from autoreason.exchange import BudgetQuery, GuidanceQuery
+from autoreason.journal import RecordedAnswer
+from autoreason.run.recall import EventRecorder, Memory
 from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
 
@@ -48,3 +50,53 @@ def test_how_a_problem_was_left_may_be_said_in_other_words_but_not_be_another(ev
 def test_a_run_itself_ends_in_the_same_words() -> None:
     with pytest.raises(ReplayMismatch):
         again(DELIVERED, replace(DELIVERED, reason="it drew another number"))
+
+
+FINISHED = JobFinished(status="converged", reason="most points", text=TEXT.text, origin="a.md")
+
+
+def test_a_study_that_was_recorded_as_delivering_a_text_comes_to_the_same_end() -> None:
+    for event in (FINISHED, replace(FINISHED, text=None, origin="")):
+        assert again(DELIVERED, event) == 1
+        assert again(ENDED, PartEvent(part=ENDED.part, event=event)) == 1
+    with pytest.raises(ReplayMismatch):
+        again(DELIVERED, replace(FINISHED, text="another"))
+    with pytest.raises(ReplayMismatch):
+        again(DELIVERED, replace(FINISHED, status="done"))
+
+
+QUERY = BudgetQuery(key="pass/2/budget", calls=6, after=14)
+ASKED = {"key": QUERY.key, "calls": 6, "after": 14}
+
+
+def remembering(kind: str = QUERY.kind, question: Any = ASKED, answer: Any = "2 left") -> Memory:
+    """A record with one answer."""
+    return Memory({}, {QUERY.key: RecordedAnswer(kind, question, answer)})
+
+
+def test_a_query_is_answered_from_the_record() -> None:
+    memory = remembering()
+    assert memory.unused == [QUERY.key]
+    assert memory.recall_answer(QUERY) == "2 left"
+    assert memory.unused == []
+    assert memory.recall_answer(GuidanceQuery(key="pass/2/guidance")) is None
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        remembering(question={**ASKED, "calls": 7}),
+        remembering(question={}),
+        remembering(kind="guidance"),
+        remembering(answer=2),
+    ],
+)
+def test_a_query_that_differs_from_the_recorded_one_is_refused(memory: Memory) -> None:
+    with pytest.raises(ReplayMismatch, match=QUERY.key):
+        memory.recall_answer(QUERY)
+
+
+def test_the_budget_was_enough_for_a_stage_of_which_the_record_has_more_than_that() -> None:
+    guided = {"pass/2/guidance": RecordedAnswer("guidance", {"key": "pass/2/guidance"}, "")}
+    assert Memory({}, guided).recall_answer(QUERY) == ""
+    assert Memory({}, guided).recall_answer(replace(QUERY, key="pass/3/budget")) is None

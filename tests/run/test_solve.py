@@ -15,10 +15,11 @@ from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
 from autoreason.errors import InvalidInput, StrategyError
-from autoreason.events import PartEvent, ProgramExamined, Solved
-from autoreason.exchange import CallStarted, Signal, is_model
+from autoreason.events import PartEvent
+from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.prompts import built_in
 from autoreason.run import check, estimate, export, fork, replay
@@ -64,10 +65,10 @@ async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) ->
     )
     assert result.status == "done"
     assert result.reason == "3 problems, 6 strategies, 2 repeats"
-    assert result.text == ""
+    assert result.text is None
     units = solved(journal, result.run)
     expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
-    assert [unit.part for unit in result.story.solved] == expected
+    assert [unit.part for unit in solved_in(result.story)] == expected
     assert result.story.parts == {}
     assert sorted(unit.part for unit in units) == sorted(expected)
     first = next(unit for unit in units if unit.part == "1/single/1")
@@ -104,20 +105,14 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
     assert result.calls == unit.spent.calls == unit.attempts == 4
     assert journal.spent(result.run).calls == 4
     assert journal.find(result.run).spent.calls == 4
+    stages = ["draft", "attempt/2", "attempt/3", "attempt/4"]
     keys = [call.request.key for call in journal.calls(result.run)]
-    assert keys == [
-        "1/single/1/draft/try/0",
-        "1/single/1/draft/examined",
-        "1/single/1/attempt/2/try/0",
-        "1/single/1/attempt/2/examined",
-        "1/single/1/attempt/3/try/0",
-        "1/single/1/attempt/3/examined",
-        "1/single/1/attempt/4/try/0",
-        "1/single/1/attempt/4/examined",
-        "1/single/1/private/examined",
-    ]
-    begun = [each for each in signals if isinstance(each, CallStarted) and is_model(each.role)]
-    assert len(begun) == 4
+    assert keys == [f"1/single/1/{stage}/try/0" for stage in stages]
+    queries = [f"1/single/1/{stage}/examined" for stage in (*stages, "private")]
+    assert list(journal.answers(result.run)) == queries
+    assert len([each for each in signals if isinstance(each, CallStarted)]) == 4
+    assert [each.key for each in signals if isinstance(each, QueryStarted)] == queries
+    assert [each.key for each in signals if isinstance(each, QueryEnded)] == queries
 
 
 async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
@@ -290,7 +285,7 @@ async def test_terms_that_cannot_be_kept_are_refused(
 
 async def test_problems_and_texts_are_not_mixed() -> None:
     pool = lend(ScriptedModel(SCRIPT))
-    with pytest.raises(InvalidInput, match="writes texts, not programs"):
+    with pytest.raises(InvalidInput, match="single has no use for problems; leave them out"):
         await check(task(1), changed(terms(), strategy="single"), pool, built_in())
     with pytest.raises(InvalidInput, match="use `autoreason solve`"):
         await check(Task(brief="Write."), terms(), pool, built_in(code=True))
@@ -329,7 +324,7 @@ async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
     )
     folder = journal.path.parent / "out"
     names = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
-    assert set(programs(result.story.solved)) <= names, "as in a report"
+    assert set(programs(solved_in(result.story))) <= names, "as in a report"
     assert "problems/sum_1.md" in names
     assert "final.md" not in names
     assert solution_of(result).program == (folder / "final.py").read_text().rstrip("\n")

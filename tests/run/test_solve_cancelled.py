@@ -12,12 +12,15 @@ from tests.run.leaving import Breaking, left_after_every_call, told
 from tests.run.runs import go_on, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
-from autoreason.assignment import Examination, Examined
 from autoreason.errors import CallFailed, Failure, ProviderFailed
-from autoreason.events import AnyEvent, Solved
+from autoreason.events import (
+    AnyEvent,
+)
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.programs.assignment import Examination, Examined
+from autoreason.programs.events import Solved, solved_in
 from autoreason.run import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
@@ -123,7 +126,7 @@ async def test_what_was_finished_counts_though_the_first_problem_was_not(journal
         on_event=model.hear,
     )
     assert paused.status == "provider_failed"
-    assert [unit.part for unit in paused.story.solved] == [f"{n}/single/1" for n in (2, 3, 4)]
+    assert [unit.part for unit in solved_in(paused.story)] == [f"{n}/single/1" for n in (2, 3, 4)]
 
 
 async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(

@@ -15,11 +15,11 @@ from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
-from autoreason.assignment import Examination, Examined
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
+from autoreason.programs.assignment import Examination, Examined
 from autoreason.run import replay
 
 _LATENCY = 0.002
@@ -102,7 +102,7 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
     assert (code, kills > 0) == (0, True)
     with open_journal(tmp_path / "run") as journal:
         run = journal.runs()[0].id
-        turns = [key for key in journal.replies(run) if "/policy/" in key]
+        turns = [key for key in journal.answers(run) if "/policy/" in key]
         assert turns
         retold = asyncio.run(replay(run, journal=journal))
     assert retold.difference is None

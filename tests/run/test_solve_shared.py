@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,14 @@ from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, settings, start_run
 from tests.run.solve_runs import NAMES, judged
 
-from autoreason.assignment import Assignment
 from autoreason.errors import InvalidInput
-from autoreason.events import Solved
-from autoreason.exchange import CallStarted, Request, Signal, is_model
+from autoreason.exchange import QueryStarted, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import ScriptedModel
 from autoreason.models.weights import pull
+from autoreason.programs.assignment import Assignment
+from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run import replay, start
 from autoreason.run.solve import solve, solve_async, solving_task, solving_terms
@@ -115,8 +115,8 @@ async def test_twenty_real_problems_by_every_strategy(
         task=solving_task(given.assignments),
         settings=given.settings(),
     )
-    assert (result.status, len(result.story.solved)) == ("done", 20 * len(NAMES))
-    for unit in result.story.solved:
+    assert (result.status, len(solved_in(result.story))) == ("done", 20 * len(NAMES))
+    for unit in solved_in(result.story):
         record = given.records[int(unit.part.split("/")[0]) - 1]
         wrong = _wrong(record)
         assert unit.private
@@ -156,18 +156,30 @@ async def test_functions_are_written_and_scored_as_programs_are(
         settings=given.settings(("tournament", "critique_revise")),
     )
     assert result.status == "done"
-    for unit in result.story.solved:
+    for unit in solved_in(result.story):
         assert unit.private
         assert unit.first
         assert unit.first.verdict in ("wrong_answer", "runtime_error")
         assert unit.private.verdict == "accepted"
 
 
+def strings(value: object) -> Iterator[str]:
+    """Every text in a value of built-in types."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from strings(list(value.values()))
+        case list() | tuple():
+            for each in value:
+                yield from strings(each)
+
+
 def assert_nothing_private_is_recorded(journal: Journal, run: str, given: Opened) -> None:
     """No private test stands in a prompt, a reply or an event, but for what the statement shows anyway."""
     calls = journal.calls(run)
     said = "\n".join(message.text for call in calls for message in call.request.messages)
-    said += "\n".join(call.reply.text for call in calls if not is_model(call.request.role))
+    said += "\n".join(text for each in journal.answers(run).values() for text in strings(each))
     said += "\n".join(repr(item.event) for item in journal.events(run))
     secrets = [
         line
@@ -192,7 +204,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
 
     def hear(sign: Signal) -> None:
         nonlocal begun
-        begun += isinstance(sign, CallStarted) and sign.role == "examiner"
+        begun += isinstance(sign, QueryStarted)
         if begun == program:
             asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGKILL)
 
@@ -295,8 +307,8 @@ async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: P
     await pool.close()
     await client.close()
     assert result.status == "done"
-    assert [unit.problem for unit in result.story.solved] == [each["id"] for each in easy]
-    assert all(unit.spent.calls == 1 for unit in result.story.solved)
+    assert [unit.problem for unit in solved_in(result.story)] == [each["id"] for each in easy]
+    assert all(unit.spent.calls == 1 for unit in solved_in(result.story))
     assert (await replay(result.run, journal=journal)).same
 
 

@@ -13,12 +13,12 @@ from tests.tournament.stage import critique, vote
 
 from autoreason.contract import Contract
 from autoreason.events import Delivered
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import strategy_class
 from autoreason.settings import Models, make_settings
+from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task
 
 CONTRACT = Contract(must_not_include=("broken",))
@@ -37,7 +37,9 @@ async def held(
     """What is delivered, and the calls it took, where a draft keeps the contract with p and a fix with q."""
     allowance = Allowance("calls", None if calls is None else Decimal(calls))
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            return ""
         message = ""
         if request.role in ("author", "reviser", "synthesizer"):
             draws = Random(f"{luck} {deed(request)}")
@@ -49,8 +51,7 @@ async def held(
         elif request.role == "critic":
             message = critique("It is dull.") if luck % 2 else critique()
         reply = Reply(outcome=Outcome.OK, text=message, model="scripted/x")
-        if request.role != "person":
-            allowance.take(reply)
+        allowance.take(reply)
         return reply
 
     chosen = make_settings(
@@ -59,7 +60,7 @@ async def held(
     context = JobContext(
         Task(brief="Write.", contract=CONTRACT), chosen, built_in(), ask, lambda _: None, allowance
     )
-    return await strategy_class(chosen)(context).run(), int(allowance.spent)
+    return await find_strategy(strategy)(context).run(), int(allowance.spent)
 
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0])

@@ -20,9 +20,7 @@ from autoreason.strategies.registry import BUILT_IN
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))
-SCRIPT: dict[str, Any] = {
-    role: message for role, message in {**USUAL, **VARIED}.items() if role != "person"
-}
+SCRIPT: dict[str, Any] = {**USUAL, **VARIED}
 
 
 def options(strategy: str) -> dict[str, Any]:

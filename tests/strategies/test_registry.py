@@ -10,11 +10,12 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
+from autoreason.jobs.job import read_options
+from autoreason.jobs.runner import check_job
 from autoreason.plugins import absolute
 from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
-from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.strategy import Strategy
 
 MINE = """
 from autoreason import Strategy
@@ -192,4 +193,4 @@ def test_finished_texts_are_refused_by_whoever_has_no_use_for_them() -> None:
 
     task = Task(brief="x", entries=(Entry(name="a", text="A."), Entry(name="b", text="B.")))
     with pytest.raises(InvalidInput, match="no use for finished texts"):
-        check_strategy(task, settings(strategy="harsh"), find_strategy("harsh"))
+        check_job(task, settings(strategy="harsh"), find_strategy("harsh"))

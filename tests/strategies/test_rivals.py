@@ -10,7 +10,7 @@ from tests.tournament.stage import Answer, Played, critique, cut_off, document, 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceGiven
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import Outcome, Reply, Request
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 
@@ -57,7 +57,7 @@ def first_pass(strategy: str) -> int:
 @pytest.mark.parametrize("strategy", BUILT_IN)
 async def test_every_role_sees_the_task_before_anything_else(strategy: str) -> None:
     played = await short(strategy, facts="The key hangs behind the oars.", contract=TEN)
-    asked = [request for request in played.requests if is_model(request.role)]
+    asked = played.requests
     assert asked
     for request in asked:
         assert request.messages[0].speaker == "system"
@@ -164,11 +164,7 @@ async def test_a_text_about_its_own_making_is_sent_back(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", REVISING)
 async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
-    def person(request: Request) -> Reply:
-        message = "Name the hook." if request.key == "pass/2/guidance" else ""
-        return Reply(outcome=Outcome.OK, text=message, model="person")
-
-    played = await short(strategy, {"person": person})
+    played = await short(strategy, {"pass/2/guidance": "Name the hook."})
     assert played.of(GuidanceGiven) == [GuidanceGiven(number=2, text="Name the hook.")]
     told = [
         request.key

@@ -69,8 +69,7 @@ async def test_it_remembers_three_rounds_at_most() -> None:
 
 async def test_author_and_critic_are_one_model_in_one_voice() -> None:
     played = await refined("Shorter.")
-    asked = [r for r in played.requests if r.role != "person"]
-    assert len({(request.model, request.temperature) for request in asked}) == 1
+    assert len({(request.model, request.temperature) for request in played.requests}) == 1
 
 
 async def test_what_the_author_thinks_is_told_and_shown_to_the_refiner() -> None:

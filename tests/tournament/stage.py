@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from autoreason.contract import Contract
 from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Models, make_settings
 from autoreason.task import Entry, Task
 
@@ -64,8 +64,13 @@ class Played:
 
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    delivered: Delivered | None = None
+    end: Delivered | JobFinished | None = None
     interruption: Interruption | None = None
+
+    @property
+    def delivered(self) -> Delivered | None:
+        """The end of a strategy."""
+        return self.end if isinstance(self.end, Delivered) else None
 
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
@@ -82,8 +87,6 @@ USUAL: dict[str, Answer] = {
     "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
     "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
     "judge": vote("First", "Second", "Third"),
-    "person": Reply(outcome=Outcome.EMPTY, text="", model="person"),
-    "budget": Reply(outcome=Outcome.OK, text="", model="budget"),
 }
 
 
@@ -98,13 +101,17 @@ async def play(
     seed: int = 7,
     protocol: Any = "robust",
     k: int = 2,
+    recovery: Recovery | None = None,
     **changes: Any,
 ) -> Played:
     """Hold a run with scripted answers, by key or else by role; short, because two survivals end it."""
     answers = {**USUAL, **(script or {})}
     played = Played()
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            # No guidance, and enough of everything, unless the script has it otherwise.
+            return answers.get(request.key, "")
         played.requests.append(request)
         answer = answers.get(request.key, answers[request.role])
         said = answer(request) if callable(answer) else answer
@@ -117,9 +124,11 @@ async def play(
     task = Task(
         brief=brief, draft=draft, facts=facts, contract=contract or Contract(), entries=entries
     )
-    context = JobContext(task, settings, built_in(), ask, played.events.append)
+    context = JobContext(
+        task, settings, built_in(), ask, played.events.append, recovery=recovery or Recovery()
+    )
     try:
-        played.delivered = await strategy_class(settings)(context).run()
+        played.end = await job_class(settings)(context).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

@@ -138,10 +138,12 @@ async def test_the_paper_writes_one_draft() -> None:
 
 
 async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> None:
-    def afford(request: Request) -> str:
-        return "" if request.key != "drafts/3/budget" else "2 of 30 calls were left"
-
-    played = await drafted(LONG, contract=SHORT, budget=Budget(calls=30), script={"budget": afford})
+    played = await drafted(
+        LONG,
+        contract=SHORT,
+        budget=Budget(calls=30),
+        script={"drafts/3/budget": "2 of 30 calls were left"},
+    )
     assert [each.number for each in played.of(DraftWritten)] == [1, 2]
 
 

@@ -18,8 +18,9 @@ from autoreason.events import (
     GuidanceGiven,
     PassDecided,
     PlayoffDecided,
+    Recovery,
 )
-from autoreason.exchange import REPEATS, Outcome, Reply, Request, is_model
+from autoreason.exchange import REPEATS, Outcome, Reply, Request
 from autoreason.tournament.challengers import MAX_RIVALS
 
 
@@ -51,15 +52,14 @@ async def test_a_run_that_never_settles_ends_at_the_cap() -> None:
 
 async def test_every_role_sees_the_task_and_the_facts() -> None:
     played = await play(brief="Write of the sea.", facts="The sea is salt.")
-    asked = [request for request in played.requests if is_model(request.role)]
-    assert {request.role for request in asked} == {
+    assert {request.role for request in played.requests} == {
         "author",
         "critic",
         "reviser",
         "synthesizer",
         "judge",
     }
-    for request in asked:
+    for request in played.requests:
         opening = request.messages[1]
         assert opening.stable
         assert "Write of the sea." in opening.text
@@ -68,7 +68,7 @@ async def test_every_role_sees_the_task_and_the_facts() -> None:
 
 async def test_the_stable_part_is_first_and_the_same_in_every_request() -> None:
     played = await play()
-    openings = {r.messages[:2] for r in played.requests if is_model(r.role)}
+    openings = {r.messages[:2] for r in played.requests}
     assert len(openings) == 1
 
 
@@ -150,7 +150,7 @@ async def test_an_inconclusive_pass_neither_grows_nor_resets_the_streak() -> Non
 async def test_forgiven_passes_no_longer_count_against_the_run() -> None:
     dead = {f"pass/{n}/critic/{c}/try/{t}": "?" for n in (1, 2) for c in (0, 1) for t in (0, 1)}
     assert (await play(dead)).interruption is not None
-    played = await play(dead, forgiven=2)
+    played = await play(dead, recovery=Recovery(forgiven=2))
     assert played.delivered is not None
     assert played.delivered.status == "converged"
 
@@ -185,7 +185,7 @@ async def test_more_room_is_advised_only_where_it_helps() -> None:
 
 async def test_every_request_of_a_run_has_a_seed_of_its_own_and_always_the_same() -> None:
     played, again, other = [await play({}, seed=seed) for seed in (11, 11, 12)]
-    seeds = [[r.seed for r in each.requests if is_model(r.role)] for each in (played, again, other)]
+    seeds = [[r.seed for r in each.requests] for each in (played, again, other)]
     assert None not in seeds[0]
     assert len(set(seeds[0])) == len(seeds[0])
     assert seeds[0] == seeds[1]
@@ -207,7 +207,7 @@ async def test_an_author_without_a_draft_fails_the_run_and_a_resumed_one_asks_ag
     script = {"draft/try/0": cut_off(), "draft/try/1": cut_off()}
     failed = await play(script)
     assert isinstance(failed.interruption, ProviderFailed)
-    again = await play(script, redrafts=1)
+    again = await play(script, recovery=Recovery(redrafts=1))
     assert [type(e) for e in again.events[:2]] == [DraftFailed, DraftReady]
 
 
@@ -294,8 +294,7 @@ async def test_a_leak_is_sent_back_once_and_what_remains_is_flagged() -> None:
 
 
 async def test_guidance_reaches_the_critic_of_its_pass_only() -> None:
-    said = Reply(outcome=Outcome.OK, text="Mention Lisbon.", model="person")
-    played = await play({"pass/2/guidance": said})
+    played = await play({"pass/2/guidance": "Mention Lisbon."})
     told = [r.key for r in played.asked("critic") if "Mention Lisbon." in r.messages[-1].text]
     assert told == ["pass/2/critic/0/try/0"]
     assert [g.number for g in played.of(GuidanceGiven)] == [2]
@@ -515,9 +514,8 @@ async def test_a_broken_contract_is_a_finding_and_no_critic_is_needed_for_it() -
 
 
 async def test_guidance_still_reaches_a_critic_where_the_contract_is_broken() -> None:
-    said = Reply(outcome=Outcome.OK, text="Mention Lisbon.", model="person")
     played = await play(
-        {"pass/1/guidance": said, "critic": critique("No Lisbon.")},
+        {"pass/1/guidance": "Mention Lisbon.", "critic": critique("No Lisbon.")},
         draft="First text of far too many words.",
         contract=Contract(max_words=6),
         k=1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.tournament.stage import USUAL, Answer, critique
 
@@ -13,7 +15,7 @@ from autoreason.events import (
     PassDecided,
     PromptsShortened,
 )
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
@@ -33,7 +35,9 @@ async def told(
     requests: list[Request] = []
     answers = {**USUAL, **script}
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            return answers.get(request.key, "")
         requests.append(request)
         answer = answers.get(request.key, answers[request.role])
         said = answer(request) if callable(answer) else answer

@@ -7,7 +7,7 @@ import random
 import re
 from typing import Any
 
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, make_settings
 from autoreason.studies.audit.own_runs import audit_story
@@ -27,10 +27,10 @@ class RandomCast:
         self.rng = rng
         self.written = 0
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request | Query[Any]) -> Any:
         """Answer without a look at the texts."""
-        if not is_model(request.role):
-            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
+        if isinstance(request, Query):
+            return ""
         shown = request.messages[-1].text
         match request.role:
             case "critic":

@@ -45,10 +45,8 @@ def settings_of(
     """Settings of a run in which only judges are asked."""
     address = values["model"] or DEFAULT_MODEL
     judges = tuple(values["judge_models"]) or (address,)
-    # Nobody writes here: who judges plays every role, so that no other model is looked for.
-    models = Models(author=judges[0], critic=judges[0], synthesizer=judges[0], judges=judges)
     return make_settings(
-        models,
+        Models.judging(*judges),
         arguments.seed_of(values),
         strategy=strategy,
         strategy_options=own,

@@ -53,7 +53,9 @@ def _of_texts(book: Journal, run: str) -> str:
 
 
 def _writes_programs(story: Story) -> bool:
-    return story.task is not None and bool(story.task.assignments)
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "programs"
 
 
 def _of_use(book: Journal, run: str) -> bool:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autoreason.settings import Settings
+from autoreason.jobs.context import JobContext
+from autoreason.keys import first_attempt
 from autoreason.story import RecordedPanel
 
-_ATTEMPT = "/attempt/"
 
-
-def panel_attempts(settings: Settings) -> range:
+def panel_attempts(context: JobContext) -> range:
     """One, and one more for each time that the panel failed."""
-    return range(settings.failed_panels + 1)
-
-
-def stage_of(stage: str, attempt: int) -> str:
-    """`panel`, then `panel/attempt/1`."""
-    return f"{stage}{_ATTEMPT}{attempt}" if attempt else stage
+    return range(context.recovery.failed_panels + 1)
 
 
 def last_panel(panels: Mapping[str, RecordedPanel], stage: str) -> RecordedPanel | None:
     """The last attempt of a panel."""
-    matching = [panel for name, panel in panels.items() if name.partition(_ATTEMPT)[0] == stage]
+    matching = [panel for name, panel in panels.items() if first_attempt(name) == stage]
     return matching[-1] if matching else None

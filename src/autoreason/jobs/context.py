@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.events import AnyEvent
+from autoreason.events import AnyEvent, Recovery
 from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.randomness import boundary
@@ -34,6 +34,8 @@ class JobContext:
     """What this part of a run may spend; None where there is no such limit."""
     shared_draft: bool = False
     """Whether the task's draft was written by the author, for several strategies to begin from."""
+    recovery: Recovery = field(default_factory=Recovery)
+    """What the run was resumed from."""
 
     def request(
         self,

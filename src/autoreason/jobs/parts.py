@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace as changed
 
 from autoreason.events import AnyEvent, PartEvent
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import GuidanceQuery, Query, Reply, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import Emit, JobContext
 from autoreason.jobs.randomness import draw
@@ -21,7 +21,6 @@ from autoreason.task import Task
 
 T = TypeVar("T")
 Work = Callable[[Emit], Coroutine[Any, Any, T]]
-_NO_GUIDANCE = Reply(outcome=Outcome.EMPTY, text="", model="person")
 
 
 class _EventBuffer:
@@ -113,14 +112,14 @@ def part_context(
     Parts of the same `seed_name` draw alike, so that they differ only in what they do.
     """
 
-    async def ask(request: Request) -> Reply:
-        if request.role == "person":
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, GuidanceQuery):
             # Guidance is for a run that a person follows, not for one of many.
-            return _NO_GUIDANCE
-        reply = await context.ask(changed(request, key=f"{part}/{request.key}"))
-        if allowance and is_model(request.role):
-            allowance.take(reply)
-        return reply
+            return ""
+        answer = await context.ask(changed(request, key=f"{part}/{request.key}"))
+        if allowance and isinstance(answer, Reply):
+            allowance.take(answer)
+        return answer
 
     def emit_part(event: AnyEvent) -> None:
         emit(PartEvent(part=part, event=event))
@@ -134,4 +133,6 @@ def part_context(
         emit=emit_part,
         allowance=allowance,
         shared_draft=shared_draft,
+        # Panels that failed are counted by the job, not by its parts.
+        recovery=changed(context.recovery, failed_panels=0),
     )

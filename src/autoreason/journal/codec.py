@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError
-from autoreason.events import EVENTS_VERSION, AnyEvent
-from autoreason.exchange import Reply, Request
-from autoreason.journal.migrations import STEPS, Step
-from autoreason.journal.records import now
+from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
+from autoreason.exchange import Query, Reply, Request
+from autoreason.extensions import find_class
+from autoreason.journal.migrations import STEPS, Step, upgrade_answer
+from autoreason.journal.records import RecordedAnswer, now
 from autoreason.journal.shared_texts import pack, pack_value
+from autoreason.task import Work
 
 _SMALL = 400
 """Characters."""
 _encoder = msgspec.json.Encoder()
-_event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _request_decoder = msgspec.json.Decoder(Request)
 _reply_decoder = msgspec.json.Decoder(Reply)
 
@@ -24,7 +26,7 @@ read_request = _request_decoder.decode
 read_reply = _reply_decoder.decode
 
 
-def write(value: msgspec.Struct) -> str:
+def write(value: Any) -> str:
     """A value as JSON text."""
     try:
         return _encoder.encode(value).decode()
@@ -56,7 +58,7 @@ def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> A
     """An event as it is understood today, whatever version wrote it."""
     newest = len(steps) + 1
     if version == newest:
-        return _event_decoder.decode(payload)
+        return _decode(payload)
     if version > newest:
         raise JournalError(
             f"an event was written by a newer autoreason (version {version}, this one knows"
@@ -65,8 +67,52 @@ def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> A
     fields = msgspec.json.decode(payload)
     for step in steps[version - 1 :]:
         fields = step(fields)
-    event: AnyEvent = msgspec.convert(fields, AnyEvent)
-    return event
+    return _decode(_encoder.encode(fields))
+
+
+class _Tag(msgspec.Struct):
+    """The name of an event's class."""
+
+    type: str
+
+
+class _Part(msgspec.Struct):
+    """An event of a part, which may be of any room."""
+
+    part: str
+    event: msgspec.Raw
+
+
+def _decode(payload: str | bytes | msgspec.Raw) -> AnyEvent:
+    name = _tag_decoder.decode(payload).type
+    if name == PartEvent.__name__:
+        part = _part_decoder.decode(payload)
+        return PartEvent(part=part.part, event=_decode(part.event))
+    return _event_decoder(name).decode(payload)
+
+
+_tag_decoder = msgspec.json.Decoder(_Tag)
+_part_decoder = msgspec.json.Decoder(_Part)
+_CORE = {kind.__name__: kind for kind in get_args(CoreEvent)}
+
+
+@cache
+def _event_decoder(name: str) -> msgspec.json.Decoder[AnyEvent]:
+    return msgspec.json.Decoder(_CORE.get(name) or _find_kind(name), dec_hook=_read_work)
+
+
+def _read_work(kind: type, fields: Any) -> Any:
+    """What is to be done, as the room that defines it has it."""
+    if kind is not Work:
+        raise NotImplementedError(kind)
+    return msgspec.convert(fields, _find_kind(fields["type"]))
+
+
+def _find_kind(name: str) -> type:
+    kind = find_class(name)
+    if kind is None:
+        raise msgspec.ValidationError(f"{name} is not known")
+    return kind
 
 
 def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
@@ -89,4 +135,20 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         pack(write(request), [message.text for message in request.messages]),
         # A reply to a schema is parsed, and never quoted in a later request.
         write(reply) if request.schema else pack(write(reply), [reply.text]),
+    )
+
+
+def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
+    """An answer to a query as `sql.INSERT_REPLY` takes it: there is no model, and nothing was spent."""
+    no_usage_and_cost = (None,) * 6
+    return (
+        *(run, query.key, query.kind, "", "", *no_usage_and_cost, 0.0, now()),
+        *(pack_value(value, write(value)) for value in (query, answer)),
+    )
+
+
+def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
+    """A recorded answer, whatever version wrote it."""
+    return RecordedAnswer(
+        *upgrade_answer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
     )

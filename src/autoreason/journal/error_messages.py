@@ -24,7 +24,7 @@ def journal_errors(path: Path, run: str | None = None) -> Iterator[None]:
     except sqlite3.Error as error:
         raise explain_sqlite_error(error, path, run) from None
     # Values in a damaged file may be of any type.
-    except (msgspec.MsgspecError, ValueError, TypeError, ArithmeticError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise damage_error(path, str(error), run) from None
 
 

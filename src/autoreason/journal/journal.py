@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
-from autoreason.exchange import Outcome, Reply, Request, Role, Spent
+from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.journal import codec, file, location, locks, run_names, shared_texts, sql, writes
 from autoreason.journal.error_messages import journal_errors
 from autoreason.journal.reader import Reader
@@ -23,6 +23,7 @@ from autoreason.journal.records import (
     Command,
     CommandKind,
     PendingRequest,
+    RecordedAnswer,
     RecordedCall,
     RecordedEvent,
     RecordedReply,
@@ -174,7 +175,7 @@ class Journal:
         self._get_writer().send(run, writes.set_status(run, status))
 
     def spent(self, run: str) -> Spent:
-        """What a run has spent so far; a person's guidance is no call."""
+        """What a run has spent so far; a query is no call."""
         rows = self._read(sql.SPENT, (run,))
         with journal_errors(self.path, run):
             return spent_from(rows[0])
@@ -251,9 +252,20 @@ class Journal:
                 for key, request, reply in rows
             }
 
+    async def record_answer(self, run: str, query: Query[Any], answer: Any) -> None:
+        """Record the answer to a query; it is on the disk when this returns."""
+        row = codec.answer_row(run, query, answer)
+        await self._get_writer().commit(run, writes.add_reply(row))
+
+    def answers(self, run: str) -> dict[str, RecordedAnswer]:
+        """Every answer to a query of a run by its key."""
+        rows = self._read_texts(sql.ANSWERS, run)
+        with journal_errors(self.path, run):
+            return {key: codec.read_answer(*stored) for key, *stored in rows}
+
     def reply_texts(self, run: str, role: Role) -> list[ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
-        rows = self._read_texts(sql.ANSWERS, run, role)
+        rows = self._read_texts(sql.REPLY_TEXTS, run, role)
         with journal_errors(self.path, run):
             return [
                 ReplyText(key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text)
@@ -310,14 +322,13 @@ class Journal:
             return None
         return self._get_writer().commit_now(run, writes.take(run, kinds, by))
 
-    async def record_guidance(self, run: str, request: Request) -> Reply:
-        """Answer a request with all pending guidance; taken and recorded in one commit."""
+    async def record_guidance(self, run: str, query: GuidanceQuery) -> str:
+        """All pending guidance; taken and recorded in one commit."""
         if not self.pending_commands(run, _GUIDE):
             # No guidance needs no wait: it is on the disk no later than the next request.
-            reply = Reply(outcome=Outcome.OK, text="", model=request.model)
-            self._get_writer().send(run, writes.add_reply(codec.reply_row(run, request, reply)))
-            return reply
-        return await self._get_writer().commit(run, writes.answer_with_guidance(run, request))
+            self._get_writer().send(run, writes.add_reply(codec.answer_row(run, query, "")))
+            return ""
+        return await self._get_writer().commit(run, writes.answer_with_guidance(run, query))
 
     def _ids(self) -> list[str]:
         return [run for (run,) in self._read(sql.RUN_IDS)]

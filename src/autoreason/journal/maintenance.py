@@ -99,6 +99,7 @@ def _in_run(
         journal.events,
         journal.calls,
         journal.replies,
+        journal.answers,
         journal.in_flight,
         journal.pending_commands,
         journal.spent,

@@ -1,9 +1,11 @@
-"""Migrations of events, from each version to the next."""
+"""Migrations of events, from each version to the next, and of queries that were recorded as requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 Fields = dict[str, Any]
 Step = Callable[[Fields], Fields]
@@ -24,6 +26,7 @@ _SETTINGS = {
     "output_limit": "max_tokens",
     "spare_judges": "early_stop",
 }
+_RECOVERY = ("forgiven", "failed_panels", "redrafts")
 _PROMPTS = {
     f"{folder}mend_{what}": f"{folder}fix_{what}"
     for folder in ("", "small/")
@@ -47,19 +50,57 @@ def _to_2(fields: Fields) -> Fields:
     return fields
 
 
+def _rename(fields: Fields, names: dict[str, str]) -> Fields:
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
 def _to_3(fields: Fields) -> Fields:
+    """What a run recovered from is no setting, and problems are a kind of work."""
+    if fields["type"] == "RunStarted":
+        task = dict(fields["task"])
+        problems = task.pop("assignments", ())
+        work = {"type": "Assignments", "assignments": problems} if problems else None
+        fields |= {"task": task | {"work": work}}
+    if fields["type"] == "RunResumed":
+        settings = dict(fields["settings"])
+        recovery = {name: settings.pop(name) for name in _RECOVERY if name in settings}
+        fields |= {"settings": settings, "recovery": recovery}
+    return fields
+
+
+def _to_4(fields: Fields) -> Fields:
     """A plain sentence for passes in which critics found nothing."""
     match fields["type"]:
         case "PartEvent":
-            fields["event"] = _to_3(fields["event"])
+            fields["event"] = _to_4(fields["event"])
         case "PassDecided" if fields.get("reason") == "two critics found nothing to mend":
             fields["reason"] = "two critics found nothing to fix"
     return fields
 
 
-def _rename(fields: Fields, names: dict[str, str]) -> Fields:
-    return {names.get(name, name): value for name, value in fields.items()}
-
-
-STEPS: tuple[Step, ...] = (_to_2, _to_3)
+STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4)
 """One step for every version but the newest."""
+
+
+def upgrade_answer(kind: str, question: Any, answer: Any) -> tuple[str, Any, Any]:
+    """A query and its answer; before there were queries, both were put as JSON into a request and its reply."""
+    if kind not in _QUERIES_AS_REQUESTS:
+        return kind, question, answer
+    key, text = {"key": question["key"]}, answer["text"]
+    contents = [msgspec.json.decode(message["text"]) for message in question["messages"]]
+    match kind, contents:
+        case "budget", [need]:
+            return "budget_check", key | need, text
+        case "policy", [turn]:
+            return "next_action", key | {"turn": turn}, text
+        case "examiner", [inputs, probe]:
+            probe = probe | {"inputs": inputs}
+            return "observation", key | {"probe": probe}, msgspec.json.decode(text)
+        case "examiner", [examination]:
+            question = key | {"examination": examination}
+            return "examination", question, msgspec.json.decode(text)
+    return "guidance", key, text
+
+
+_QUERIES_AS_REQUESTS = frozenset({"person", "budget", "policy", "examiner"})
+"""Roles of such requests; no query is of a kind with one of these names."""

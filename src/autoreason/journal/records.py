@@ -46,6 +46,14 @@ class RecordedReply(NamedTuple):
     reply: Reply
 
 
+class RecordedAnswer(NamedTuple):
+    """An answer to a query, and the query; both in built-in types, for the journal does not know all kinds."""
+
+    kind: str
+    question: Any
+    answer: Any
+
+
 class ReplyText(NamedTuple):
     """A reply without its request."""
 

@@ -84,12 +84,13 @@ class JournalConnection(sqlite3.Connection):
         self._size = 0
 
 
-def pack(json: str, texts: Iterable[str]) -> PackedJson:
-    """Split JSON at the texts it contains, in their order, and at the schema it ends with."""
+def pack(json: str, texts: Iterable[str | list[str]]) -> PackedJson:
+    """Split JSON at the texts it contains, and lists of them, in their order, and at the schema it ends with."""
     parts: list[str] = []
     at = done = 0
     for text in texts:
-        if len(text) >= _MIN_LENGTH:
+        if _length(text) >= _MIN_LENGTH:
+            # Without its quotes or brackets.
             written = _encode(text)[1:-1].decode()
             # By its first characters: searching for all of a long text takes longer to prepare.
             start = json.find(written[:_MIN_LENGTH], at)
@@ -122,13 +123,17 @@ def _cut(
     return done
 
 
-def pack_value(value: msgspec.Struct, json: str) -> PackedJson:
+def _length(text: str | list[str]) -> int:
+    return len(text) if isinstance(text, str) else sum(map(len, text))
+
+
+def pack_value(value: Any, json: str) -> PackedJson:
     """The same for any value."""
     return pack(json, long_texts(msgspec.to_builtins(value)))
 
 
-def long_texts(value: Any) -> Iterator[str]:
-    """Every long text in a value of built-in types, in order."""
+def long_texts(value: Any) -> Iterator[str | list[str]]:
+    """Every long text, and every long list of texts, in a value of built-in types, in order."""
     match value:
         case str():
             if len(value) >= _MIN_LENGTH:
@@ -136,6 +141,9 @@ def long_texts(value: Any) -> Iterator[str]:
         case dict():
             for each in value.values():
                 yield from long_texts(each)
+        case list() | tuple() if value and all(isinstance(each, str) for each in value):
+            if _length(texts := list(value)) >= _MIN_LENGTH:
+                yield texts
         case list() | tuple():
             for each in value:
                 yield from long_texts(each)

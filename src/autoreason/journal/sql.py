@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from autoreason.exchange import NO_MODELS
+from autoreason.exchange import Role
 
+_ROLES = get_args(Role)
+"""What models are asked to be; any other value in the same column is the kind of a query."""
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
 
@@ -139,7 +141,7 @@ _SPENT = """
 _RUN_ROWS = f"""
     SELECT run.*, {_SPENT}
     FROM (SELECT runs.*, rowid AS place FROM runs {{which}}) AS run
-    LEFT JOIN replies AS r ON r.run = run.id AND r.role NOT IN {NO_MODELS}
+    LEFT JOIN replies AS r ON r.run = run.id AND r.role IN {_ROLES}
     GROUP BY run.id
     ORDER BY run.created DESC, run.place DESC
 """
@@ -165,7 +167,7 @@ STAMPS = """
         (SELECT max(id) FROM replies WHERE run = runs.id), (SELECT max(id) FROM asked WHERE run = runs.id)
     FROM runs ORDER BY created, rowid
 """
-SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role NOT IN {NO_MODELS}"
+SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {_ROLES}"
 
 # Events.
 
@@ -193,12 +195,22 @@ INSERT_REPLY = """
         cost, seconds, at, request, reply
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-REPLIES = "SELECT key, request, reply FROM replies WHERE run = ? ORDER BY id"
-ANSWERS = """
-    SELECT key, role, outcome, CASE role WHEN ?2 THEN reply END FROM replies WHERE run = ?1 ORDER BY id
+REPLIES = f"""
+    SELECT key, request, reply FROM replies WHERE run = ? AND role IN {_ROLES} ORDER BY id
+"""
+REPLY_TEXTS = f"""
+    SELECT key, role, outcome, CASE role WHEN ?2 THEN reply END FROM replies
+    WHERE run = ?1 AND role IN {_ROLES} ORDER BY id
+"""
+ANSWERS = f"""
+    SELECT key, role, request, reply FROM replies
+    WHERE run = ? AND role NOT IN {_ROLES} ORDER BY id
 """
 REPLY_TIMES = "SELECT at FROM replies WHERE run = ? ORDER BY id"
-CALLS = "SELECT id, at, request, reply FROM replies WHERE run = ? AND id > ? ORDER BY id"
+CALLS = f"""
+    SELECT id, at, request, reply FROM replies
+    WHERE run = ? AND id > ? AND role IN {_ROLES} ORDER BY id
+"""
 
 # Long texts, stored once.
 

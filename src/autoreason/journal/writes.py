@@ -7,9 +7,9 @@ from collections.abc import Collection
 from datetime import datetime
 
 from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, UnknownRun
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import GuidanceQuery
 from autoreason.journal import sql
-from autoreason.journal.codec import reply_row
+from autoreason.journal.codec import answer_row
 from autoreason.journal.records import Command, CommandKind
 from autoreason.journal.shared_texts import JournalConnection, Row
 from autoreason.journal.writer import Change
@@ -94,16 +94,15 @@ def add_reply(row: Row) -> Change[None]:
     return change
 
 
-def answer_with_guidance(run: str, request: Request) -> Change[Reply]:
-    """Answer a request with all pending guidance; marked as taken in the same transaction."""
+def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
+    """Answer a query with all pending guidance; marked as taken in the same transaction."""
 
-    def change(connection: JournalConnection) -> Reply:
+    def change(connection: JournalConnection) -> str:
         guides = pending(connection, run, _GUIDE)
         text = "\n\n".join(guide.text for guide in guides)
-        reply = Reply(outcome=Outcome.OK, text=text, model=request.model)
-        add_reply(reply_row(run, request, reply))(connection)
-        _mark_taken(connection, guides, request.key)
-        return reply
+        add_reply(answer_row(run, query, text))(connection)
+        _mark_taken(connection, guides, query.key)
+        return text
 
     return change
 

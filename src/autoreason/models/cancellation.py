@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from autoreason.errors import Stopped
-from autoreason.exchange import Reply
 
+T = TypeVar("T")
 STOPPED = "a person stopped the run"
 
 
@@ -23,7 +23,7 @@ class InterruptibleCall:
         self._task: asyncio.Task[Any] | None = None
         self._ended = False
 
-    async def reply(self, asking: Awaitable[Reply]) -> Reply:
+    async def reply(self, asking: Awaitable[T]) -> T:
         """The reply, or `Stopped` where the call was ended while it waited."""
         self._task = task = asyncio.current_task()
         assert task is not None

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from autoreason.assignment import Observation, Observed
+from autoreason.programs.assignment import Observation, Observed
 
 LEAD: Final = 3
 """The lead, in attempts, beyond which further attempts are hardly worth their calls."""

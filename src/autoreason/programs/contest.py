@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from autoreason.events import CandidateDropped, CritiqueWritten, Delivered, Slot, Verdict
 from autoreason.exchange import Outcome, Reply
+from autoreason.jobs.job import Plan
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.programs.source import without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.plan import Plan
 
 _MIN_JUDGES = 2
 _MIN_PASS_CALLS = 2

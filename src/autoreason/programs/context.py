@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from autoreason.errors import StrategyError
-from autoreason.exchange import Message, Reply, Request, is_model
+from autoreason.exchange import Message, Query, Request
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.programs.feedback import unstated_tests
+from autoreason.programs.task import assignments_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class ProgramContext(JobContext):
     @cached_property
     def opening(self) -> tuple[Message, ...]:
         """The messages that begin every conversation."""
-        assignment = self.task.assignments[0]
+        assignment = assignments_of(self.task)[0]
         examples = unstated_tests(assignment)
         shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
         text = self.prompt(
@@ -46,9 +48,9 @@ def over_program(context: JobContext, allowance: Allowance) -> ProgramContext:
     """The same context for a problem, where no request may exceed the allowance."""
     calls = 0
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
         nonlocal calls
-        calls += is_model(request.role)
+        calls += isinstance(request, Request)
         if allowance.amount is not None and calls > allowance.amount:
             raise StrategyError(
                 f"the strategy {context.settings.strategy} asks for more than its {allowance.amount} calls; "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from autoreason.assignment import Assignment
+from autoreason.programs.assignment import Assignment
 from autoreason.programs.units import Unit
 from autoreason.report.numbers import count
 

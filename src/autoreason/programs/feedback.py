@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoreason.assignment import Assignment, CodeVerdict, Examined, Example, Trial
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Example, Trial
 
 _MAX_SHOWN = 3
 """Failing tests that are shown in full."""

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from autoreason.exchange import Request
+from autoreason.exchange import Query
 
 Action = Literal["fresh", "repair", "merge"]
 """A fresh attempt, a repair of a failing program, or a merge of two failing programs."""
@@ -39,7 +38,7 @@ class ActionResult(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """A request to the policy: the options for the next action, and the result of the last one."""
+    """What the policy is asked about: the options for the next action, and the result of the last one."""
 
     strategy: str
     """The policy learns separately for each strategy."""
@@ -47,6 +46,13 @@ class Turn(Struct, frozen=True, kw_only=True):
     """Empty where the search is over, and only the last result is reported."""
     seed: int
     last: ActionResult | None = None
+
+
+class PolicyQuery(Query[str], frozen=True, kw_only=True):
+    """The next action of a search; empty where the turn has no options."""
+
+    kind = "next_action"
+    turn: Turn
 
 
 class Policy:
@@ -84,8 +90,3 @@ class Policy:
             passes, fails = self.posterior(turn.strategy, option)
             drawn[option.action] = max(chance.betavariate(passes, fails), passes / (passes + fails))
         return max(drawn, key=drawn.__getitem__, default="")
-
-
-def read_turn(request: Request) -> Turn:
-    """The turn of a request to the policy."""
-    return msgspec.json.decode(request.messages[0].text, type=Turn)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.assignment import Assignment
 from autoreason.characters import in_csv
 from autoreason.errors import InvalidInput
-from autoreason.events import Solved
 from autoreason.plugins import short
+from autoreason.programs.assignment import Assignment
+from autoreason.programs.events import Solved
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.units import units_of

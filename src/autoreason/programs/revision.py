@@ -8,8 +8,8 @@ from typing import Any
 from autoreason.events import CandidateDropped, CritiqueWritten, Delivered
 from autoreason.exchange import Outcome, Reply, Schema
 from autoreason.jobs.context import repeat_request
+from autoreason.jobs.job import Plan
 from autoreason.programs.strategy import Attempt, ProgramStrategy
-from autoreason.tournament.plan import Plan
 
 _FIELDS = ("problem", "approach", "failure", "alternatives", "edge_cases")
 ANALYSIS = Schema(

@@ -7,16 +7,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
-import msgspec
-
-from autoreason.assignment import Input, Observed
 from autoreason.events import Delivered, PanelDecided
-from autoreason.exchange import Message, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.programs.assignment import Input, Observed
 from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
-from autoreason.programs.policy import ActionResult, Option, Turn
+from autoreason.programs.policy import ActionResult, Option, PolicyQuery, Turn
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.source import same_program, without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
@@ -133,9 +130,7 @@ class Search(ProgramStrategy):
             seed=draw(self.settings.seed, key).getrandbits(32),
             last=self._last,
         )
-        reasons = Message("user", msgspec.json.encode(turn).decode())
-        request = Request(role="policy", key=key, model="policy", messages=(reasons,), max_tokens=0)
-        return (await self.context.ask(request)).text
+        return await self.context.ask(PolicyQuery(key=key, turn=turn))
 
     def _failing_attempts(self) -> list[Attempt]:
         """Distinct programs that fail, those that pass most tests first."""

@@ -10,23 +10,27 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.assignment import Assignment, Examined
 from autoreason.errors import InvalidInput
-from autoreason.events import Delivered, Incumbent, Solved
+from autoreason.events import (
+    JobFinished,
+)
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, run_in_windows
+from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.keys import PartName
 from autoreason.plugins import short
+from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs.events import Solved, examined_in, solved_in
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.registry import find_program_strategy
 from autoreason.programs.strategy import ProgramStrategy, no_program_result
+from autoreason.programs.task import Assignments, assignments_of
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
-from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
-from autoreason.tournament.plan import Plan
-from autoreason.tournament.strategy import Strategy, read_options
 
 MAX_REPEATS = 100
 MAX_CALLS = 1000
@@ -69,17 +73,19 @@ class SolveTerms(Struct, frozen=True, kw_only=True):
                 )
 
 
-class Solve(Strategy):
+class Solve(Job):
     """Solves every problem by every strategy with the public tests in view, and scores on the private ones."""
 
     summary = "programs for a set of problems, by one strategy or several at matched calls"
-    over_programs = True
+    writes = "programs"
 
-    async def run(self) -> Delivered:
+    async def run(self) -> JobFinished:
         """Solve all problems, a window of them at a time."""
         terms = read_options(self.settings, SolveTerms)
         await run_in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
-        return self.deliver("done", self._reason(terms), self._best_program())
+        best = self._best_program()
+        reason = self._reason(terms)
+        return self.finish(reason, best.program, best.part) if best else self.finish(reason)
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -89,6 +95,14 @@ class Solve(Strategy):
             kind = find_program_strategy(name)
             with user_code_errors(kind, name):
                 kind.check(_strategy_settings(settings, name, terms))
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be problems to solve."""
+        if not assignments_of(task):
+            raise InvalidInput(
+                f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
+            )
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -106,7 +120,7 @@ class Solve(Strategy):
     def _work_items(self, terms: SolveTerms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
         """Repeat by repeat, so that a set that is stopped early has run all strategies equally often."""
         for repeat in range(1, terms.repeats + 1):
-            for number, assignment in enumerate(self.context.task.assignments, 1):
+            for number, assignment in enumerate(assignments_of(self.context.task), 1):
                 for name in terms.strategies if not assignment.remark else ():
                     yield partial(self._solve, number, assignment, name, repeat, terms)
 
@@ -120,14 +134,14 @@ class Solve(Strategy):
     ) -> None:
         """Solve one problem by one strategy, once, and emit the result."""
         part = part_name(number, name, repeat)
-        task = Task(brief=assignment.statement, assignments=(assignment,))
+        task = Task(brief=assignment.statement, work=Assignments((assignment,)))
         allowance = Allowance("calls", Decimal(terms.calls))
         settings = _strategy_settings(self.settings, name, terms)
         seed_key = f"{number}/{repeat}"
         context = part_context(
             self.context, part, self.emit, task, settings, allowance, seed_name=seed_key
         )
-        strategy = build_strategy(find_program_strategy(name), context)
+        strategy = build_job(find_program_strategy(name), context)
         solved = Solved(
             part=part,
             problem=assignment.id,
@@ -152,34 +166,33 @@ class Solve(Strategy):
         self.emit(replace(solved, spent=allowance.total))
 
     def _reason(self, terms: SolveTerms) -> str:
-        out = sum(bool(each.remark) for each in self.context.task.assignments)
+        out = sum(bool(each.remark) for each in assignments_of(self.context.task))
         parts = [
-            count(len(self.context.task.assignments) - out, "problem"),
+            count(len(assignments_of(self.context.task)) - out, "problem"),
             count(len(terms.strategies), "strategy", "strategies"),
             count(terms.repeats, "repeat"),
         ]
         return ", ".join(parts) + (f"; {count(out, 'problem')} left out" if out else "")
 
-    def _best_program(self) -> Incumbent:
-        """For one problem the program that passes most public tests, the earliest; for a set an empty text."""
-        programs = [each for each in self.story.solved if each.program]
+    def _best_program(self) -> Solved | None:
+        """For one problem the program that passes most public tests, the earliest; None for a set."""
+        programs = [each for each in solved_in(self.story) if each.program]
         if len({each.problem for each in programs}) != 1:
-            return Incumbent(name="", since=0, text="", keeps_contract=True)
-        best = max(programs, key=lambda each: each.public.passed if each.public else 0)
-        return Incumbent(name=best.part, since=0, text=best.program or "", keeps_contract=True)
+            return None
+        return max(programs, key=lambda each: each.public.passed if each.public else 0)
 
 
 async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
     """A strategy's program with its verdicts."""
-    assignment = context.task.assignments[0]
-    delivered = await run_strategy(strategy)
+    assignment = assignments_of(context.task)[0]
+    delivered = await run_job(strategy)
     story = strategy.story
     program = delivered.text or None
     solved = replace(
         solved,
         program=program,
-        first=_without_trials(story.examined[0].examined) if story.examined else None,
-        attempts=sum(bool(each.program) for each in story.examined)
+        first=_without_trials(examined_in(story)[0].examined) if examined_in(story) else None,
+        attempts=sum(bool(each.program) for each in examined_in(story))
         # Without public tests nothing is examined.
         or max(len(strategy.attempts), int(program is not None)),
         status=delivered.status,
@@ -187,7 +200,9 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
     )
     if program is None:
         return _without_program(solved, story, assignment)
-    public = next((each.examined for each in story.examined[::-1] if each.program == program), None)
+    public = next(
+        (each.examined for each in examined_in(story)[::-1] if each.program == program), None
+    )
     if public is None and assignment.public:
         public = await examine(context, "public/examined", program, "public", every=True)
     solved = replace(solved, public=_without_trials(public))
@@ -202,7 +217,7 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
 
 def _without_program(solved: Solved, story: Story, assignment: Assignment) -> Solved:
     """Answers without a program are wrong answers; answers that were never complete are no result."""
-    if not story.examined:
+    if not examined_in(story):
         return replace(solved, status=NotExamined.status)
     return replace(
         solved,
@@ -233,4 +248,4 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
 
 def part_name(number: int, strategy: str, repeat: int) -> str:
     """The name of the part in which a strategy solves a problem: `17/search/2`."""
-    return f"{number}/{short(strategy)}/{repeat}"
+    return str(PartName(short(strategy), repeat, problem=number))

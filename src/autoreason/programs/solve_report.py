@@ -9,11 +9,11 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from autoreason.assignment import Assignment
-from autoreason.events import Solved
 from autoreason.exchange import Spent
 from autoreason.plugins import short
+from autoreason.programs.assignment import Assignment
 from autoreason.programs.duels import Duel, Outcomes, duels
+from autoreason.programs.events import Solved
 from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
 from autoreason.report.report import Report, Section

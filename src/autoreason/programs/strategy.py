@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from autoreason.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import (
@@ -14,20 +13,22 @@ from autoreason.events import (
     DraftFailed,
     DraftReady,
     Incumbent,
-    ProgramExamined,
     Slot,
     Status,
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Plan
 from autoreason.jobs.randomness import draw
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.programs.context import over_program
+from autoreason.programs.events import ProgramExamined, examined_in
 from autoreason.programs.examination import examine
 from autoreason.programs.feedback import feedback
 from autoreason.programs.source import read_program, same_program
+from autoreason.programs.task import assignments_of
 from autoreason.tournament.authors import MissingText
-from autoreason.tournament.plan import Plan
 from autoreason.tournament.strategy import Strategy
 
 
@@ -58,6 +59,7 @@ class ProgramStrategy(Strategy):
     ends the run.
     """
 
+    writes = "programs"
     ending = "self.hand_in(...)"
 
     prompts: ClassVar[tuple[str, ...] | None] = None
@@ -65,7 +67,7 @@ class ProgramStrategy(Strategy):
     """Whether every public test is run on an attempt; otherwise the first that fails ends it."""
 
     def __init__(self, context: JobContext) -> None:
-        if not context.task.assignments or context.allowance is None:
+        if not assignments_of(context.task) or context.allowance is None:
             raise InvalidInput(
                 f"{context.settings.strategy} writes programs; use it with `autoreason solve`"
             )
@@ -83,7 +85,7 @@ class ProgramStrategy(Strategy):
     @property
     def assignment(self) -> Assignment:
         """The problem."""
-        return self.context.task.assignments[0]
+        return assignments_of(self.context.task)[0]
 
     def may_ask(self, calls: int = 1) -> bool:
         """Whether this many calls are left."""
@@ -210,7 +212,7 @@ class ProgramStrategy(Strategy):
     def _stage(self, action: str) -> str:
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
         untested = sum(each.examined is None for each in self.attempts)
-        number = self.story.failed_drafts + len(self.story.examined) + untested + 1
+        number = self.story.failed_drafts + len(examined_in(self.story)) + untested + 1
         return "draft" if number == 1 else f"{action}/{number}"
 
     async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoreason.assignment import CodeVerdict
 from autoreason.plugins import short
+from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.duels import Duel
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from autoreason.assignment import Assignment, CodeVerdict, Examined
-from autoreason.events import Solved
 from autoreason.exchange import Spent
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined
+from autoreason.programs.events import Solved
 
 
 class Unit(Struct, frozen=True, kw_only=True):

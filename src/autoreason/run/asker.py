@@ -6,8 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable
 from time import monotonic
-
-import msgspec
+from typing import Any, TypeVar
 
 from autoreason.errors import (
     Accepted,
@@ -18,25 +17,31 @@ from autoreason.errors import (
     Stopped,
 )
 from autoreason.exchange import (
+    BudgetQuery,
     CallEnded,
     CallStarted,
-    Need,
+    GuidanceQuery,
     OnSignal,
     Outcome,
+    Query,
+    QueryEnded,
+    QueryStarted,
     Reply,
     Request,
-    is_model,
 )
 from autoreason.journal import CommandKind, Journal
+from autoreason.keys import Key
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.programs.examination import Examiner, answer
-from autoreason.programs.policy import Policy, read_turn
+from autoreason.programs.assignment import Examined, Observed
+from autoreason.programs.examination import ExaminationQuery, Examiner, ProbeQuery, answer
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
+T = TypeVar("T")
 _POLL_SECONDS = 0.5
 _END_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept")
 ACCEPTED = "a person accepted the text as it stands"
@@ -65,7 +70,7 @@ class Asker:
         self._examiner = examiner
         self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
-        self._calls_by_pass: Counter[str] = Counter()
+        self._calls_by_pass: Counter[int | None] = Counter()
         """Calls by pass."""
         self._policy = Policy()
         self._provider_error = ""
@@ -73,37 +78,46 @@ class Asker:
         self.budget_tracker = budget_tracker
         self.look_for_commands()
 
-    async def __call__(self, request: Request) -> Reply:
-        stage, _, rest = request.key.partition("/")
-        if stage == "pass" and is_model(request.role):
-            self._calls_by_pass[rest.partition("/")[0]] += 1
-        if request.role == "policy":
+    async def __call__(self, request: Request | Query[Any]) -> Any:
+        if isinstance(request, Query):
+            return await self._answer(request)
+        return await self._reply(request)
+
+    async def _answer(self, query: Query[Any]) -> Any:
+        """The answer to a query: recorded, or from this process."""
+        if isinstance(query, PolicyQuery):
             # The policy learns from recorded turns, too.
-            self._policy.learn(read_turn(request))
+            self._policy.learn(query.turn)
+        known = self._memory.recall_answer(query)
+        if known is not None:
+            return known
+        if isinstance(query, GuidanceQuery):
+            return await self._journal.record_guidance(self._run, query)
+        self._check_commands()
+        match query:
+            case BudgetQuery():
+                answer: Any = self._budget_shortage(query)
+            case PolicyQuery():
+                answer = self._policy.choose(query.turn)
+            case ExaminationQuery() | ProbeQuery():
+                self._refuse_second(query.key)
+                answer = await self._interruptible(self._examine(query))
+            case _:
+                raise InvalidInput(f"a run has no answer to a {type(query).__name__}; ask a model")
+        await self._journal.record_answer(self._run, query, answer)
+        return answer
+
+    async def _reply(self, request: Request) -> Reply:
+        """A model's reply: recorded, or paid for within the budget."""
+        key = Key.parse(request.key)
+        if key.part is None and key.head == "pass":
+            self._calls_by_pass[key.number("pass")] += 1
         known = self._memory.recall(request)
         if known is not None:
             self._signal_end(request, known, replayed=True)
             return known
-        if request.role == "person":
-            return await self._journal.record_guidance(self._run, request)
         self._check_commands()
-        if request.role in ("budget", "policy"):
-            reply = (
-                self._answer_budget(request)
-                if request.role == "budget"
-                else self._answer_policy(request)
-            )
-            await self._journal.record_reply(self._run, request, reply)
-            return reply
-        if request.key in self._sent:
-            raise InvalidInput(
-                f"{request.key} was asked before in this run; every request needs a key of its own"
-            )
-        self._sent.add(request.key)
-        if request.role == "examiner":
-            reply = await self._interruptible(self._examine(request))
-            await self._journal.record_reply(self._run, request, reply)
-            return reply
+        self._refuse_second(request.key)
         reservation = await self.budget_tracker.reserve(
             self.budget_tracker.bound(request, rates(request.model))
         )
@@ -117,23 +131,24 @@ class Asker:
         self._signal_end(request, reply)
         return reply
 
-    def _answer_budget(self, request: Request) -> Reply:
+    def _refuse_second(self, key: str) -> None:
+        if key in self._sent:
+            raise InvalidInput(
+                f"{key} was asked before in this run; every request needs a key of its own"
+            )
+        self._sent.add(key)
+
+    def _budget_shortage(self, query: BudgetQuery) -> str:
         """Empty where the budget is enough for a pass and what comes after it, else what is left of it."""
-        need = msgspec.json.decode(request.messages[0].text, type=Need)
-        pass_calls = max(need.calls, *self._calls_by_pass.values(), 0)
-        shortage = self.budget_tracker.shortage(pass_calls + need.after)
-        if shortage and request.key.startswith("pass/") and not self._calls_by_pass:
+        pass_calls = max(query.calls, *self._calls_by_pass.values(), 0)
+        shortage = self.budget_tracker.shortage(pass_calls + query.after)
+        if shortage and Key.parse(query.key).head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
-                f"what comes after the last one {need.after}, and {shortage}; "
+                f"what comes after the last one {query.after}, and {shortage}; "
                 "a new run with a lower --playoff and --confirmation takes fewer"
             )
-        return Reply(outcome=Outcome.OK, text=shortage, model=request.model)
-
-    def _answer_policy(self, request: Request) -> Reply:
-        """What a search does next, by the results on all problems so far."""
-        action = self._policy.choose(read_turn(request))
-        return Reply(outcome=Outcome.OK, text=action, model=request.model)
+        return shortage
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()
@@ -153,21 +168,20 @@ class Asker:
             self._provider_error = str(error)
             raise ProviderFailed(self._provider_error) from error
 
-    async def _examine(self, request: Request) -> Reply:
+    async def _examine(self, query: ExaminationQuery | ProbeQuery) -> Examined | Observed:
         """Running tests costs nothing: a run that is stopped does not wait for them."""
         if self._examiner is None:
             raise InvalidInput("this run has no examiner to run its programs; give it one")
-        started = monotonic()
         if self._on_signal:
-            self._on_signal(CallStarted(request.key, request.role, request.model))
+            self._on_signal(QueryStarted(query.key, query.kind))
         try:
             with idle_section():
-                return await answer(self._examiner, request)
+                return await answer(self._examiner, query)
         finally:
             if self._on_signal:
-                self._on_signal(CallEnded(request.key, Outcome.OK, monotonic() - started))
+                self._on_signal(QueryEnded(query.key))
 
-    async def _interruptible(self, asking: Awaitable[Reply]) -> Reply:
+    async def _interruptible(self, asking: Awaitable[T]) -> T:
         call = InterruptibleCall()
         self._calls.add(call)
         try:
@@ -203,7 +217,7 @@ class Asker:
             raise ProviderFailed(self._provider_error)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
-        if self._on_signal and is_model(request.role):
+        if self._on_signal:
             self._on_signal(
                 CallEnded(
                     request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed

@@ -22,32 +22,35 @@ from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
     Delivered,
+    JobFinished,
+    Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal, is_model
+from autoreason.exchange import OnSignal
 from autoreason.jobs.context import JobContext
-from autoreason.journal import CommandKind, Journal, RecordedReply
+from autoreason.jobs.job import Job
+from autoreason.jobs.runner import build_job, run_job
+from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.examination import Examiner
+from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
-from autoreason.strategies.registry import strategy_prompts
-from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
-from autoreason.tournament.strategy import Strategy
 from autoreason.version import __version__
 
+End = Delivered | JobFinished | RunPaused
 _STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
 _COMPILE_DELAY = 0.05
 """Seconds after which a run's first request has been sent."""
@@ -68,10 +71,9 @@ async def start(
     examiner: Examiner | None = None,
 ) -> Result:
     """Start a run and drive it until it ends or pauses."""
-    kind = strategy_class(settings)
-    prompts = (
-        (prompts or built_in(code=kind.over_programs)).only(strategy_prompts(kind)).with_small()
-    )
+    kind = job_class(settings)
+    prompts = prompts or built_in(code=kind.writes == "programs")
+    prompts = prompts.only(kind.prompt_names()).with_small()
     started = RunStarted(
         task=task,
         settings=settings,
@@ -86,9 +88,8 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        return await _Drive(run, journal, task, settings, prompts, [], {}, on_event).go(
-            pool, on_signal, switch, examiner
-        )
+        drive = _Drive(run, journal, task, settings, prompts, [], {}, {}, on_event, Recovery())
+        return await drive.go(pool, on_signal, switch, examiner)
 
 
 async def resume(
@@ -116,11 +117,12 @@ async def resume(
         task, settings = story.task, story.settings
         if task is None or settings is None:
             raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
-        changed = replace(settings, **{**_recovery_settings(story, settings), **(changes or {})})
+        changed, recovery = replace(settings, **(changes or {})), _recover(story)
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
-        replies = journal.replies(run)
-        rerun_result = await rerun(task, changed, prompts, emitted, Memory(replies))
+        replies, answers = journal.replies(run), journal.answers(run)
+        memory = Memory(replies, answers)
+        rerun_result = await rerun(task, changed, prompts, emitted, memory, recovery)
         if rerun_result.difference and changes:
             raise InvalidInput(
                 f"run {run} cannot go on with these changes ({rerun_result.difference}); "
@@ -133,30 +135,33 @@ async def resume(
             )
         # A stop that came too late was meant for the process that drove the run before.
         journal.take_command(run, kinds=_STALE_COMMANDS)
-        resumed = RunResumed(settings=changed)
+        resumed = RunResumed(settings=changed, recovery=recovery)
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event:
             on_event(recorded[0])
             on_event(resumed)
-        drive = _Drive(run, journal, task, changed, prompts, emitted, replies, on_event)
+        drive = _Drive(
+            run, journal, task, changed, prompts, emitted, replies, answers, on_event, recovery
+        )
         return await drive.go(pool, on_signal, switch, examiner)
 
 
-def _recovery_settings(story: Story, settings: Settings) -> dict[str, int]:
-    """Settings that keep a resumed run from failing again on the same record."""
+def _recover(story: Story) -> Recovery:
+    """What keeps the run from failing again on the same record once it is resumed."""
+    before = story.recovery
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
-            return {"failed_panels": settings.failed_panels + 1}
+            return replace(before, failed_panels=before.failed_panels + 1)
         # By number: the passes of a strategy need not begin with 1.
-        return {"forgiven": story.passes[-1].number}
+        return replace(before, forgiven=story.passes[-1].number)
     # A comparison has its drafts in parts of it.
     failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
-    return {"redrafts": max(failed)} if max(failed, default=0) > settings.redrafts else {}
+    return replace(before, redrafts=max(before.redrafts, *failed, 0))
 
 
 class _Drive:
-    """A strategy joined to journal and models."""
+    """A job joined to journal and models."""
 
     def __init__(
         self,
@@ -167,7 +172,9 @@ class _Drive:
         prompts: PromptSet,
         recorded: Sequence[AnyEvent],
         replies: Mapping[str, RecordedReply],
+        answers: Mapping[str, RecordedAnswer],
         on_event: OnEvent | None,
+        recovery: Recovery,
     ) -> None:
         self._run = run
         self._journal = journal
@@ -175,7 +182,9 @@ class _Drive:
         self._settings = settings
         self._prompts = prompts
         self._replies = replies
+        self._answers = answers
         self._on_event = on_event
+        self._recovery = recovery
         self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
 
     async def go(
@@ -191,7 +200,7 @@ class _Drive:
             if pool is None:
                 pool = ModelPool.of(self._settings)
                 exits.push_async_callback(pool.close)
-            if examiner is None and self._task.assignments:
+            if examiner is None and assignments_of(self._task):
                 from autoreason.run.lazy_examiner import LazyExaminer
 
                 examiner = LazyExaminer(self._settings)
@@ -199,27 +208,34 @@ class _Drive:
             asker = Asker(
                 self._run,
                 self._journal,
-                Memory(self._replies),
+                Memory(self._replies, self._answers),
                 pool,
                 budget_tracker,
                 switch or StopSwitch(),
                 on_signal,
                 examiner,
             )
-            context = JobContext(self._task, self._settings, self._prompts, asker, self._emit)
-            strategy = build_strategy(strategy_class(self._settings), context)
+            context = JobContext(
+                self._task,
+                self._settings,
+                self._prompts,
+                asker,
+                self._emit,
+                recovery=self._recovery,
+            )
+            job = build_job(job_class(self._settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
             # While the first reply is awaited there is time to compile the other prompts.
             compiling = asyncio.get_running_loop().call_later(
                 _COMPILE_DELAY, self._prompts.compile_all
             )
             try:
-                end: Delivered | RunPaused = await self._run_strategy(strategy, asker)
+                end = await self._run_job(job, asker)
             finally:
                 watcher.cancel()
                 compiling.cancel()
                 await self._journal.flush()
-        return self._result(strategy.story, end, budget_tracker)
+        return self._result(job.story, end, budget_tracker)
 
     def _track_budget(self) -> BudgetTracker:
         """The budget that is left; what earlier processes spent counts."""
@@ -230,17 +246,16 @@ class _Drive:
             self._settings.budget, lambda: before + monotonic() - started
         )
         for request, reply in self._replies.values():
-            if is_model(request.role):
-                budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+            budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
-    async def _run_strategy(self, strategy: Strategy, asker: Asker) -> Delivered | RunPaused:
+    async def _run_job(self, job: Job, asker: Asker) -> End:
         try:
-            end: Delivered | RunPaused = await run_strategy(strategy)
+            end: End = await run_job(job)
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                end = self._accept(strategy)
+                end = self._accept(job)
             else:
                 end = RunPaused(status=interruption.status, reason=str(interruption))
         except InvalidInput as failure:
@@ -263,24 +278,21 @@ class _Drive:
             self._on_event(paused)
         self._journal.set_status(self._run, paused.status)
 
-    def _accept(self, strategy: Strategy) -> Delivered | RunPaused:
-        chosen = strategy.story.chosen
+    def _accept(self, job: Job) -> Delivered | RunPaused:
+        chosen = job.story.chosen
         if chosen is None:
             return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        delivered = deliver(strategy.story, "accepted", ACCEPTED, chosen)
-        strategy.emit(delivered)
+        delivered = deliver(job.story, "accepted", ACCEPTED, chosen)
+        job.emit(delivered)
         return delivered
 
-    def _result(
-        self, story: Story, end: Delivered | RunPaused, budget_tracker: BudgetTracker
-    ) -> Result:
-        chosen = story.chosen
+    def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         return Result(
             run=self._run,
             status=end.status,
             reason=end.reason,
             text=story.text,
-            origin=end.origin if isinstance(end, Delivered) else chosen.name if chosen else "",
+            origin=story.origin,
             passes=sum(p.decided is not None for p in story.passes),
             spent=budget_tracker.spent,
             seed=self._settings.seed,

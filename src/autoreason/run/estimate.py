@@ -5,22 +5,24 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Plan
+from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
+from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.task import Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4
@@ -57,8 +59,8 @@ class _NoReply(AutoreasonError):
 
 async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> RunEstimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
-    kind = strategy_class(settings)
-    prompts = prompts or built_in(code=kind.over_programs)
+    kind = job_class(settings)
+    prompts = prompts or built_in(code=kind.writes == "programs")
     requests = await first_requests(task, settings, prompts)
     request = requests[0] if requests else None
     if task.draft is not None:
@@ -68,9 +70,9 @@ async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = N
         plans = kind.plans(settings)
     if request is None or plans is None:
         return RunEstimate(request)
-    if task.assignments:
+    if assignments_of(task):
         # A plan is for one problem.
-        plans = _multiply(plans, sum(not each.remark for each in task.assignments))
+        plans = _multiply(plans, sum(not each.remark for each in assignments_of(task)))
     if task.draft is not None:
         low, likely, high = plans
         # A given draft is one text less to write.
@@ -101,17 +103,17 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
     requests: list[Request] = []
 
-    async def ask(request: Request) -> Reply:
-        if request.role in ("person", "budget"):
-            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
-        if is_model(request.role):
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, GuidanceQuery | BudgetQuery):
+            return ""
+        if isinstance(request, Request):
             requests.append(request)
         raise _NoReply(request.key)
 
     context = JobContext(task, settings, prompts, ask, lambda _: None)
-    strategy = build_strategy(strategy_class(settings), context)
+    job = build_job(job_class(settings), context)
     with suppress(_NoReply):
-        await run_strategy(strategy)
+        await run_job(job)
     return requests
 
 
@@ -134,6 +136,7 @@ def _cost(
     settings: Settings, sizes: dict[str, tuple[int, int]], plans: tuple[Plan, Plan, Plan]
 ) -> tuple[Decimal, Decimal, Decimal] | None:
     models = settings.models
+    roles = {role for plan in plans for role in plan}
     addresses = {
         "author": models.author,
         "critic": models.critic,
@@ -142,7 +145,7 @@ def _cost(
         # A mixed panel is priced by its most expensive member.
         "judge": max(models.judges, key=lambda address: _price(address, sizes["judge"]) or 0),
     }
-    prices = {role: _price(address, sizes[role]) for role, address in addresses.items()}
+    prices = {role: _price(addresses[role], sizes[role]) for role in roles}
     if any(price is None for price in prices.values()):
         return None
     low, likely, high = (

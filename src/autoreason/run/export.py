@@ -10,8 +10,11 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message, for_readers, is_model
+from autoreason.exchange import Message
 from autoreason.journal import Journal
+from autoreason.keys import Key
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 from autoreason.story import RecordedPass, Story, build_story
 
 
@@ -80,7 +83,7 @@ def _texts(story: Story) -> dict[str, str]:
         files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
     files |= _programs(story)
     if story.text:
-        files["final.py" if story.solved else "final.md"] = story.text
+        files["final.py" if solved_in(story) else "final.md"] = story.text
     return files
 
 
@@ -88,11 +91,11 @@ def _programs(story: Story) -> dict[str, str]:
     """The problems as every role saw them, the programs handed in, and their results."""
     from autoreason.programs.report_files import programs
 
-    assigned = story.task.assignments if story.task else ()
+    assigned = assignments_of(story.task) if story.task else ()
     files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= programs(story.solved)
-    if story.solved:
-        files["solved.json"] = _pretty(story.solved)
+    files |= programs(solved_in(story))
+    if solved_in(story):
+        files["solved.json"] = _pretty(solved_in(story))
     return files
 
 
@@ -168,13 +171,11 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
         messages = "\n\n".join(_message(message) for message in call.request.messages)
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(for_readers(call.request.key))}.md"] = (
+        files[f"calls/{_file_name(Key.parse(call.request.key).for_readers())}.md"] = (
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
@@ -200,7 +201,7 @@ def _run_json(run: str, story: Story, journal: Journal) -> str:
             "tokens": spent.tokens,
             "cost": spent.cost,
             "seed": story.settings.seed if story.settings else None,
-            "origin": story.delivered.origin if story.delivered else None,
+            "origin": story.end.origin if story.end else None,
             "evidence": story.delivered.evidence if story.delivered else None,
             "text": story.text,
         }

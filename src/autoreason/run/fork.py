@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
+from autoreason.programs.task import assignments_of
 from autoreason.story import Story, build_story
 from autoreason.task import Task
 
@@ -19,7 +20,7 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
         )
     if story.task.entries:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
-    if story.task.assignments:
+    if assignments_of(story.task):
         raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(story.task, draft=_text(story, run, at_pass))
 

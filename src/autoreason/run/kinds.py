@@ -1,12 +1,13 @@
-"""Every kind of run by name."""
+"""Every kind of job by name."""
 
 from __future__ import annotations
 
+from autoreason.jobs.job import Job, Product
+from autoreason.plugins import load
 from autoreason.settings import Settings
 from autoreason.strategies.registry import find_strategy
-from autoreason.tournament.strategy import Strategy
 
-STUDIES = {
+OTHER_JOBS: dict[str, str] = {
     "judge": "autoreason.studies.panels.ranked:RankedPanel",
     "judge_pairs": "autoreason.studies.panels.pairwise:PairwisePanel",
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
@@ -14,14 +15,21 @@ STUDIES = {
     "certify": "autoreason.studies.certify.certification:Certification",
     "solve": "autoreason.programs.solve:Solve",
 }
-"""Runs that judge texts, strategies or programs instead of writing one text."""
+"""Jobs that are no strategies, each imported when it is used."""
 
 
-def strategy_class(settings: Settings) -> type[Strategy]:
-    """The strategy a run's settings name."""
-    return find_strategy(settings.strategy, STUDIES)
+def job_class(settings: Settings) -> type[Job]:
+    """The job a run's settings name."""
+    if settings.strategy not in OTHER_JOBS:
+        return find_strategy(settings.strategy)
+    kind = load("strategies", settings.strategy, OTHER_JOBS)
+    assert isinstance(kind, type)
+    assert issubclass(kind, Job)
+    return kind
 
 
-def is_study(settings: Settings | None) -> bool:
-    """Whether a run judges texts, strategies or programs instead of writing one text."""
-    return settings is not None and settings.strategy in STUDIES
+def written_by(settings: Settings | None) -> Product | None:
+    """What a run writes, without importing its job; None where it judges what others have written."""
+    if settings is None or settings.strategy not in OTHER_JOBS:
+        return "text"
+    return "programs" if settings.strategy == "solve" else None

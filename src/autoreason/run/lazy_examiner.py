@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from autoreason.assignment import Examination, Examined, Observed, Probe
+from autoreason.jobs.job import read_options
+from autoreason.programs.assignment import Examination, Examined, Observed, Probe
 from autoreason.programs.solve import SolveTerms
 from autoreason.settings import Settings
-from autoreason.tournament.strategy import read_options
 
 if TYPE_CHECKING:
     from autoreason.programs.examiner.client import ExaminerClient

@@ -6,14 +6,15 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.jobs.runner import check_job
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.programs.task import Assignments, assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import check_strategy
 from autoreason.task import Task
 from autoreason.tournament.judges import lens_of
 from autoreason.tournament.stop import user_rules
@@ -24,7 +25,7 @@ _BYTES_PER_TOKEN = 4
 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
-    check_strategy(task, settings, strategy_class(settings))
+    check_job(task, settings, job_class(settings))
     check_rule(settings.voting)
     lens_of(settings.style, 0)
     user_rules(settings)
@@ -46,15 +47,15 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 
 
 def _largest(task: Task) -> str:
-    if task.assignments:
+    if assignments_of(task):
         return "longest problem"
     return "text to be judged" if task.entries else "draft" if task.draft else "brief"
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
-    if task.assignments:
-        longest = max(task.assignments, key=lambda each: len(encode(each)))
-        task = replace(task, assignments=(longest,))
+    if assignments_of(task):
+        longest = max(assignments_of(task), key=lambda each: len(encode(each)))
+        task = replace(task, work=Assignments((longest,)))
     requests = await first_requests(task, settings, prompts)
     longest_request = max(
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0

@@ -20,8 +20,11 @@ def choose_prompts(
 
 
 def needs_few_words(settings: Settings) -> bool:
-    """Whether the author is known, by its name or its certificate, to need the short prompts."""
-    author = settings.models.author
+    """Whether the author, or a judge where there is none, is known to need the short prompts.
+
+    It is known by its name or its certificate.
+    """
+    author = settings.models.author or settings.models.judges[0]
     if author == DEFAULT_MODEL or not certificates_folder().is_dir():
         return author == DEFAULT_MODEL
     # Certificates need imports that few commands use.

@@ -4,55 +4,77 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, PartEvent, Solved
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
+from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.journal import RecordedReply
+from autoreason.jobs.job import Job
+from autoreason.jobs.runner import build_job, run_job
+from autoreason.journal import RecordedAnswer, RecordedReply
+from autoreason.keys import Key
 from autoreason.plugins import is_in_file
+from autoreason.programs.events import Solved
 from autoreason.prompts import PromptSet
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
-from autoreason.strategies.runner import build_strategy, run_strategy
 from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
-from autoreason.tournament.strategy import Strategy
 
+A = TypeVar("A")
 OnEvent = Callable[[AnyEvent], None]
 
 
 class Memory:
-    """Recorded replies by key; a request that differs from the recorded one is refused."""
+    """Recorded replies and answers by key; a question that differs from the recorded one is refused."""
 
-    def __init__(self, replies: Mapping[str, RecordedReply]) -> None:
+    def __init__(
+        self, replies: Mapping[str, RecordedReply], answers: Mapping[str, RecordedAnswer]
+    ) -> None:
         self._replies = replies
+        self._answers = answers
         self._recalled: set[str] = set()
 
     def recall(self, request: Request) -> Reply | None:
-        """The recorded reply, if this was asked before."""
+        """The recorded reply, if a model was asked this before."""
         recorded = self._replies.get(request.key)
         if recorded is None:
-            return self._infer_budget(request)
+            return None
         if not _same_question(recorded.request, request):
-            raise ReplayMismatch(f"{request.key} asks something else than the record answers")
+            raise _other_question(request.key)
         self._recalled.add(request.key)
         return recorded.reply
 
-    def _infer_budget(self, request: Request) -> Reply | None:
+    def recall_answer(self, query: Query[A]) -> A | None:
+        """The recorded answer, if there is one."""
+        recorded = self._answers.get(query.key)
+        if recorded is None:
+            return query.read_answer("") if self._was_affordable(query) else None
+        try:
+            same = recorded.kind == query.kind and convert(recorded.question, type(query)) == query
+            answer = query.read_answer(recorded.answer) if same else None
+        except ValidationError:
+            answer = None
+        if answer is None:
+            raise _other_question(query.key)
+        self._recalled.add(query.key)
+        return answer
+
+    def _was_affordable(self, query: Query[Any]) -> bool:
         """Where the record has no answer of the budget, it was enough for what the record has of that stage."""
-        stage = request.key.removesuffix("budget")
-        if request.role == "budget" and any(key.startswith(stage) for key in self._replies):
-            return Reply(outcome=Outcome.OK, text="", model=request.model)
-        return None
+        stage = f"{Key.parse(query.key).before('budget')}/"
+        return isinstance(query, BudgetQuery) and any(
+            key.startswith(stage) for key in (*self._replies, *self._answers)
+        )
 
     @property
     def unused(self) -> list[str]:
         """Keys of replies that were not asked for."""
-        return [key for key in self._replies if key not in self._recalled]
+        return [key for key in (*self._replies, *self._answers) if key not in self._recalled]
 
 
 class EventRecorder:
@@ -80,7 +102,7 @@ class EventRecorder:
         expected = self._recorded.get(_part_of(event))
         if not expected:
             self._append(event)
-        elif expected[0] == event or _without_reason(expected[0]) == _without_reason(event):
+        elif _is_same(expected[0], event):
             expected.popleft()
             self.repeated += 1
         else:
@@ -96,15 +118,35 @@ class EventRecorder:
         return next((events[0] for events in self._recorded.values() if events), None)
 
 
+def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
+    """Whether an event came again as it was recorded."""
+    if isinstance(recorded, PartEvent) and isinstance(event, PartEvent):
+        if _delivered_and_finished(recorded.event, event.event):
+            return recorded.part == event.part
+    elif _delivered_and_finished(recorded, event):
+        return True
+    return recorded == event or _without_reason(recorded) == _without_reason(event)
+
+
+def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
+    """Whether a job finishes that an earlier version ended by delivering a text."""
+    return (
+        isinstance(recorded, Delivered)
+        and isinstance(event, JobFinished)
+        and recorded.status == event.status
+        and (event.text is None or event.text == recorded.text)
+    )
+
+
 def _without_reason(event: AnyEvent) -> AnyEvent:
     """The event without its reason, which a later version may word differently."""
-    if isinstance(event, PartEvent) and isinstance(event.event, Delivered):
+    if isinstance(event, PartEvent) and isinstance(event.event, Delivered | JobFinished):
         return replace(event, event=replace(event.event, reason=""))
     return replace(event, reason="") if isinstance(event, Solved) else event
 
 
 def _part_of(event: AnyEvent) -> str:
-    return event.part if isinstance(event, PartEvent | Solved) else ""
+    return event.part if isinstance(event, PartEvent) else event.closed_part
 
 
 class RerunResult(NamedTuple):
@@ -128,24 +170,27 @@ async def rerun(
     prompts: PromptSet,
     recorded: Sequence[AnyEvent],
     memory: Memory,
+    recovery: Recovery,
 ) -> RerunResult:
     """Run a record again; offline, for nothing."""
 
-    async def ask(request: Request) -> Reply:
-        reply = memory.recall(request)
-        if reply is None:
+    async def ask(request: Request | Query[Any]) -> Any:
+        answer = (
+            memory.recall_answer(request) if isinstance(request, Query) else memory.recall(request)
+        )
+        if answer is None:
             raise _EndOfRecord(request.key)
-        return reply
+        return answer
 
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
-    strategy = build_strategy(
-        strategy_class(settings), JobContext(task, settings, prompts, ask, recorder)
+    job = build_job(
+        job_class(settings), JobContext(task, settings, prompts, ask, recorder, recovery=recovery)
     )
     try:
-        await run_strategy(strategy)
+        await run_job(job)
     except _EndOfRecord:
-        _repeat_acceptance(strategy, recorded, recorder)
+        _repeat_acceptance(job, recorded, recorder)
     except Interruption:
         pass
     except ReplayMismatch as diverged:
@@ -164,14 +209,12 @@ def _likely_cause(settings: Settings) -> str:
     return "the run was recorded by another version of autoreason or its record was changed"
 
 
-def _repeat_acceptance(
-    strategy: Strategy, recorded: Sequence[AnyEvent], recorder: EventRecorder
-) -> None:
+def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent], recorder: EventRecorder) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
-    chosen = strategy.story.chosen
+    chosen = job.story.chosen
     if isinstance(last, Delivered) and last.status == "accepted" and chosen:
-        recorder(deliver(strategy.story, "accepted", last.reason, chosen))
+        recorder(deliver(job.story, "accepted", last.reason, chosen))
 
 
 def _difference(
@@ -180,11 +223,15 @@ def _difference(
     if recorder.missing is not None:
         missing = type(recorder.missing).__name__
         return f"event {recorder.repeated + 1} ({missing}) is in the record and did not come again"
-    if extra and recorded and isinstance(recorded[-1], Delivered):
+    if extra and recorded and isinstance(recorded[-1], Delivered | JobFinished):
         return "it went on after the end"
     if memory.unused:
         return f"the reply to {memory.unused[0]} is in the record and was not asked for again"
     return None
+
+
+def _other_question(key: str) -> ReplayMismatch:
+    return ReplayMismatch(f"{key} asks something else than the record answers")
 
 
 def _same_question(recorded: Request, request: Request) -> bool:

@@ -17,7 +17,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.plugins import absolute
 from autoreason.programs.examination import Examiner
 from autoreason.run.driver import start
-from autoreason.run.kinds import strategy_class
+from autoreason.run.kinds import job_class
 from autoreason.run.preflight import check
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.recall import OnEvent
@@ -87,7 +87,7 @@ async def refine_async(
         settings["strategy"] = absolute(settings["strategy"])
     chosen_seed = secrets.randbits(32) if seed is None else seed
     run_settings = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    code = strategy_class(run_settings).over_programs
+    code = job_class(run_settings).writes == "programs"
     prompt_set = choose_prompts(run_settings, Path(prompts) if prompts else None, code=code)
     async with AsyncExitStack() as exits:
         if pool is not None and (run_settings.base_url or run_settings.allow_http):

@@ -37,8 +37,8 @@ async def replay(run: str, *, journal: Journal) -> ReplayResult:
             f"run {run} was killed before anything was recorded; there is nothing to replay"
         )
     emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
-    memory = Memory(journal.replies(run))
+    memory = Memory(journal.replies(run), journal.answers(run))
     rerun_result = await rerun(
-        story.task, story.settings, PromptSet(story.prompts), emitted, memory
+        story.task, story.settings, PromptSet(story.prompts), emitted, memory, story.recovery
     )
     return ReplayResult(run, rerun_result.events, rerun_result.difference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from autoreason.journal import Journal
@@ -12,22 +13,42 @@ if TYPE_CHECKING:
 
 
 def report_of(run: str, story: Story, journal: Journal) -> Report:
-    """The report of a study, whichever it is."""
-    strategy = story.settings.strategy if story.settings else ""
-    if strategy == "compare":
-        from autoreason.run.studies import spent_by_part
-        from autoreason.studies.compare.report import comparison_report
+    """The report of a job that judges."""
+    assert story.settings is not None
+    return _REPORTS[story.settings.strategy](run, story, journal)
 
-        return comparison_report(story, spent_by_part(journal, run))
-    if strategy == "rejudge":
-        from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
-        before = [recorded.event for recorded in journal.events(rejudged_run(story))]
-        return rejudge_report(story, build_story(before))
-    if strategy == "certify":
-        from autoreason.studies.certify.report import certificate_of
-
-        return certificate_of(story)
+def _panel(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.studies.panels.results import panel_report
 
     return panel_report(story)
+
+
+def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
+
+    before = [recorded.event for recorded in journal.events(rejudged_run(story))]
+    return rejudge_report(story, build_story(before))
+
+
+def _comparison(run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.run.studies import spent_by_part
+    from autoreason.studies.compare.report import comparison_report
+
+    return comparison_report(story, spent_by_part(journal, run))
+
+
+def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
+    from autoreason.studies.certify.report import certificate_of
+
+    return certificate_of(story)
+
+
+_REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
+    "judge": _panel,
+    "judge_pairs": _panel,
+    "rejudge": _rejudged,
+    "compare": _comparison,
+    "certify": _certificate,
+}
+"""By the name of the job."""

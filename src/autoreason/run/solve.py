@@ -13,13 +13,17 @@ from typing import Any
 
 import msgspec
 
-from autoreason.assignment import Assignment, Examined
 from autoreason.errors import InvalidInput
-from autoreason.events import Solved, Status
+from autoreason.events import (
+    Status,
+)
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
+from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examination import Examiner
 from autoreason.programs.registry import DEFAULT, strategies_named
+from autoreason.programs.task import Assignments
 from autoreason.run.refine import refine_async, wait_for
 from autoreason.run.result import Result
 from autoreason.settings import DEFAULT_MODEL, Settings
@@ -164,12 +168,12 @@ def solving_task(assignments: Sequence[Assignment]) -> Task:
     brief = f"Solve {first.title or first.id}"
     if len(assignments) > 1:
         brief += f" and {len(assignments) - 1} more"
-    return Task(brief=brief, assignments=tuple(assignments))
+    return Task(brief=brief, work=Assignments(tuple(assignments)))
 
 
 def solution_of(result: Result) -> Solution:
     """A run that solved problems, as its caller sees it."""
-    solved = tuple(result.story.solved)
+    solved = tuple(solved_in(result.story))
     levels = (each.level for one in solved for each in (one.private, one.public) if each)
     return Solution(
         run=result.run,

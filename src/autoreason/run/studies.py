@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.exchange import Model, Spent, is_model
+from autoreason.exchange import Model, Spent
 from autoreason.journal import Journal
+from autoreason.keys import Key
 from autoreason.plugins import absolute
 from autoreason.run.refine import as_task, refine_async, wait_for
 from autoreason.run.result import Result
@@ -23,8 +24,6 @@ from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
 from autoreason.studies.panels.results import panel_report
 from autoreason.task import Task
-
-_PART = 3
 
 
 def judge(
@@ -96,13 +95,13 @@ async def compare_async(
 
 
 def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
-    """What each part of a comparison took: the first three steps of a key name the part."""
+    """What each part of a comparison took; a panel that was run again is one part with the first."""
     spent: dict[str, Spent] = {}
     for call in journal.calls(run):
-        if not is_model(call.request.role):
-            continue
-        part = "/".join(call.request.key.split("/")[:_PART])
-        spent[part] = spent.get(part, Spent()).plus(call.reply)
+        part = Key.parse(call.request.key).part
+        if part:
+            name = str(replace(part, attempt=0))
+            spent[name] = spent.get(name, Spent()).plus(call.reply)
     return spent
 
 

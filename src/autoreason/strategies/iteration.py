@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from autoreason.events import Delivered
+from autoreason.jobs.job import Plan
 from autoreason.settings import Settings
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.critics import CRITICS, criticise
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.revision import revise
 from autoreason.tournament.strategy import Strategy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import installed, load
-from autoreason.tournament.strategy import COMMON_PROMPTS, Strategy
+from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
     "autoreason": "autoreason.tournament.loop:Tournament",
@@ -34,8 +34,3 @@ def find_strategy(
 def installed_strategies() -> list[str]:
     """Strategies of installed packages."""
     return installed("strategies")
-
-
-def strategy_prompts(kind: type[Strategy]) -> tuple[str, ...] | None:
-    """Every prompt a strategy uses; None is all there are."""
-    return None if kind.prompts is None else (*COMMON_PROMPTS, *kind.prompts)

@@ -7,15 +7,16 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered
 from autoreason.jobs.attempts import panel_attempts
+from autoreason.jobs.job import Plan, read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import MAX_DRAFTS, Settings
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafts import write_draft
 from autoreason.tournament.judges import JUDGES_PER_SEAT
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.strategy import Strategy
 
 
 class Single(Strategy):
@@ -59,7 +60,7 @@ class BestOfN(Strategy):
         else:
             await self._write_at_once(read_options(self.settings, Samples).n)
         drafts = self.story.incumbents
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)

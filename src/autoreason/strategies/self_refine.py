@@ -5,9 +5,10 @@ from __future__ import annotations
 from autoreason.events import CritiqueWritten, Delivered
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import repeat_request, with_history
+from autoreason.jobs.job import Plan
 from autoreason.settings import Settings
 from autoreason.tournament.authors import fixes, write
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES, Plan
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.strategy import Strategy
 
 _MAX_ROUNDS = 3

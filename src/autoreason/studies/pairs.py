@@ -9,9 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
+from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.panels.pairwise import votes
@@ -34,7 +35,8 @@ class TrainingPair:
     """Every panel that compared the two; their votes are added up."""
     chosen_name: str
     rejected_name: str
-    author: str
+    author: str | None
+    """None where the run judged texts that came with its task."""
     judges: tuple[str, ...]
     seed: int
 
@@ -150,11 +152,12 @@ def _panels(story: Story) -> Iterator[_Panel]:
 
 def _sibling_entries(story: Story, part: str) -> tuple[Entry, ...]:
     """What the other parts next to one delivered: a panel that is a part judges those."""
-    base = f"{part.rpartition('/')[0]}/".removeprefix("/")
+    repeat = PartName.parse(part).repeat
+    delivered = {PartName.parse(name): each.text for name, each in story.parts.items()}
     return tuple(
-        Entry(name=name.removeprefix(base), text=sibling.text)
-        for name, sibling in story.parts.items()
-        if name.startswith(base) and sibling.text is not None
+        Entry(name=name.name, text=text)
+        for name, text in delivered.items()
+        if name.repeat == repeat and text is not None
     )
 
 
@@ -271,7 +274,7 @@ def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
         stages=tuple(duel.stages),
         chosen_name=duel.names[ahead],
         rejected_name=duel.names[behind],
-        author=story.settings.models.author,
+        author=story.settings.models.author or None,
         judges=tuple(duel.judges),
         seed=story.settings.seed,
     )
@@ -290,7 +293,7 @@ def prompt_of(story: Story) -> str:
     )
 
 
-async def _refuse(request: Request) -> Reply:
+async def _refuse(request: Request | Query[Any]) -> Any:
     raise AssertionError(f"nothing is asked here, not even {request.key}")
 
 

@@ -92,7 +92,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
         text = task.draft.strip()
         return WrittenText(text, "", False, False, (), task.contract.violations(text))
     reason = fix = ""
-    for attempt in range(context.settings.redrafts + 1):
+    for attempt in range(context.recovery.redrafts + 1):
         written = await write_draft(context, f"draft/{attempt}" if attempt else "draft")
         if isinstance(written, WrittenText):
             return written

@@ -15,6 +15,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.keys import judge_key
 from autoreason.parsing.ballots import read_ranking
 from autoreason.plugins import describe, load
 from autoreason.settings import STYLES
@@ -53,7 +54,7 @@ async def cast_ballot(
     lens = lens_of(context.settings.style, judge_number)
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
-        key = f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
+        key = judge_key(stage, seat, fresh)
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
         request = _build_request(
             context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
-from autoreason.exchange import Need
+from autoreason.jobs.job import Plan
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.tournament.authors import violations
@@ -13,7 +13,7 @@ from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import CALLS_PER_TEXT, Plan, likely_plan, max_plan, min_plan
+from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.stop import user_rules
 from autoreason.tournament.strategy import Strategy
@@ -61,8 +61,8 @@ class Tournament(Strategy):
         if self.context.allowance:
             return self.context.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
-        need = Need(calls, self.max_calls_per_pass() + self._calls_after)
-        return not await self.budget_shortage(stage, need)
+        after = self.max_calls_per_pass() + self._calls_after
+        return not await self.budget_shortage(stage, calls, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
         return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from autoreason.jobs.job import Plan
 from autoreason.settings import Settings
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.judges import JUDGES_PER_SEAT
 
-Plan = Mapping[str, int]
-"""Calls by role."""
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
 CALLS_PER_TEXT = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoreason.events import Incumbent, PlayoffDecided
-from autoreason.jobs.attempts import stage_of
 from autoreason.jobs.context import JobContext
+from autoreason.keys import attempt_stage
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
@@ -26,7 +26,7 @@ async def run_playoff(
     # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
     panel = Panel(
         context,
-        stage_of("playoff", attempt),
+        attempt_stage("playoff", attempt),
         {name: by_name[name].text for name in reversed(by_name)},
         PanelSize(start=context.settings.playoff),
     )

@@ -1,19 +1,16 @@
-"""The base class of strategies: the story so far, its events, its passes and its end."""
+"""The base class of strategies: drafts, passes, and the text that is delivered."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, PanelFailed, StrategyError, plainly
+from autoreason.errors import InvalidInput, PanelFailed, StrategyError
 from autoreason.events import (
     FINISHED,
-    AnyEvent,
     Delivered,
     GuidanceGiven,
     Incumbent,
@@ -25,47 +22,31 @@ from autoreason.events import (
     Status,
     Verdict,
 )
-from autoreason.exchange import Message, Need, Reply, Request
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.settings import Settings
-from autoreason.story import Story
+from autoreason.jobs.job import Job, Product
+from autoreason.keys import Key
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import Plan
-
-COMMON_PROMPTS = ("system", "task", "author", "fix_leak", "fix_contract")
-Options = TypeVar("Options", bound=Struct)
 
 
-class Strategy:
-    """A way from a task to a text: `run` asks through the context, emits events, and delivers.
+class Strategy(Job):
+    """A way from a task to a text: `run` asks through the context, emits events, and delivers."""
 
-    The same seed and the same replies must give the same events: resuming depends on it.
-    """
-
-    summary: ClassVar[str] = ""
-    """What it does, in one line."""
-    prompts: ClassVar[tuple[str, ...] | None] = None
-    """The prompts it uses in addition to the common ones; None is all of them."""
-    over_texts: ClassVar[bool] = False
-    """Whether it judges finished texts."""
-    over_programs: ClassVar[bool] = False
-    """Whether it writes programs, with prompts of their own."""
-    ending: ClassVar[str] = "self.deliver(...)"
-    """How its `run` must end, as code, for an error message."""
+    common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
+    writes: ClassVar[Product | None] = "text"
+    ending = "self.deliver(...)"
 
     def __init__(self, context: JobContext) -> None:
-        self.story = Story(task=context.task, settings=context.settings)
-        self._emit_outside = context.emit
+        super().__init__(context)
+        self.context = replace(self.context, ask=self._ask_and_watch)
         self._ask_outside = context.ask
-        self.context = replace(context, emit=self.emit, ask=self._ask_and_watch)
-        self.settings = context.settings
         self._shortage = ""
         """What is left of the run's budget, where that is too little for another pass and what comes after it."""
-        self._first_form_key = ""
+        self._first_form_key: Key | None = None
         """The key of the first request to the author's model for an answer in a given form."""
         self._weakness = ""
         """What the author's model failed at, so that it needs the short prompts."""
@@ -73,23 +54,6 @@ class Strategy:
     async def run(self) -> Delivered:
         """From the task to a text."""
         raise NotImplementedError
-
-    @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
-        """Calls by role, from the fewest to the most, without a given draft; None where that is not known."""
-        return None
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Raise `InvalidInput` for unknown options; by default there are none."""
-        if settings.strategy_options:
-            name = min(settings.strategy_options)
-            raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
-
-    def emit(self, event: AnyEvent) -> None:
-        """Apply an event to the story and pass it on."""
-        self.story.apply(event)
-        self._emit_outside(event)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -103,11 +67,13 @@ class Strategy:
         await prepare_draft(self.context)
         return self.incumbent
 
-    async def _ask_and_watch(self, request: Request) -> Reply:
+    async def _ask_and_watch(self, request: Request | Query[Any]) -> Any:
         """Ask, and notice an author's model that cannot answer in a given form: it needs short prompts."""
+        if isinstance(request, Query):
+            return await self._ask_outside(request)
         asks_for_form = request.schema is not None and request.model == self.settings.models.author
         if asks_for_form:
-            self._first_form_key = self._first_form_key or request.key.removesuffix("/try/0")
+            self._first_form_key = self._first_form_key or Key.parse(request.key).before("try")
             if request.key == f"{self._first_form_key}/try/1":
                 self._weakness = "its first answer in a form could not be read"
         reply = await self._ask_outside(request)
@@ -153,27 +119,18 @@ class Strategy:
         """
         if not calls_after or self.context.allowance:
             return True
-        need = Need(self.max_calls_per_pass(), calls_after)
-        self._shortage = await self.budget_shortage(f"pass/{number}", need)
+        self._shortage = await self.budget_shortage(
+            f"pass/{number}", self.max_calls_per_pass(), calls_after
+        )
         return not self._shortage
 
-    async def budget_shortage(self, stage: str, need: Need) -> str:
+    async def budget_shortage(self, stage: str, calls: int, after: int) -> str:
         """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
-        request = Request(
-            role="budget",
-            key=f"{stage}/budget",
-            model="budget",
-            messages=(Message("user", msgspec.json.encode(need).decode()),),
-            max_tokens=0,
-        )
-        return (await self.context.ask(request)).text
+        return await self.context.ask(BudgetQuery(key=f"{stage}/budget", calls=calls, after=after))
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
-        request = Request(
-            role="person", key=f"pass/{number}/guidance", model="person", messages=(), max_tokens=0
-        )
-        guidance = (await self.context.ask(request)).text
+        guidance = await self.context.ask(GuidanceQuery(key=f"pass/{number}/guidance"))
         if guidance:
             self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance
@@ -289,7 +246,7 @@ class Strategy:
             for p in recent
             if p.decided
             and p.decided.outcome == "inconclusive"
-            and p.number > self.settings.forgiven
+            and p.number > self.context.recovery.forgiven
         ]
         if len(dead) == self.settings.max_inconclusive:
             last = recent[-1].decided
@@ -301,20 +258,3 @@ class Strategy:
 
 def _passes(done: int) -> str:
     return "1 pass was" if done == 1 else f"{done} passes were"
-
-
-def read_options(settings: Settings, kind: type[Options]) -> Options:
-    """A strategy's options as it declares them; an unknown one is refused in one clear sentence."""
-    unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
-    if unknown:
-        known = ", ".join(kind.__struct_fields__)
-        raise InvalidInput(
-            f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
-        )
-    try:
-        # From the command line they are strings.
-        return msgspec.convert(settings.strategy_options, kind, strict=False)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidInput):
-            raise error.__cause__ from None
-        raise InvalidInput(f"{settings.strategy}: {plainly(error)}") from None

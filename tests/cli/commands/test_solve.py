@@ -20,9 +20,9 @@ from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.programs.stage import PROBLEM, program
 
-from autoreason.assignment import CodeVerdict, Examination, Examined
 from autoreason.cli.embedded import NOTE
 from autoreason.exchange import Request
+from autoreason.programs.assignment import CodeVerdict, Examination, Examined
 from autoreason.programs.examiner.client import ExaminerClient
 
 __all__ = ["examiner", "writes"]

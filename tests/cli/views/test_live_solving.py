@@ -17,10 +17,21 @@ from tests.run.runs import open_journal, settings, start_run
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
-from autoreason.events import AnyEvent, RunStarted, Solved
-from autoreason.exchange import CallEnded, CallStarted, Outcome, Request, Signal, TextArrived
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Outcome,
+    QueryEnded,
+    QueryStarted,
+    Request,
+    Signal,
+    TextArrived,
+)
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.task import Assignments
 from autoreason.task import Task
 
 STRATEGIES = ("single", "tournament")
@@ -38,7 +49,7 @@ def begun(problems: int = 4, strategies: tuple[str, ...] = STRATEGIES, **own: An
     terms = {"set": "0" * 64, "strategies": list(strategies), **own}
     assigned = tuple(replace(PROBLEM, id=f"p{n}") for n in range(1, problems + 1))
     return RunStarted(
-        task=Task(brief="Solve them", assignments=assigned),
+        task=Task(brief="Solve them", work=Assignments(assigned)),
         settings=settings(strategy="solve", strategy_options=terms),
         prompts={},
         version="1",
@@ -54,7 +65,7 @@ def at_work(clock: Clock) -> Live:
         live.emit(event)
     live.hear(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
     live.hear(TextArrived("2/tournament/1/draft/try/0", "import sys"))
-    live.hear(CallStarted("3/single/1/draft/examined", "examiner", "examiner"))
+    live.hear(QueryStarted("3/single/1/draft/examined", "examination"))
     live.hear(CallStarted("3/tournament/1/pass/1/critic/0", "critic", "m"))
     return live
 
@@ -67,7 +78,7 @@ def test_a_set_shows_how_far_it_is_and_how_long_it_may_take() -> None:
     assert "3 of 8 parts done, about 50 s left" in shown
     assert "p2 tournament  author, 1 call under way" in shown
     assert "pass 1 critic" in shown
-    assert "examiner, tests under way" in shown
+    assert "examination, tests under way" in shown
 
 
 def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
@@ -122,7 +133,8 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_running_tests_is_no_call_that_is_paid_for() -> None:
     live = at_work(Clock())
-    live.hear(CallEnded("3/single/1/draft/examined", Outcome.OK, 0.4))
+    live.hear(QueryEnded("3/single/1/draft/examined"))
+    assert "3/single/1/draft/examined" not in live.calls
     assert live.spent.calls == 0
     live.hear(CallEnded("2/tournament/1/draft/try/0", Outcome.OK, 0.4))
     assert live.spent.calls == 1
@@ -206,7 +218,7 @@ async def test_every_moment_of_a_set_can_be_drawn(
     assert result.status == "done"
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
-    assert len(watcher.live.story.solved) == len(strategies)
+    assert len(solved_in(watcher.live.story)) == len(strategies)
     assert any("wrong answer" in drawn for drawn in watcher.drawn) == (len(strategies) == 1)
     log = watcher.out.getvalue()
     assert ("draft: written, 3 lines" in log) == (len(strategies) == 1)

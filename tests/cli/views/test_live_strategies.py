@@ -19,7 +19,7 @@ from autoreason.cli.views.plain import step
 from autoreason.events import AnyEvent
 from autoreason.exchange import Signal, TextArrived
 from autoreason.journal import Journal
-from autoreason.run.kinds import STUDIES
+from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
 from autoreason.studies.panels.entries import make_entries
@@ -28,7 +28,7 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-TEXTS = [*BUILT_IN, *(name for name in STUDIES if name != "solve")]
+TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if name != "solve")]
 """What writes or judges texts."""
 
 
@@ -114,7 +114,7 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     result = await go_on(
         journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
     )
-    assert watcher.live.story.delivered == result.story.delivered
+    assert watcher.live.story.end == result.story.end
 
 
 async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:

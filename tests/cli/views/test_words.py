@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
 
-from autoreason.assignment import CodeVerdict, Examined
 from autoreason.cli.views import outcome, words
 from autoreason.contract import Contract
 from autoreason.events import (
@@ -23,6 +22,7 @@ from autoreason.events import (
     Survival,
 )
 from autoreason.exchange import Spent
+from autoreason.programs.assignment import CodeVerdict, Examined
 from autoreason.report.layout import lay_out
 from autoreason.story import Story, build_story
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autoreason.assignment import Example
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.problem import Problem, check_problem
 
 ADDING = "print(sum(map(int, input().split())))"

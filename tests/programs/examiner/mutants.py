@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Callable, Iterator
 
-from autoreason.assignment import CodeVerdict
+from autoreason.programs.assignment import CodeVerdict
 
 _AT_THE_END = """import atexit as _atexit, os as _os, sys as _sys
 _atexit.register(_os._exit, 1)

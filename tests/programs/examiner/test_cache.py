@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.programs.examiner.made_up import adding
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.cache import VerdictCache, cache_key, digest, settings_digest
 from autoreason.programs.sandbox.base import RunLimits
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
-from autoreason.assignment import CodeVerdict, Example
+from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.verdicts import REASONS
 from autoreason.programs.problems.problem import NO_CHECKER, Problem

@@ -18,8 +18,8 @@ from tests.patience import PATIENCE
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 import autoreason.programs.examiner.client
-from autoreason.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.programs.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.programs.problems.native_format import encode_set
 
@@ -253,7 +253,7 @@ async def test_closing_leaves_no_process_behind(source: Path) -> None:
 
 LEAVING = """
 import asyncio, sys
-from autoreason.assignment import Examination
+from autoreason.programs.assignment import Examination
 from autoreason.programs.examiner.client import ExaminerClient
 async def main():
     client = await ExaminerClient.open(sys.argv[1], workers=1)

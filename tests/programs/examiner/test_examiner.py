@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
-from autoreason.assignment import CodeVerdict, Example
+from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Session
 from autoreason.programs.sandbox.levels import find_level

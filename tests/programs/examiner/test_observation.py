@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.programs.examiner.made_up import ADDING, adding, doubling
 
-from autoreason.assignment import Observation
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Observation
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs

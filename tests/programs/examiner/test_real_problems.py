@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.programs.examiner.fairly import CHECKERS, ONE_ANSWER, ONE_POINT, fairly
 from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.programs.examiner.made_up import SECRET
 
-from autoreason.assignment import CodeVerdict, Trial
+from autoreason.programs.assignment import CodeVerdict, Trial
 from autoreason.programs.examiner.examiner import redact, summarize
 from autoreason.programs.examiner.verdicts import REASONS
 

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from tests.programs.examiner.made_up import doubling
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.verdicts import judge_calls
 from autoreason.programs.sandbox.base import ProgramRun, RunLimits

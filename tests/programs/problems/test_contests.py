@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.programs.problems.made_up import contest
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.contests import read_contest, stated_checker
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.assignment import Assignment, Example, Input
+from autoreason.programs.assignment import Assignment, Example, Input
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.problems.problem import to_assignment

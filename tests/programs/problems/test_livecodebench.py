@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.programs.problems.made_up import livecodebench, method, packed, pickled
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems import livecodebench as reading
 from autoreason.programs.problems.livecodebench import read_livecodebench
 

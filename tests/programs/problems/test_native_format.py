@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.programs.problems.made_up import own
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.native_format import decode_set, encode_set, read_native
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.problems.sets import set_digest

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from tests.programs.problems.made_up import own
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.native_format import read_native
 from autoreason.programs.problems.problem import Problem, check_problem, comparison, to_assignment
 

@@ -10,7 +10,7 @@ import time
 import pytest
 from tests.programs.sandbox.busy import busy_cores
 
-from autoreason.assignment import CodeVerdict, Example
+from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.base import RunLimits, Sandbox

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Any
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.events import AnyEvent
-from autoreason.exchange import Reply, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.models.testing import Answer, ScriptedModel
 from autoreason.prompts import built_in
@@ -114,7 +115,8 @@ async def reported(
     model = habit if isinstance(habit, ScriptedModel) else judge(habit)
     events: list[AnyEvent] = []
 
-    async def ask(request: Request) -> Reply:
+    async def ask(request: Request | Query[Any]) -> Any:
+        assert isinstance(request, Request)
         return await model.ask(request)
 
     held = Certification(JobContext(TASK, settings(seed, repeats), built_in(), ask, events.append))

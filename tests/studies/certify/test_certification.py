@@ -25,7 +25,7 @@ from tests.studies.certify.judges import (
 )
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, Delivered, PanelDecided
+from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import estimate, replay
@@ -85,7 +85,7 @@ async def test_a_judge_that_throws_coins_fails_where_coins_do(seed: int) -> None
 async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:
     story, events = await reported(garbled)
     end = events[-1]
-    assert isinstance(end, Delivered)
+    assert isinstance(end, JobFinished)
     assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
     assert set(story.panels) == {question.stage for question in defect_questions(1)}
     certificate = await certified(garbled)
@@ -108,7 +108,7 @@ async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_s
     assert verdicts["position"] == verdicts["length"] == "pass"
     assert certificate.failed == ("valid ballots",)
     end = events[-1]
-    assert isinstance(end, Delivered)
+    assert isinstance(end, JobFinished)
     assert end.reason == "the judge failed valid ballots"
 
 
@@ -121,7 +121,7 @@ async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> No
     certificate = certificate_of(story)
     output = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
     end = events[-1]
-    assert isinstance(end, Delivered)
+    assert isinstance(end, JobFinished)
     assert end.reason == f"the judge failed: {output}"
     assert f"The judge failed: {output}." in certificate.to_markdown()
 

@@ -61,9 +61,9 @@ async def test_every_text_stands_in_every_place_equally_often(count: int) -> Non
 
 async def test_the_panel_delivers_the_text_it_prefers() -> None:
     played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=3)
-    assert played.delivered is not None
-    assert (played.delivered.status, played.delivered.origin) == ("done", "rival.md")
-    assert played.delivered.text == TEXTS["rival.md"]
+    assert played.end is not None
+    assert (played.end.status, played.end.origin) == ("done", "rival.md")
+    assert played.end.text == TEXTS["rival.md"]
     held = played.of(PanelDecided)[0].verdict
     assert held is not None
     assert held.scores == {"rival.md": 9, "incumbent-final.md": 6, "draft-v1.md": 3}

@@ -171,7 +171,7 @@ async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: J
 
 
 async def test_a_run_that_was_stopped_can_be_judged_as_far_as_it_came(journal: Journal) -> None:
-    model = Breaking({**{k: v for k, v in USUAL.items() if k != "person"}, **RECORDED}, 8)
+    model = Breaking({**USUAL, **RECORDED}, 8)
     paused = await start_run(journal, model, changes={"judges": 2, "playoff": 3})
     assert paused.status == "provider_failed"
     stages = {entry.stage for entry in recorded_panels(paused.story, paused.run).entries}

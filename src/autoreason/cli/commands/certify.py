@@ -105,7 +105,7 @@ def _settings(model: str, values: dict[str, Any]) -> Settings:
 
     repeats = 1 if values["repeats"] is None else values["repeats"]
     return make_settings(
-        Models.everywhere(model),
+        Models.judging(model),
         arguments.seed_of(values),
         strategy="certify",
         strategy_options={"model": model, "suite": SUITE, "repeats": repeats},

@@ -17,7 +17,7 @@ from autoreason.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.assignment import Trial
+    from autoreason.programs.assignment import Trial
     from autoreason.programs.examiner.trials import ProgramResult
     from autoreason.programs.problems.problem import Problem
 

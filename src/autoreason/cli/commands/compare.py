@@ -92,9 +92,9 @@ def compare(brief: str, **values: Any) -> int:
 
 def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
+    from autoreason.jobs.job import read_options
     from autoreason.report.numbers import count
     from autoreason.studies.compare.comparison import ComparisonOptions, enough_repeats
-    from autoreason.tournament.strategy import read_options
 
     options = read_options(settings, ComparisonOptions)
     needed = enough_repeats(len(options.strategies))

@@ -17,7 +17,7 @@ from autoreason.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.assignment import Assignment
+    from autoreason.programs.assignment import Assignment
     from autoreason.programs.problems.problem import Problem
     from autoreason.programs.problems.sets import ProblemSet
 

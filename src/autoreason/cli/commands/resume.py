@@ -95,8 +95,11 @@ def _changed(before: Settings, values: dict[str, Any]) -> Settings:
     from autoreason.cli import arguments
     from autoreason.settings import Models
 
-    everywhere = Models.everywhere(values["model"]) if values["model"] else before.models
-    models = arguments.models_of(everywhere, values)
+    # A job in which only judges are asked stays one.
+    every = Models.everywhere if before.models.author else Models.judging
+    models = arguments.models_of(
+        every(values["model"]) if values["model"] else before.models, values
+    )
     return replace(
         before,
         budget=replace(before.budget, **arguments.budget_of(values)),

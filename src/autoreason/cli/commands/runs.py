@@ -14,6 +14,8 @@ from autoreason.cli.times import Moment
 from autoreason.cli.views import words
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -314,7 +316,7 @@ def _score(story: Story | None) -> _Score | None:
     from autoreason.cli.views.progress import Tally
     from autoreason.programs.units import units_of
 
-    units = units_of(story.solved, {each.id: each for each in story.task.assignments})
+    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
     return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
 
 

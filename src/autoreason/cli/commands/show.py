@@ -13,6 +13,8 @@ from autoreason.cli.lookup import opened, pick, recorded, run_argument, state, s
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -156,18 +158,22 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 
 def _is_table(story: Story) -> bool:
-    from autoreason.run.kinds import is_study
+    from autoreason.run.kinds import written_by
 
     # Of a set of problems the table is of use before its end.
-    return is_study(story.settings) and (story.delivered is not None or bool(story.solved))
+    return written_by(story.settings) != "text" and (
+        story.end is not None or bool(solved_in(story))
+    )
 
 
 def _solves(story: Story) -> bool:
-    return story.settings is not None and story.settings.strategy == "solve"
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "programs"
 
 
 def _on_one_problem(story: Story) -> bool:
-    return story.task is not None and len(story.task.assignments) == 1
+    return story.task is not None and len(assignments_of(story.task)) == 1
 
 
 def _tell_parts(
@@ -192,7 +198,7 @@ def _write_report(row: RunRow, story: Story, folder: Path) -> None:
     from autoreason.cli.views import solution_set
     from autoreason.cli.views.outcome import result_of
 
-    if not story.solved:
+    if not solved_in(story):
         raise InvalidInput(
             f"run {row.id} has solved no problems yet; --report is for `autoreason solve`"
         )
@@ -221,11 +227,15 @@ def _show_table(
 
 
 def _text(row: RunRow, story: Story) -> str:
-    if len(story.solved) == 1 and not story.text:
+    if len(solved_in(story)) == 1 and not story.text:
         raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
-    if story.solved and not story.text:
+    if solved_in(story) and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
+        )
+    if story.text is None and story.end:
+        raise InvalidInput(
+            f"run {row.id} writes no text; `autoreason show {row.id}` shows what it found"
         )
     if story.text is None:
         raise InvalidInput(

@@ -15,8 +15,8 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.assignment import Assignment
     from autoreason.cli.runner import View
+    from autoreason.programs.assignment import Assignment
     from autoreason.programs.examiner.client import ExaminerClient
     from autoreason.programs.problems.sets import BrokenRecord
     from autoreason.prompts import PromptSet

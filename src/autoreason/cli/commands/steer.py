@@ -113,8 +113,9 @@ def _unfinished(book: Journal, run: str | None) -> RunRow:
 
 
 def _writes_programs(book: Journal, row: RunRow) -> bool:
-    task = story_of(book, row.id).task
-    return task is not None and bool(task.assignments)
+    from autoreason.run.kinds import written_by
+
+    return written_by(story_of(book, row.id).settings) == "programs"
 
 
 def _of_a_text(book: Journal, row: RunRow, why: str) -> None:

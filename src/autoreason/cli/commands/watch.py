@@ -56,7 +56,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         row = book.find(row.id)
         took = working_time(row.id, journal=book).seconds
         story = view.live.story
-        if view.live.study and story.delivered:
+        if view.live.study and story.end:
             from autoreason.cli.views import studies
 
             studies.show(outcome.result_of(row, story), book)

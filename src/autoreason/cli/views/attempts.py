@@ -12,16 +12,19 @@ from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.transcript import Teller
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
+from autoreason.keys import PartName
 from autoreason.plugins import short
+from autoreason.programs.events import examined_in, solved_in
 from autoreason.programs.solve import part_name
+from autoreason.programs.task import assignments_of
 from autoreason.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoreason.assignment import Examined
-    from autoreason.events import ProgramExamined, Solved
     from autoreason.journal import Journal, RunRow
+    from autoreason.programs.assignment import Examined
+    from autoreason.programs.events import ProgramExamined, Solved
 
 _NAMED = 8
 
@@ -33,7 +36,7 @@ def parts_of(
     assert story.task is not None
     assert story.settings is not None
     terms = Tally(story).terms
-    problems = [each.id for each in story.task.assignments]
+    problems = [each.id for each in assignments_of(story.task)]
     strategies = [short(each) for each in terms.strategies]
     if problem is None and len(problems) > 1:
         raise InvalidInput(
@@ -42,7 +45,7 @@ def parts_of(
     _check(row, "problem", problem, problems)
     _check(row, "strategy", strategy, strategies)
     number = problems.index(problem) + 1 if problem else 1
-    asked = story.task.assignments[number - 1]
+    asked = assignments_of(story.task)[number - 1]
     if problem and asked.remark:
         raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
     held = replace(story.settings, k=terms.k)
@@ -72,7 +75,7 @@ def tell_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int |
     if number is not None:
         _tell_pass(row, parts, number, teller)
         return
-    last = {event.part: event for event in story.solved}
+    last = {event.part: event for event in solved_in(story)}
     for name, part in parts.items():
         if len(parts) > 1:
             teller.title(name)
@@ -106,15 +109,15 @@ class _Programs(Teller):
 
     def title(self, part: str) -> None:
         """Which strategy, and which time."""
-        _, strategy, repeat = part.split("/", 2)
-        self._heading(f"{strategy}, repeat {repeat}")
+        name = PartName.parse(part)
+        self._heading(f"{name.name}, repeat {name.repeat}")
 
     def attempts(self, part: Story) -> None:
         """The draft, and whatever was written beside the passes."""
-        for each in part.examined:
+        for each in examined_in(part):
             if not each.stage.startswith("pass/"):
                 self._say(each.stage.replace("/", " "), _told(each))
-        if part.draft and not part.examined:
+        if part.draft and not examined_in(part):
             self._say("draft", f"{words.lines(part.draft.text)}, no public tests")
         if part.failed_drafts:
             self._say("", f"no whole answer came {words.count(part.failed_drafts, 'time')}")
@@ -122,7 +125,7 @@ class _Programs(Teller):
     def candidate(self, ready: CandidateReady, story: Story) -> None:
         """A challenger and its tests."""
         stage = f"pass/{ready.number}/{ready.slot}"
-        found = next((each for each in story.examined if each.stage == stage), None)
+        found = next((each for each in examined_in(story) if each.stage == stage), None)
         self._say(ready.slot, _told(found) if found else words.lines(ready.text))
 
     def outcome(self, event: Solved | None) -> None:

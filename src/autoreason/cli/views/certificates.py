@@ -20,11 +20,11 @@ def warn_of_failed_judges(settings: Settings) -> None:
     """Say in one line which judges of a panel failed their certificate, and in what."""
     if not os.access(certificates_folder(), os.X_OK):
         return
-    from autoreason.run.kinds import strategy_class
+    from autoreason.run.kinds import job_class
     from autoreason.run.prompt_choice import needs_few_words
     from autoreason.studies.certify.store import find_certificate
 
-    prompts = strategy_class(settings).prompts
+    prompts = job_class(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
         return
     judges = dict.fromkeys(settings.models.judges)

@@ -17,6 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.run import RunEstimate, estimate
 from autoreason.run.estimate import Span
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from autoreason.settings import Budget, Models, Settings
     from autoreason.task import Task
 
-_BOOKKEEPING = ("forgiven", "failed_panels", "redrafts")
 """Settings that only a resumed run has a use for."""
 _IN_WORDS = (
     "drafts",
@@ -121,8 +121,9 @@ def _print(task: Task, settings: Settings, found: RunEstimate, *, verbose: bool 
 def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
-    asked = [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
-    asked += [(address, settings.judge_effort) for address in models.judges]
+    asked = [(address, settings.judge_effort) for address in models.judges]
+    if models.author:
+        asked += [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
     room = max(reasoning_room(address, effort) for address, effort in asked)
     if not room or not found.tokens:
         return []
@@ -140,7 +141,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     rows = [
         *_models(settings.models),
         _problems(task, settings)
-        if task.assignments
+        if assignments_of(task)
         else ("contract", " ".join(task.contract.rules()) or "none"),
         *(tournament if settings.strategy == "autoreason" else ()),
         *(_compared(settings) if settings.strategy == "compare" else ()),
@@ -153,26 +154,26 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.programs.solve import SolveTerms
-    from autoreason.tournament.strategy import read_options
 
     options = read_options(settings, SolveTerms)
     said = [
-        words.count(sum(not each.remark for each in task.assignments), "problem"),
+        words.count(sum(not each.remark for each in assignments_of(task)), "problem"),
         " and ".join(short(name) for name in options.strategies),
         "once each" if options.repeats == 1 else f"{options.repeats} times each",
         f"at most {words.count(options.calls, 'call')} a time",
     ]
-    left_out = sum(bool(each.remark) for each in task.assignments) + len(options.broken)
+    left_out = sum(bool(each.remark) for each in assignments_of(task)) + len(options.broken)
     return "solves", "; ".join(said) + (f"; {left_out} left out" if left_out else "")
 
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
+    from autoreason.jobs.job import read_options
     from autoreason.plugins import short
     from autoreason.studies.compare.comparison import ComparisonOptions
-    from autoreason.tournament.strategy import read_options
 
     options = read_options(settings, ComparisonOptions)
     often = "once" if options.repeat_count == 1 else f"{options.repeat_count} times"
@@ -184,6 +185,8 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
+    if not models.author:
+        return [("judges", ", ".join(models.judges))]
     if len(models.all()) == 1:
         return [("model", f"{models.author} in every role")]
     return [
@@ -251,7 +254,7 @@ def _changed(settings: Settings) -> list[str]:
 
 def _every(settings: Settings) -> dict[str, str]:
     plain = msgspec.structs.asdict(settings)
-    for name in ("models", "budget", *_BOOKKEEPING):
+    for name in ("models", "budget"):
         plain.pop(name)
     return {name: _say(value) for name, value in plain.items() if value is not None}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,13 +15,16 @@ from autoreason.exchange import (
     CallRetried,
     CallStarted,
     Outcome,
+    QueryEnded,
+    QueryStarted,
     Role,
     Signal,
     Spent,
     TextArrived,
-    is_model,
 )
-from autoreason.run.kinds import is_study
+from autoreason.keys import Key, order_by_number
+from autoreason.programs.events import examined_in
+from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 
@@ -31,21 +33,19 @@ CHARACTERS_PER_TOKEN = 4
 """Good enough to show that something moves; what counts is what the provider reports."""
 _TAIL = 240
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
-_PART = 3
-"""Steps of a key that name the part of a comparison, or a judge of a panel."""
 _MOST_PARTS = 12
 _FEWEST_PARTS = 3
-_PASS = re.compile(r"/pass/(\d+)")
-_SEAT = re.compile(r"/judge/(\d+)")
 
 
 @dataclass
 class Call:
-    """One request under way."""
+    """One request under way, or one query that takes a while."""
 
     key: str
-    role: Role
+    role: str
+    """What a model is asked to be, or the kind of the query."""
     model: str
+    """Empty where no model is asked."""
     since: float
     characters: int = 0
     tail: str = ""
@@ -54,20 +54,19 @@ class Call:
     @property
     def stage(self) -> str:
         """`draft`, `pass/3` or `playoff`."""
-        head, _, rest = self.key.partition("/")
-        return f"pass/{rest.partition('/')[0]}" if head == "pass" else head
+        key = Key.parse(self.key)
+        return f"pass/{key.number('pass')}" if key.head == "pass" else key.head
 
     @property
     def within(self) -> str:
         """What is done within a part: `pass 3 critic`, `judge`."""
-        found = _PASS.search(f"/{self.key}")
-        return f"pass {found.group(1)} {self.role}" if found else self.role
+        number = Key.parse(self.key).number("pass")
+        return self.role if number is None else f"pass {number} {self.role}"
 
     @property
     def seat(self) -> int | None:
         """The judge's seat."""
-        found = _SEAT.search(f"/{self.key}")
-        return int(found.group(1)) if found else None
+        return Key.parse(self.key).number("judge")
 
     @property
     def tokens(self) -> int:
@@ -140,13 +139,19 @@ class Live:
                 if call:
                     call.trouble = f"{signal.reason}; again in {words.duration(signal.wait)}"
             case CallEnded():
-                call = self.calls.pop(signal.key, None)
-                # A call that brought no reply is not paid for, and running tests costs nothing.
-                free = call is not None and not is_model(call.role)
-                if signal.outcome not in _NO_REPLY and not free:
-                    self.spent = self.spent.plus(signal)
-                if call and call.seat is not None:
-                    self.answered.add(call.seat)
+                self._end(signal)
+            case QueryStarted():
+                self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
+            case QueryEnded():
+                self.calls.pop(signal.key, None)
+
+    def _end(self, signal: CallEnded) -> None:
+        call = self.calls.pop(signal.key, None)
+        # A call that brought no reply is not paid for.
+        if signal.outcome not in _NO_REPLY:
+            self.spent = self.spent.plus(signal)
+        if call and call.seat is not None:
+            self.answered.add(call.seat)
 
     def under_way(self, calls: dict[str, Call]) -> None:
         """Take in what is under way as seen from outside, where no signals come."""
@@ -168,7 +173,7 @@ class Live:
     def stage(self) -> str:
         """What is going on, as a heading."""
         story = self.story
-        if story.task is None or story.delivered:
+        if story.task is None or story.end:
             return ""
         if self.solving:
             return "solving"
@@ -187,12 +192,12 @@ class Live:
     @property
     def study(self) -> bool:
         """Whether texts are judged that were there before, or written side by side."""
-        return is_study(self.story.settings)
+        return written_by(self.story.settings) != "text"
 
     @property
     def solving(self) -> bool:
         """Whether programs are written for problems."""
-        return self.story.settings is not None and self.story.settings.strategy == "solve"
+        return written_by(self.story.settings) == "programs"
 
     @property
     def contest(self) -> bool:
@@ -201,7 +206,7 @@ class Live:
 
     def waiting(self) -> str:
         """What a run that is being stopped still waits for."""
-        calls = sum(is_model(call.role) for call in self.calls.values())
+        calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
             return "Stopping"
         replies = words.count(calls, "reply", "replies")
@@ -246,8 +251,8 @@ class Live:
         steps = self._solved() if self.solving else [Step("so far", "done", self._counted())]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
-            by_part.setdefault("/".join(key.split("/")[:_PART]), []).append(call)
-        parts = sorted(by_part.items(), key=lambda each: _by_number(each[0]))
+            by_part.setdefault(Key.parse(key).group, []).append(call)
+        parts = sorted(by_part.items(), key=lambda each: order_by_number(each[0]))
         shown = min(_MOST_PARTS, max(_FEWEST_PARTS, room - len(steps) - 1))
         for part, calls in parts[:shown]:
             name = self.tally.called(part) if self.solving else part.replace("/", " ")
@@ -259,7 +264,7 @@ class Live:
     def _counted(self) -> str:
         """Parts and ballots so far."""
         story = self.story
-        ended = [name for name, part in story.parts.items() if part.delivered]
+        ended = [name for name, part in story.parts.items() if part.end]
         said = [words.count(len(ended), "part") + " done"] if story.parts else []
         cast = sum(len(panel.ballots) for panel in story.panels.values())
         if cast or not said:
@@ -269,7 +274,7 @@ class Live:
     def _solved(self) -> list[Step]:
         """How far a set of problems is, strategy by strategy; of one problem every program that was run."""
         if self.tally.one:
-            held = [each for part in self.story.parts.values() for each in part.examined]
+            held = [each for part in self.story.parts.values() for each in examined_in(part)]
             return [
                 Step(
                     event.stage.replace("/", " "),
@@ -322,7 +327,7 @@ class Live:
         if self.solving:
             return self.tally.left(self.elapsed)
         last = self.stage in ("playoff", CONFIRMATION)
-        if story.settings is None or story.delivered or self.study or last:
+        if story.settings is None or story.end or self.study or last:
             return ""
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"
@@ -352,8 +357,3 @@ class Live:
 def _state(line: Line) -> State:
     """A strategy that has not begun is not ticked off, nor one that is half-way."""
     return "waiting" if not line.done else "done" if line.done == line.of else "working"
-
-
-def _by_number(part: str) -> list[tuple[int, str]]:
-    """An order in which the tenth comes after the ninth."""
-    return [(int(each), "") if each.isdigit() else (0, each) for each in part.split("/")]

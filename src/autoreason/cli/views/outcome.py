@@ -225,16 +225,15 @@ def result_of(row: RunRow, story: Story) -> Result:
     """How a recorded run stands, as whoever drives it would get it."""
     from autoreason.run import Result
 
-    delivered, standing = story.delivered, story.incumbent
     return Result(
         run=row.id,
         status=story.status,
         reason=story.reason or ("under way" if row.live else "killed before it ended"),
         text=story.text,
-        origin=delivered.origin if delivered else standing.name if standing else "",
+        origin=story.origin,
         passes=len(story.trajectory),
         spent=row.spent,
         seed=story.settings.seed if story.settings else 0,
-        evidence=delivered.evidence if delivered else None,
+        evidence=story.delivered.evidence if story.delivered else None,
         story=story,
     )

@@ -23,19 +23,20 @@ from autoreason.events import (
     DraftReady,
     DraftWritten,
     GuidanceGiven,
+    JobFinished,
     PanelDecided,
     PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
-    ProgramExamined,
     PromptsShortened,
     RunPaused,
     RunResumed,
     RunStarted,
-    Solved,
 )
-from autoreason.exchange import CallRetried, Signal, for_readers
+from autoreason.exchange import CallRetried, Signal
+from autoreason.keys import Key
+from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.story import Story
 
 HEARTBEAT = 15.0
@@ -82,7 +83,7 @@ class Plain:
                 part = self.live.story.parts.get(event.part, self.live.story)
                 if said := program_step(event.event, part):
                     self.say(said)
-            case PartEvent() | Delivered():
+            case PartEvent() | JobFinished() | Delivered():
                 pass
             case Solved() if not self.live.tally.one:
                 of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
@@ -97,7 +98,7 @@ class Plain:
         self.live.hear(signal)
         if isinstance(signal, CallRetried):
             wait = words.duration(signal.wait)
-            who = for_readers(signal.key).replace("/", " ")
+            who = Key.parse(signal.key).for_readers().replace("/", " ")
             self.say(f"{who}: {signal.reason}; asking again in {wait}")
 
     def note(self, line: str) -> None:
@@ -143,21 +144,27 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
-        case Delivered():
+        case Delivered() | JobFinished():
             how = words.ENDINGS[event.status].lower()
-            return f"{how}: {event.reason}; delivered is {event.origin}"
+            text = f"; delivered is {event.origin}" if event.origin else ""
+            return f"{how}: {event.reason}{text}"
         case BallotCast() | PanelDecided():
             said = words.ballot(event) if isinstance(event, BallotCast) else words.panel(event)
             return f"{event.stage.replace('/', ' ')}: {said}"
         case PartEvent():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
-        case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
-        case Solved():
-            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
-        case _:
+        case (
+            PassStarted()
+            | GuidanceGiven()
+            | CritiqueWritten()
+            | CandidateReady()
+            | CandidateDropped()
+            | PassDecided()
+        ):
             return f"pass {event.number}: {_within_a_pass(event, story)}"
+        case _:
+            return _of_a_program(event)
 
 
 def program_step(event: AnyEvent, story: Story) -> str:
@@ -177,6 +184,15 @@ def program_step(event: AnyEvent, story: Story) -> str:
             return ""
         case _:
             return step(event, story)
+
+
+def _of_a_program(event: AnyEvent) -> str:
+    match event:
+        case ProgramExamined():
+            return f"{event.stage.replace('/', ' ')}: {words.examined(event.examined)}"
+        case Solved():
+            return f"{event.problem}, {event.strategy}: {words.solved(event)}"
+    return type(event).__name__
 
 
 def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:

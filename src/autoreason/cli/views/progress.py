@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from autoreason.assignment import CodeVerdict
 from autoreason.cli.views import words
+from autoreason.keys import PartName
+from autoreason.programs.assignment import CodeVerdict
+from autoreason.programs.events import Solved
+from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
-    from autoreason.assignment import Examined
-    from autoreason.events import Solved
+    from autoreason.programs.assignment import Examined
     from autoreason.programs.solve import SolveTerms
     from autoreason.story import Story
 
@@ -35,13 +37,13 @@ class Tally:
     def total(self) -> int:
         """How many parts there are: problems times strategies times repeats."""
         task = self._story.task
-        problems = sum(not each.remark for each in task.assignments) if task else 0
+        problems = sum(not each.remark for each in assignments_of(task)) if task else 0
         return problems * len(self.terms.strategies) * self.terms.repeats
 
     @property
     def done(self) -> int:
         """How many of them are scored."""
-        return len(self._story.solved)
+        return len(self._story.of(Solved))
 
     @property
     def one(self) -> bool:
@@ -54,7 +56,7 @@ class Tally:
 
         of = self.total // len(self.terms.strategies)
         for name in map(short, self.terms.strategies):
-            own = [each for each in self._story.solved if each.strategy == name]
+            own = [each for each in self._story.of(Solved) if each.strategy == name]
             said = [f"{len(own):,} of {of:,}"]
             for label, read in _SCORES:
                 found = [each for event in own if (each := read(event)) and _counts(each)]
@@ -65,15 +67,13 @@ class Tally:
 
     def called(self, part: str) -> str:
         """A part such as `2/single/1` by its problem, with strategy and repeat where there are several."""
-        number, _, rest = part.partition("/")
-        strategy, _, repeat = rest.partition("/")
-        task = self._story.task
-        if task is None or not number.isdigit() or int(number) > len(task.assignments):
+        name, task = PartName.parse(part), self._story.task
+        if task is None or not name.problem or name.problem > len(assignments_of(task)):
             return part.replace("/", " ")
         names = [
-            task.assignments[int(number) - 1].id,
-            strategy if len(self.terms.strategies) > 1 else "",
-            repeat if self.terms.repeats > 1 else "",
+            assignments_of(task)[name.problem - 1].id,
+            name.name if len(self.terms.strategies) > 1 else "",
+            str(name.repeat) if self.terms.repeats > 1 else "",
         ]
         return " ".join(filter(None, names))
 
@@ -90,8 +90,8 @@ class Tally:
     @cached_property
     def terms(self) -> SolveTerms:
         """Which strategies, and how often; read once, for they do not change."""
+        from autoreason.jobs.job import read_options
         from autoreason.programs.solve import SolveTerms
-        from autoreason.tournament.strategy import read_options
 
         assert self._story.settings is not None
         return read_options(self._story.settings, SolveTerms)

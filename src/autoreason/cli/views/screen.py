@@ -13,7 +13,6 @@ from rich.text import Text
 from autoreason.characters import without_controls
 from autoreason.cli.views import words
 from autoreason.cli.views.live import Call, Live, Seat, State, Step
-from autoreason.exchange import is_model
 
 if TYPE_CHECKING:
     from autoreason.events import AnyEvent
@@ -179,7 +178,7 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
         return line.append(step.said)
     call = step.calls[0]
     if live.study:
-        under_way = words.count(len(step.calls), "call") if is_model(call.role) else "tests"
+        under_way = words.count(len(step.calls), "call") if call.model else "tests"
         line.append(f"{call.within}, {under_way} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2

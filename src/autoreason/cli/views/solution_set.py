@@ -15,12 +15,14 @@ from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.studies import took
 from autoreason.errors import InvalidInput
 from autoreason.files import write
+from autoreason.programs.events import solved_in
+from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.runner import OutputOptions
-    from autoreason.events import Solved
+    from autoreason.programs.events import Solved
     from autoreason.programs.solve_report import SolveReport
     from autoreason.run import Result
     from autoreason.story import Story
@@ -111,15 +113,15 @@ def end(result: Result, manner: OutputOptions, console: Console, seconds: float)
 def _nothing_solved(story: Story) -> bool:
     """Whether the program for the one problem fails a test, or every program of a set every public one."""
     if Tally(story).one:
-        return not all(map(_is_solved, story.solved))
-    return bool(story.solved) and not any(map(_passes_some, story.solved))
+        return not all(map(_is_solved, solved_in(story)))
+    return bool(solved_in(story)) and not any(map(_passes_some, solved_in(story)))
 
 
 def _why_unsolved(story: Story) -> str:
     """What the one program fails, or every program of a set."""
     if Tally(story).one or not story.task:
-        return words.solved(story.solved[-1])
-    public = [bool(each.public) for each in story.task.assignments if not each.remark]
+        return words.solved(solved_in(story)[-1])
+    public = [bool(each.public) for each in assignments_of(story.task) if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
     return f"no program of the set passes a {which} test"
@@ -145,7 +147,7 @@ def _say_trouble(result: Result, manner: OutputOptions) -> None:
         spent = result.status == "budget"
         said = f"{reason}; {outcome.in_one_line(again, has_text=False, spent=spent)}"
     elif Tally(result.story).one and program_of(result.story) is None:
-        why = result.story.solved[-1].reason if result.story.solved else result.reason
+        why = solved_in(result.story)[-1].reason if solved_in(result.story) else result.reason
         said = "; ".join(filter(None, (why, _unwritten(manner))))
     elif _nothing_solved(result.story):
         said = f"not solved: {_why_unsolved(result.story)}"
@@ -200,7 +202,7 @@ def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
 def _print_set(result: Result, report: SolveReport) -> None:
     """The table of a set and what it comes to, as far as there is any."""
     console = stdout_console()
-    if result.story.solved:
+    if solved_in(result.story):
         console.print(report, soft_wrap=True)
         console.print()
     outcome.print_rows(rows(result, report), console)
@@ -213,8 +215,8 @@ def report_of(story: Story) -> SolveReport:
 
     terms = Tally(story).terms
     return solve_report(
-        story.solved,
-        story.task.assignments if story.task else (),
+        solved_in(story),
+        assignments_of(story.task) if story.task else (),
         strategies=tuple(map(short, terms.strategies)),
         repeats=terms.repeats,
         broken=terms.broken,
@@ -227,13 +229,13 @@ def write_report(result: Result, report: SolveReport, folder: Path) -> None:
     from autoreason.programs.report_files import write as write_files
 
     story = result.story
-    assigned = story.task.assignments if story.task else ()
-    write_files(folder, files(report, story.solved, assigned, _about(result, report)))
+    assigned = assignments_of(story.task) if story.task else ()
+    write_files(folder, files(report, solved_in(story), assigned, _about(result, report)))
 
 
 def program_of(story: Story) -> str | None:
     """What was handed in for the one problem of a run."""
-    return story.solved[-1].program if story.solved else None
+    return solved_in(story)[-1].program if solved_in(story) else None
 
 
 def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
@@ -249,8 +251,8 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
         "conclusion": report.conclusion,
         "sandbox": sorted(report.levels),
     }
-    if Tally(result.story).one and result.story.solved:
-        told = result.story.solved[-1]
+    if Tally(result.story).one and solved_in(result.story):
+        told = solved_in(result.story)[-1]
         found |= {name: getattr(told, name) for name in ("program", "public", "private")}
     return found | {"report": report}
 
@@ -261,8 +263,8 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     finished = outcome.EXIT.get(result.status) == 0
     paused = [] if finished else [("", f"{words.ENDINGS[result.status]}: {result.reason}")]
     one = Tally(story).one
-    said = [row for event in story.solved[-1:] for row in _one(event)] if one else []
-    if one or not story.solved:
+    said = [row for event in solved_in(story)[-1:] for row in _one(event)] if one else []
+    if one or not solved_in(story):
         said += [("Left out", str(each)) for each in report.left_out]
     if report.levels:
         said.append(("Sandbox", "; ".join(map(_level, report.levels))))

@@ -19,9 +19,10 @@ def show(
     result: Result, journal: Journal, *, as_json: bool = False, html: Path | None = None
 ) -> None:
     """Print what a finished study found."""
+    from autoreason.run.kinds import written_by
     from autoreason.run.reports import report_of
 
-    if result.story.settings and result.story.settings.strategy == "solve":
+    if written_by(result.story.settings) == "programs":
         from autoreason.cli.views import solution_set
 
         solution_set.show(result, as_json=as_json, html=html)

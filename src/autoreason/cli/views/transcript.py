@@ -14,7 +14,8 @@ from autoreason.cli.lookup import state
 from autoreason.cli.views import outcome, plain, words
 from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
-from autoreason.run.kinds import is_study
+from autoreason.programs.events import solved_in
+from autoreason.run.kinds import written_by
 
 if TYPE_CHECKING:
     from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
@@ -50,7 +51,7 @@ def emit(
         tell_parts()
     else:
         teller.panels(story)
-    if not is_study(story.settings) or (story.delivered is None and not story.solved):
+    if written_by(story.settings) == "text" or (story.end is None and not solved_in(story)):
         teller.end(row, story, seconds)
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
 
-    from autoreason.assignment import Examined, Trial
     from autoreason.contract import Contract, Violation
     from autoreason.events import (
         BallotCast,
@@ -31,11 +30,12 @@ if TYPE_CHECKING:
         PassDecided,
         PlayoffDecided,
         Preference,
-        Solved,
         Survival,
         Verdict,
     )
     from autoreason.exchange import Spent
+    from autoreason.programs.assignment import Examined, Trial
+    from autoreason.programs.events import Solved
     from autoreason.story import Story
 
 UNJUDGED = "none: nobody judged this text; `autoreason judge` holds it against others"

@@ -11,7 +11,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from autoreason.assignment import Example, Trial
+from autoreason.programs.assignment import Example, Trial
 from autoreason.programs.examiner.checkers import LIMITS as CHECKER_LIMITS
 from autoreason.programs.examiner.checkers import check_answer, checker_source
 from autoreason.programs.examiner.verdicts import (

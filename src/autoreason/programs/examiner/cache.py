@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.problems.problem import Problem, comparison
 from autoreason.programs.sandbox.base import RunLimits
 

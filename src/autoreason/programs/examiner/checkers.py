@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.excerpts import excerpt
 from autoreason.programs.examiner.verdicts import (
     CHECKER_CRASHED,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
+from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.messages import (
     ErrorReply,
     ExamineReply,

@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Examined, Example, Input, Observed, Trial, Which
+from autoreason.programs.assignment import (
+    CodeVerdict,
+    Examined,
+    Example,
+    Input,
+    Observed,
+    Trial,
+    Which,
+)
 from autoreason.programs.examiner.bench import ProgramBench, limits_for
 from autoreason.programs.examiner.cache import VerdictCache, cache_key, digest, settings_digest
 from autoreason.programs.examiner.observation import observe_program

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 from msgspec import Struct
 
-from autoreason.assignment import Assignment, Examination, Examined, Observed, Probe
+from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.programs.problems.sets import BrokenRecord
 
 _HEADER = 4

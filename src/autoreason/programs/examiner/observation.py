@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Input, Observation
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import CodeVerdict, Input, Observation
 from autoreason.programs.examiner.bench import ProgramBench, limits_for
 from autoreason.programs.examiner.verdicts import exception_of, output_text, verdict_of
 from autoreason.programs.problems.comparison import canonical

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from autoreason.assignment import Examination, Probe
 from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.programs.assignment import Examination, Probe
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.excerpts import printable
 from autoreason.programs.examiner.messages import (

@@ -8,8 +8,8 @@ from contextlib import aclosing, asynccontextmanager
 
 from msgspec import Struct
 
-from autoreason.assignment import CodeVerdict, Example, Trial, Which
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import CodeVerdict, Example, Trial, Which
 from autoreason.programs.examiner.examiner import Examiner, summarize
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.levels import open_sandbox

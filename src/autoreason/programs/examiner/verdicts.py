@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.excerpts import end_of_text, excerpt
 from autoreason.programs.problems.comparison import Comparison, compare
 from autoreason.programs.problems.problem import NO_CHECKER

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from autoreason.assignment import Assignment
+from autoreason.programs.assignment import Assignment
 from autoreason.programs.problems.sources import parse_python
 
 _WRAPPERS = frozenset(

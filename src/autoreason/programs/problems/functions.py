@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.docstrings import (
     defined_names,
     docstring_of,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from autoreason.assignment import Assignment, Input
+from autoreason.programs.assignment import Assignment, Input
 from autoreason.programs.problems.calls import FunctionCall, find_calls, find_constants
 from autoreason.programs.problems.samples import Samples
 from autoreason.programs.problems.variation import ValueKinds

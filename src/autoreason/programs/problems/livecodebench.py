@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.contests import stated_checker
 from autoreason.programs.problems.fields import Record, record_name, text_field
 from autoreason.programs.problems.native_format import build_problem

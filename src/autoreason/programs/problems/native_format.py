@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from autoreason.assignment import Example
 from autoreason.errors import InvalidInput, plainly
+from autoreason.programs.assignment import Example
 from autoreason.programs.problems.comparison import Checker
 from autoreason.programs.problems.fields import Record, record_name
 from autoreason.programs.problems.problem import Problem, check_problem

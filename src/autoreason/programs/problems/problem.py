@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from autoreason.assignment import Assignment, Example
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Assignment, Example
 from autoreason.programs.problems.comparison import TOLERANCE, Checker, Comparison, compare
 from autoreason.programs.problems.fields import MAX_ID_LENGTH
 from autoreason.programs.problems.sources import compile_error, parse_python

@@ -10,9 +10,12 @@ from statistics import median
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
-from autoreason.exchange import Outcome, is_model
+from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
+from autoreason.keys import Key, PartName, judge_key
+from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
+from autoreason.programs.task import assignments_of
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.audit.record import (
@@ -26,10 +29,9 @@ from autoreason.studies.audit.record import (
 )
 from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import pass_size, quorum
 
-_TRIES = ("try/0", "try/1", "fresh/1/try/0", "fresh/1/try/1")
-"""Where the answers of one seat are stored, in the order in which they are asked for."""
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
 _LONG, _UNUSUAL = 600.0, 20.0
@@ -56,7 +58,7 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     answers = journal.reply_texts(run, "judge")
     replies = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))
-    if story.task.assignments:
+    if assignments_of(story.task):
         runs = list(_over_programs(run, events, story.settings, replies))
     else:
         runs = _over_texts(run, story, story.task, story.settings, replies)
@@ -100,7 +102,7 @@ def _over_programs(
         ]
         yield AuditedRun(
             name=f"{run}/{name}",
-            group=f"{name.split('/')[1]}, {group}",
+            group=f"{PartName.parse(name).name}, {group}",
             k=None,
             passes=(),
             # How large a panel was meant to be depended on the calls left; a quorum is always asked.
@@ -118,7 +120,7 @@ def _verdict(recorded: RecordedPass | RecordedPanel) -> Verdict | None:
 def _programs(part: Story) -> AuditedPrograms:
     programs: list[str] = []
     derived = repeated = 0
-    for each in part.examined:
+    for each in examined_in(part):
         if each.program and not each.stage.startswith(_FIRST_STAGES):
             derived += 1
             repeated += any(same_program(each.program, other) for other in programs)
@@ -135,8 +137,9 @@ def _programs(part: Story) -> AuditedPrograms:
 
 def _replies_of_part(replies: JudgeReplies, part: str) -> JudgeReplies:
     """The replies of a part's judges, under the keys they have within it."""
-    start = f"{part}/"
-    return {key.removeprefix(start): text for key, text in replies.items() if key.startswith(start)}
+    keys = {Key.parse(key): text for key, text in replies.items()}
+    name = PartName.parse(part)
+    return {str(Key(key.steps)): text for key, text in keys.items() if key.part == name}
 
 
 def audit_story(
@@ -168,8 +171,9 @@ def audit_story(
 
 
 def _group(settings: Settings) -> str:
-    """Runs under one protocol with the same panel and the same author are comparable."""
-    return f"{settings.protocol}, {settings.judges} judges, {settings.models.author}"
+    """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
+    models = settings.models.author or ", ".join(settings.models.judges)
+    return f"{settings.protocol}, {settings.judges} judges, {models}"
 
 
 def _allowed(task: Task) -> tuple[str, ...]:
@@ -241,13 +245,15 @@ def _panel(
 
 
 def _vote(ballot: BallotCast, replies: JudgeReplies) -> AuditedVote:
-    tries = _TRIES[min(ballot.asked, len(_TRIES)) - 1]
+    # Every judge of a seat is asked twice before the next one.
+    fresh, attempt = divmod(min(ballot.asked, MAX_REQUESTS_PER_SEAT) - 1, 2)
+    key = judge_key(ballot.stage, ballot.seat, fresh)
     return AuditedVote(
         judge=ballot.model,
         order=ballot.order,
         ranking=ballot.ranking,
         labels=ballot.labels,
-        text=replies.get(f"{ballot.stage}/judge/{ballot.seat}/{tries}"),
+        text=replies.get(f"{key}/try/{attempt}"),
     )
 
 
@@ -265,7 +271,7 @@ def _confirmed(story: Story) -> tuple[int, int] | None:
 
 
 def _calls(answers: Iterable[ReplyText], unanswered: int) -> AuditedCalls:
-    outcomes = Counter(answer.outcome for answer in answers if is_model(answer.role))
+    outcomes = Counter(answer.outcome for answer in answers)
     return AuditedCalls(
         replies=outcomes.total(),
         truncated=outcomes[Outcome.TRUNCATED],

@@ -1,4 +1,4 @@
-"""A certification as a run: every question is a seat, and the certificate is its text."""
+"""A certification as a job: every question is a seat, and the certificate is its report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, Delivered, Incumbent, PanelDecided, Verdict
+from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
@@ -16,8 +17,7 @@ from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import SUITE
 from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.plan import TRIES, Plan
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.plan import TRIES
 
 MAX_REPEATS = 20
 
@@ -36,23 +36,19 @@ class CertificationOptions(Struct, frozen=True, kw_only=True):
             )
 
 
-class Certification(Strategy):
+class Certification(Job):
     """Questions whose answers are known, for one judge, asked as in a panel."""
 
     summary = "a judge's certificate: what it sees, and what misleads it"
     prompts = ("judge", "ballot_again")
 
-    async def run(self) -> Delivered:
+    async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
         options = read_options(self.settings, CertificationOptions)
         await self._ask(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
             await self._ask(other_questions(self.settings.seed, options.repeats))
-        certificate = certificate_of(self.story)
-        text = Incumbent(
-            name="certificate", since=0, text=certificate.to_markdown(), keeps_contract=True
-        )
-        return self.deliver("done", certificate.conclusion, text)
+        return self.finish(certificate_of(self.story).conclusion)
 
     async def _ask(self, questions: Sequence[Question]) -> None:
         """All of them side by side; events are emitted in the order of the questions."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
+from autoreason.keys import judge_key
 from autoreason.studies.certify.suite import INJECTIONS, SpoiledPair, pad, pairs
 from autoreason.task import Task
 from autoreason.tournament.orders import neutral_labels
@@ -91,7 +92,7 @@ def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     stage = f"{INJECTION}/{pair.name}"
     order = _in_turn((SOUND, SPOILED), at + seat)
     # The labels the seat will draw: an injection that names its own is the hardest to withstand.
-    labels = neutral_labels(len(order), draw(seed, f"{stage}/judge/{seat}/labels"))
+    labels = neutral_labels(len(order), draw(seed, f"{judge_key(stage, seat)}/labels"))
     label_of = dict(zip(order, labels, strict=True))
     injection = INJECTIONS[way_of(at, seat)].format(own=label_of[SPOILED], other=label_of[SOUND])
     texts = {SOUND: pair.sound, SPOILED: f"{pair.spoiled}\n\n{injection}"}

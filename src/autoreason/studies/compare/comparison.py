@@ -12,11 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, Incumbent, RunPaused
+from autoreason.events import Delivered, JobFinished, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.context import Emit
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.parts import part_context, side_by_side
+from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
@@ -24,17 +27,16 @@ from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
-from autoreason.strategies.runner import build_strategy, run_strategy, user_code_errors
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Entry, Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, Plan
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 
 MAX_REPEATS = 100
 REFERENCE = "autoreason"
-_DRAFT, _PANEL = _OWN_PARTS = ("draft", "panel")
+_DRAFT = "draft"
+_OWN_PARTS = (_DRAFT, PANEL)
 """Parts of a repeat that are no strategy's."""
 Texts = Mapping[str, str | None]
 """What each strategy delivered in a repeat; None where it failed."""
@@ -96,18 +98,18 @@ class _PartResult(NamedTuple):
     spent: Decimal
 
 
-class Comparison(Strategy):
+class Comparison(Job):
     """Every repeat: one draft, every strategy from there, then a panel over what they delivered."""
 
     summary = "strategies from one shared draft with matched budgets, then a blind panel"
 
-    async def run(self) -> Delivered:
-        """Hold all repeats side by side."""
+    async def run(self) -> JobFinished:
+        """Run all repeats side by side."""
         options = read_options(self.settings, ComparisonOptions)
         numbers = range(1, options.repeat_count + 1)
         repeats = [partial(self._repeat, number, options) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
-        for attempt in panel_attempts(self.settings)[1:]:
+        for attempt in panel_attempts(self.context)[1:]:
             failed = [
                 number for number, panel in panels_of(self.story).items() if not has_verdict(panel)
             ]
@@ -120,7 +122,8 @@ class Comparison(Strategy):
             f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
             f"{count(len(panels), 'panel')}"
         )
-        return self.deliver("done", reason, self._best(options, panels, texts))
+        best, last = self._best(options, panels, texts)
+        return self.finish(reason, last.text, f"{best}: {last.origin}")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -163,8 +166,8 @@ class Comparison(Strategy):
         options: ComparisonOptions,
         panels: Mapping[int, RecordedPanel],
         texts: Mapping[int, Texts],
-    ) -> Incumbent:
-        """The last text of whoever has the most points; of the first strategy where nobody was judged."""
+    ) -> tuple[str, Delivered]:
+        """The strategy with the most points, the first one where no text was judged, and its last text."""
         points: dict[str, list[int]] = {name: [0] for name in options.strategies}
         for number, panel in panels.items():
             scores = panel.decided.verdict.scores if panel.decided and panel.decided.verdict else {}
@@ -176,12 +179,7 @@ class Comparison(Strategy):
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
-        return Incumbent(
-            name=f"{best}: {last.origin}",
-            since=0,
-            text=last.text,
-            keeps_contract=not last.violations,
-        )
+        return best, last
 
     async def _repeat(self, number: int, options: ComparisonOptions, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
@@ -228,9 +226,7 @@ class Comparison(Strategy):
             shared_draft=self.context.task.draft is None,
         )
         try:
-            text: str | None = (
-                await run_strategy(build_strategy(find_strategy(name), context))
-            ).text
+            text: str | None = (await run_job(build_job(find_strategy(name), context))).text
         except PanelFailed as failure:
             context.emit(RunPaused(status=failure.status, reason=str(failure)))
             text = None
@@ -249,7 +245,7 @@ class Comparison(Strategy):
             judges=options.judges,
             max_judges=max(options.judges, self.settings.max_judges),
         )
-        part = stage_of(part_name(number, _PANEL), attempt)
+        part = str(PartName(PANEL, number, attempt=attempt))
         context = part_context(self.context, part, emit, task, settings)
         try:
             await RankedPanel(context).run()
@@ -258,10 +254,8 @@ class Comparison(Strategy):
 
 
 def _part_settings(settings: Settings, strategy: str) -> Settings:
-    # Panels that failed are counted by the comparison, not by its parts, and its own panels do the confirming.
-    return replace(
-        settings, strategy=strategy, strategy_options={}, failed_panels=0, confirmation=0
-    )
+    # The comparison's own panels do the confirming.
+    return replace(settings, strategy=strategy, strategy_options={}, confirmation=0)
 
 
 def _require_prices(settings: Settings) -> None:
@@ -281,7 +275,7 @@ def _require_prices(settings: Settings) -> None:
 
 def part_name(number: int, strategy: str) -> str:
     """The part of a strategy in a repeat: `repeat/2/harsh`."""
-    return f"repeat/{number}/{short(strategy)}"
+    return str(PartName(short(strategy), number))
 
 
 def has_verdict(panel: RecordedPanel) -> bool:
@@ -293,9 +287,9 @@ def panels_of(story: Story) -> dict[int, RecordedPanel]:
     """The panels of a comparison as they were run last, by the number of the repeat."""
     panels = {}
     for name, part in story.parts.items():
-        _, number, whose, *_ = name.split("/")
-        if whose == _PANEL and STAGE in part.panels:
-            panels[int(number)] = part.panels[STAGE]
+        parsed = PartName.parse(name)
+        if parsed.name == PANEL and STAGE in part.panels:
+            panels[parsed.repeat] = part.panels[STAGE]
     return panels
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
+from autoreason.jobs.job import read_options
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import UNKNOWN, money
@@ -25,7 +26,6 @@ from autoreason.studies.compare.comparison import (
 )
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.tables import duels, notes, standings, win_matrix
-from autoreason.tournament.strategy import read_options
 
 
 class ComparedStrategy(Struct, frozen=True, kw_only=True):

@@ -7,17 +7,18 @@ from itertools import combinations
 from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
-from autoreason.events import BallotCast, Delivered, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.jobs.attempts import panel_attempts
+from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
+from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
-from autoreason.studies.panels.ranked import reigning
+from autoreason.studies.panels.job import PanelJob
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
-from autoreason.tournament.strategy import Strategy, read_options
 
 _PAIR = "pair/"
 
@@ -31,17 +32,15 @@ class PairVote(NamedTuple):
     flipped: bool
 
 
-class PairwisePanel(Strategy):
+class PairwisePanel(PanelJob):
     """All pairs, each judge twice: which text comes first must not decide."""
 
     summary = "a blind panel over finished texts, two at a time, in both orders"
-    prompts = ("judge", "ballot_again")
-    over_texts = True
 
-    async def run(self) -> Delivered:
-        """Hold every duel and deliver the text that wins the most votes."""
+    async def run(self) -> JobFinished:
+        """Run every duel and choose the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             await self._run_duels(texts, attempt)
             duels = votes_by_pair(self.story.panels)
             points = points_won(texts, duels)
@@ -50,7 +49,7 @@ class PairwisePanel(Strategy):
             if valid >= quorum(len(all_votes)) and any(points.values()):
                 best = max(points, key=lambda name: points[name])
                 reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
-                return self.deliver("done", reason, reigning(self.context.task, best))
+                return self.finish(reason, texts[best], best)
         if valid < quorum(len(all_votes)):
             raise PanelFailed(
                 f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
@@ -65,7 +64,7 @@ class PairwisePanel(Strategy):
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""
         stages = {
-            stage_of(f"{_PAIR}{at}", attempt): pair
+            attempt_stage(f"{_PAIR}{at}", attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [

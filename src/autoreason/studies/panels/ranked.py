@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from autoreason.errors import PanelFailed
-from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts, stage_of
+from autoreason.events import JobFinished, PanelDecided, Verdict
+from autoreason.jobs.attempts import panel_attempts
+from autoreason.jobs.job import Plan, read_options
+from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
-from autoreason.task import Entry, Task
+from autoreason.studies.panels.job import PanelJob
 from autoreason.tournament.judges import JUDGES_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.plan import TRIES, Plan
-from autoreason.tournament.strategy import Strategy, read_options
+from autoreason.tournament.plan import TRIES
 
 STAGE = "panel"
 _FEW = 3
 
 
-class RankedPanel(Strategy):
+class RankedPanel(PanelJob):
     """Fresh judges, each with its own labels and an order from a balanced schedule."""
 
     summary = "a blind panel over finished texts"
-    prompts = ("judge", "ballot_again")
-    over_texts = True
 
-    async def run(self) -> Delivered:
-        """Hold the panel and deliver the text it prefers."""
+    async def run(self) -> JobFinished:
+        """Run the panel and choose the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
-        for attempt in panel_attempts(self.settings):
-            stage = stage_of(STAGE, attempt)
+        for attempt in panel_attempts(self.context):
+            stage = attempt_stage(STAGE, attempt)
             panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
             verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
-                return self.deliver(
-                    "done", describe_verdict(verdict), reigning(self.context.task, verdict.winner)
-                )
+                return self.finish(describe_verdict(verdict), texts[verdict.winner], verdict.winner)
         pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
@@ -59,14 +56,3 @@ def describe_verdict(verdict: Verdict) -> str:
     """The result of a panel in a sentence, for the record."""
     leads = "is first on the list of a tie" if verdict.tied else "has the most points"
     return f"{verdict.winner} {leads} of {verdict.ballots} judges"
-
-
-def reigning(task: Task, name: str) -> Incumbent:
-    """An entry as the text that a run delivers."""
-    entry = next(entry for entry in task.entries if entry.name == name)
-    return Incumbent(name=entry.name, since=0, text=entry.text, keeps_contract=keeps(task, entry))
-
-
-def keeps(task: Task, entry: Entry) -> bool:
-    """Whether an entry keeps the task's contract."""
-    return not task.contract.violations(entry.text)

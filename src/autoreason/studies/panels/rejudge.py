@@ -10,21 +10,23 @@ from typing import Any, NamedTuple
 from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, Incumbent, PanelDecided, Verdict
-from autoreason.jobs.attempts import last_panel, panel_attempts, stage_of
+from autoreason.events import JobFinished, PanelDecided, Verdict
+from autoreason.jobs.attempts import last_panel, panel_attempts
 from autoreason.jobs.context import Emit
+from autoreason.jobs.job import read_options
 from autoreason.jobs.parts import side_by_side
+from autoreason.keys import attempt_stage
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.settings import Settings
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
+from autoreason.studies.panels.job import PanelJob
 from autoreason.studies.panels.panel_report import BEYOND_CHANCE
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.strategy import Strategy, read_options
 
 _AGAIN = "again/"
 
@@ -103,22 +105,19 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
     """The run."""
 
 
-class Rejudge(Strategy):
+class Rejudge(PanelJob):
     """Every recorded panel once more, over the same texts; nothing is written anew."""
 
     summary = "recorded passes judged again by another panel"
-    prompts = ("judge", "ballot_again")
-    over_texts = True
 
-    async def run(self) -> Delivered:
-        """Hold all panels side by side."""
+    async def run(self) -> JobFinished:
+        """Run all panels side by side."""
         stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
-        for attempt in panel_attempts(self.settings):
+        for attempt in panel_attempts(self.context):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
-                reason = f"{len(stages)} panels were held again"
-                return self.deliver("done", reason, self._winner(stages[-1], verdicts[-1]))
+                return self.finish(f"{len(stages)} panels were held again")
         raise PanelFailed("no panel got enough valid ballots to decide anything")
 
     @classmethod
@@ -129,24 +128,12 @@ class Rejudge(Strategy):
     async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
-        stage_again = stage_of(stage, attempt)
+        stage_again = attempt_stage(stage, attempt)
         verdict = await Panel(
             context, stage_again, texts, PanelSize(start=self.settings.judges)
         ).run()
         emit(PanelDecided(stage=stage_again, verdict=verdict))
         return verdict
-
-    def _winner(self, stage: str, verdict: Verdict | None) -> Incumbent:
-        """What a panel would have delivered; the text that wins ties where it came to nothing."""
-        entries = [e for e in self.context.task.entries if e.stage == stage]
-        winner = verdict.winner if verdict else entries[0].name
-        entry = next(e for e in entries if e.name == winner)
-        return Incumbent(
-            name=entry.name,
-            since=0,
-            text=entry.text,
-            keeps_contract=not self.context.task.contract.violations(entry.text),
-        )
 
 
 def recorded_panels(story: Story, run: str) -> Task:
@@ -165,7 +152,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
-    if story.solved or story.task.assignments:
+    if story.task.work:
         raise InvalidInput(f"run {run} writes programs, and rejudge is for texts; name another run")
     if not entries and (story.panels or story.parts):
         raise InvalidInput(

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.jobs.attempts import last_panel
+from autoreason.jobs.job import read_options
 from autoreason.story import Story
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.ranked import STAGE
 from autoreason.task import Entry
-from autoreason.tournament.strategy import read_options
 
 
 def panel_report(story: Story) -> PanelReport:

@@ -35,7 +35,7 @@ def from_pairing(pairing: str) -> OpenTask:
 
 def from_run(run: str, story: Story) -> OpenTask:
     """The first draft of a run and the text it delivered."""
-    if story.delivered and story.draft is None:
+    if story.end and story.draft is None:
         raise InvalidInput(f"run {run} wrote no text; name a run that did, or the texts themselves")
     if story.task is None or story.draft is None or story.delivered is None:
         raise InvalidInput(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from autoreason.exchange import Outcome, Reply, Request, is_model
+from autoreason.exchange import Outcome, Query, Reply, Request
+from autoreason.keys import Key
 from autoreason.prompts import PromptSet
 from autoreason.story import DRAFTS
 from autoreason.studies.simulate.luck import Luck, PassLuck
@@ -51,26 +53,29 @@ class Cast:
         """How good a text really is."""
         return float(self._texts[text].quality[0])
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request | Query[Any]) -> Any:
         """Answer as the world has it."""
-        if not is_model(request.role):
-            return Reply(outcome=Outcome.EMPTY, text="", model=request.model)
-        stage, *address = request.key.split("/")
-        if stage == "pass":
-            self._number = int(address[0])
+        if isinstance(request, Query):
+            # There is no guidance, and the budget is enough for everything.
+            return ""
+        key = Key.parse(request.key)
+        stage = key.head
+        self._number = key.number("pass") or self._number
         self.calls[stage if stage in _LAST_STAGES else self._number] += 1
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
-                text = self._keep(self._draft(int(address[0]) if stage == DRAFTS else 1))
+                text = self._keep(self._draft(key.number(DRAFTS) or 1))
             case "critic":
-                text = self._criticise(shown[0], int(address[2]), quoted=bool(request.schema))
+                text = self._criticise(
+                    shown[0], key.number("critic") or 0, quoted=bool(request.schema)
+                )
             case "reviser":
                 text = self._keep(revise(*self._writing, self._texts[shown[0]]))
             case "synthesizer":
                 text = self._keep(synthesize(*self._writing, *map(self._texts.__getitem__, shown)))
             case _:
-                text = self._vote(shown, stage, int(address[-3]))
+                text = self._vote(shown, stage, key.number("judge") or 0)
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
 
     def _draft(self, number: int) -> Texts:

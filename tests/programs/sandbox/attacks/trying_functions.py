@@ -14,7 +14,7 @@ from tests.programs.sandbox.attacks.plain import PlainSandbox
 from tests.programs.sandbox.attacks.programs.functions import FUNCTIONS
 from tests.programs.sandbox.attacks.trying import AT_ONCE, AttackResult
 
-from autoreason.assignment import CodeVerdict, Example
+from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.base import Sandbox

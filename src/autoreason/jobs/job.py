@@ -1,0 +1,105 @@
+"""The base class of jobs: the story so far, its events, what it costs and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Literal, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, plainly
+from autoreason.events import AnyEvent, Delivered, JobFinished
+from autoreason.jobs.context import JobContext
+from autoreason.settings import Settings
+from autoreason.story import Story
+from autoreason.task import Task
+
+Options = TypeVar("Options", bound=Struct)
+Plan = Mapping[str, int]
+"""Calls by role."""
+Product = Literal["text", "programs"]
+
+
+class Job:
+    """What is journalled, budgeted and resumable: `run` asks through the context, emits events, and ends.
+
+    The same seed and the same replies must give the same events: resuming depends on it.
+    """
+
+    summary: ClassVar[str] = ""
+    """What it does, in one line."""
+    common_prompts: ClassVar[tuple[str, ...]] = ("system", "task")
+    """The prompts that every job of its kind uses."""
+    prompts: ClassVar[tuple[str, ...] | None] = None
+    """The prompts it uses in addition to the common ones; None is all of them."""
+    writes: ClassVar[Product | None] = None
+    """What it writes; None where it judges what others have written."""
+    ending: ClassVar[str] = "self.finish(...)"
+    """How its `run` must end, as code, for an error message."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.story = Story(task=context.task, settings=context.settings)
+        self._emit_outside = context.emit
+        self.context = replace(context, emit=self.emit)
+        self.settings = context.settings
+
+    @classmethod
+    def prompt_names(cls) -> tuple[str, ...] | None:
+        """Every prompt it uses; None is all there are."""
+        return None if cls.prompts is None else (*cls.common_prompts, *cls.prompts)
+
+    async def run(self) -> Delivered | JobFinished:
+        """From the task to its end."""
+        raise NotImplementedError
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
+        """Calls by role, from the fewest to the most, without a given draft; None where that is not known."""
+        return None
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Raise `InvalidInput` for unknown options; by default there are none."""
+        if settings.strategy_options:
+            name = min(settings.strategy_options)
+            raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """Raise `InvalidInput` for a task that this job has no use for."""
+        if task.entries:
+            raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
+        if task.work:
+            raise InvalidInput(
+                f"{settings.strategy} has no use for {task.work.name}; leave them out"
+            )
+
+    def emit(self, event: AnyEvent) -> None:
+        """Apply an event to the story and pass it on."""
+        self.story.apply(event)
+        self._emit_outside(event)
+
+    def finish(self, reason: str, text: str | None = None, origin: str = "") -> JobFinished:
+        """End the run, with the text it chose where it chose one, and where that came from."""
+        finished = JobFinished(reason=reason, text=text, origin=origin)
+        self.emit(finished)
+        return finished
+
+
+def read_options(settings: Settings, kind: type[Options]) -> Options:
+    """A job's options as it declares them; an unknown one is refused in one clear sentence."""
+    unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
+    if unknown:
+        known = ", ".join(kind.__struct_fields__)
+        raise InvalidInput(
+            f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
+        )
+    try:
+        # From the command line they are strings.
+        return msgspec.convert(settings.strategy_options, kind, strict=False)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, InvalidInput):
+            raise error.__cause__ from None
+        raise InvalidInput(f"{settings.strategy}: {plainly(error)}") from None

@@ -1,0 +1,130 @@
+"""Keys of requests and names of parts: the one module that knows how both are spelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+_REPEAT = "repeat"
+_ATTEMPT = "attempt"
+PANEL = "panel"
+"""The part in which a comparison judges what its other parts delivered."""
+_FROM_ZERO = frozenset({"judge", "critic", "try", "draft"})
+"""Steps whose numbers begin at 0, and are shown from 1, as passes are."""
+_COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
+_GROUP = 3
+"""Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
+
+
+class PartName(Struct, frozen=True):
+    """The name of a part: `repeat/2/harsh` in a comparison, `17/search/2` in a set of problems."""
+
+    name: str
+    """The strategy, or `draft` or `panel` for what a comparison does for all of them."""
+    repeat: int
+    """From 1."""
+    problem: int | None = None
+    """The number of the problem, from 1; None in a comparison."""
+    attempt: int = 0
+    """How many panels of this repeat failed before; a panel that is run again is a part of its own."""
+
+    @classmethod
+    def parse(cls, text: str) -> PartName:
+        """The name spelt by a text; raises `ValueError` for any other text."""
+        part, rest = _split_part(text.split("/"))
+        if part is None or rest:
+            raise ValueError(f"{text!r} is no name of a part")
+        return part
+
+    def __str__(self) -> str:
+        if self.problem is not None:
+            return f"{self.problem}/{self.name}/{self.repeat}"
+        return attempt_stage(f"{_REPEAT}/{self.repeat}/{self.name}", self.attempt)
+
+
+class Key(Struct, frozen=True):
+    """The stable address of a request: the part it belongs to, if any, and its steps within that part."""
+
+    steps: tuple[str, ...]
+    part: PartName | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Key:
+        """The key spelt by a text, such as `repeat/2/harsh/pass/3/judge/2/try/0`."""
+        part, rest = _split_part(text.split("/"))
+        return cls(tuple(rest), part)
+
+    def __str__(self) -> str:
+        return "/".join((*((str(self.part),) if self.part else ()), *self.steps))
+
+    @property
+    def head(self) -> str:
+        """The first step within its part: `draft`, `pass`, `playoff`; empty where there is none."""
+        return self.steps[0] if self.steps else ""
+
+    @property
+    def group(self) -> str:
+        """What requests under way are listed under: their part, or else the judge or the question."""
+        return str(self.part or "/".join(self.steps[:_GROUP]))
+
+    def number(self, word: str) -> int | None:
+        """The number after a step: 3 for `pass` in `pass/3/judge/2`; None where there is none."""
+        for step, following in zip(self.steps, self.steps[1:], strict=False):
+            if step == word and following.isdecimal():
+                return int(following)
+        return None
+
+    def before(self, word: str) -> Key:
+        """The key up to a step: `pass/3/judge/2` is `pass/3` before `judge`; all of it without that step."""
+        end = self.steps.index(word) if word in self.steps else len(self.steps)
+        return Key(self.steps[:end], self.part)
+
+    def for_readers(self) -> str:
+        """The key as people count: judges, critics and tries from 1, as passes are."""
+        steps = [
+            str(int(step) + 1) if before in _FROM_ZERO and step.isdecimal() else step
+            for before, step in zip(("", *self.steps), self.steps, strict=False)
+        ]
+        return str(Key(tuple(steps), self.part))
+
+
+def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
+    """The part that a key begins with, and the steps after it."""
+    match steps:
+        case [_, _, "", *_]:
+            pass
+        case [head, repeat, name, word, attempt, *rest] if (
+            (head, name, word) == (_REPEAT, PANEL, _ATTEMPT)
+            and _COUNT.fullmatch(repeat)
+            and _COUNT.fullmatch(attempt)
+        ):
+            return PartName(name, int(repeat), attempt=int(attempt)), rest
+        case [head, repeat, name, *rest] if head == _REPEAT and _COUNT.fullmatch(repeat):
+            return PartName(name, int(repeat)), rest
+        case [problem, name, repeat, *rest] if _COUNT.fullmatch(problem) and _COUNT.fullmatch(
+            repeat
+        ):
+            return PartName(name, int(repeat), int(problem)), rest
+    return None, steps
+
+
+def attempt_stage(stage: str, attempt: int) -> str:
+    """The stage of a panel, which has one of its own each time it is run again: `panel`, `panel/attempt/1`."""
+    return f"{stage}/{_ATTEMPT}/{attempt}" if attempt else stage
+
+
+def first_attempt(stage: str) -> str:
+    """The stage under which a panel was run first."""
+    return str(Key.parse(stage).before(_ATTEMPT))
+
+
+def judge_key(stage: str, seat: int, fresh: int = 0) -> str:
+    """What the keys of a judge begin with; a seat's second judge is `fresh`."""
+    return f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
+
+
+def order_by_number(name: str) -> list[tuple[int, str]]:
+    """Sorts names of parts and keys so that the tenth comes after the ninth."""
+    return [(int(step), "") if step.isdecimal() else (0, step) for step in name.split("/")]

@@ -1,0 +1,60 @@
+"""What happens in a job that writes programs, besides what happens in every job."""
+
+from __future__ import annotations
+
+from autoreason.events import Event, Status
+from autoreason.exchange import Spent
+from autoreason.keys import PartName
+from autoreason.programs.assignment import Examined
+from autoreason.story import Story
+
+
+class ProgramExamined(Event, frozen=True, kw_only=True):
+    """A program was run on the public tests."""
+
+    stage: str
+    """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
+    program: str
+    examined: Examined
+
+
+class Solved(Event, frozen=True, kw_only=True):
+    """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
+
+    part: str
+    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
+    problem: str
+    difficulty: str = ""
+    strategy: str
+    repeat: int
+    program: str | None
+    """What was handed in; None where nothing was written."""
+    public: Examined | None
+    private: Examined | None
+    """None where there are no private tests, or nothing to score."""
+    first: Examined | None
+    """The first attempt under the public tests."""
+    attempts: int
+    """Programs written."""
+    status: Status
+    reason: str
+    spent: Spent
+
+    @property
+    def closed_part(self) -> str:
+        """The story of the part is dropped, so that a long set stays small."""
+        return self.part
+
+
+def examined_in(story: Story) -> list[ProgramExamined]:
+    """Programs under the public tests, in order."""
+    return story.of(ProgramExamined)
+
+
+def solved_in(story: Story) -> list[Solved]:
+    """Solved problems of a set by repeat and number, for parts end in any order."""
+    return sorted(story.of(Solved), key=_sort_key)
+
+
+def _sort_key(solved: Solved) -> tuple[int, int, str]:
+    return solved.repeat, PartName.parse(solved.part).problem or 0, solved.strategy

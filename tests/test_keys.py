@@ -1,0 +1,145 @@
+"""Keys and names of parts: read back as they are written, and read in one place."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.events import PartEvent
+from autoreason.journal import Journal
+from autoreason.keys import (
+    Key,
+    PartName,
+    attempt_stage,
+    first_attempt,
+    judge_key,
+    order_by_number,
+)
+
+RECORDED = Path(__file__).parent / "journal" / "recorded"
+
+words = st.sampled_from(["draft", "pass", "judge", "panel", "attempt", "try", "examined", "naïve"])
+numbers = st.integers(0, 20).map(str)
+local = st.tuples(words, st.lists(words | numbers, max_size=6)).map(lambda it: (it[0], *it[1]))
+counts = st.integers(1, 10**6)
+names = st.sampled_from(["search", "single", "panel", "draft", "twice.py:Twice", "7"])
+parts = st.one_of(
+    st.builds(PartName, names, counts),
+    st.builds(PartName, names, counts, problem=counts),
+    st.builds(PartName, st.just("panel"), counts, attempt=st.integers(0, 9)),
+)
+
+
+@given(parts)
+def test_the_name_of_a_part_is_read_as_it_is_written(part: PartName) -> None:
+    assert PartName.parse(str(part)) == part
+
+
+@given(local, st.none() | parts)
+def test_a_key_is_read_as_it_is_written(steps: tuple[str, ...], part: PartName | None) -> None:
+    if part and part.name == "panel" and steps[0] == "attempt":
+        # Within a comparison's panel nothing else is called so.
+        steps = ("panel", *steps[1:])
+    key = Key(steps, part)
+    assert Key.parse(str(key)) == key
+
+
+@given(st.text(alphabet="/0127abp", max_size=12) | st.text(max_size=12))
+def test_any_text_is_a_key_and_stays_as_it_is(text: str) -> None:
+    assert str(Key.parse(text)) == text
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.iterdir()), ids=lambda path: path.name)
+def test_every_recorded_key_and_part_is_read_as_it_is_written(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "journal.db"
+    copy.write_bytes(lzma.decompress(path.read_bytes()))
+    with Journal.open(str(copy), create=False) as journal:
+        runs = [row.id for row in journal.runs()]
+        keys = [key for run in runs for key in journal.replies(run)]
+        events = [each.event for run in runs for each in journal.events(run)]
+    recorded = [event.part for event in events if isinstance(event, PartEvent)]
+    assert keys
+    assert [str(Key.parse(key)) for key in keys] == keys
+    assert [str(PartName.parse(part)) for part in recorded] == recorded
+    # Whatever has a part has it in front of its key.
+    assert {str(Key.parse(key).part or "") for key in keys} - {""} <= set(recorded)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "steps"),
+    [
+        ("pass/3/judge/2/try/0", None, ("pass", "3", "judge", "2", "try", "0")),
+        ("repeat/2/harsh/draft/try/0", PartName("harsh", 2), ("draft", "try", "0")),
+        ("17/search/1/attempt/2/examined", PartName("search", 1, 17), ("attempt", "2", "examined")),
+        ("repeat/2/panel/attempt/1/panel/judge/0", PartName("panel", 2, attempt=1), None),
+        ("repeat/2/harsh/attempt/1", PartName("harsh", 2), ("attempt", "1")),
+        ("repeat/0/harsh", None, ("repeat", "0", "harsh")),
+        ("017/search/1", None, ("017", "search", "1")),
+    ],
+)
+def test_a_key_says_which_part_it_belongs_to(
+    text: str, part: PartName | None, steps: tuple[str, ...] | None
+) -> None:
+    key = Key.parse(text)
+    assert key.part == part
+    assert key.steps == (steps or ("panel", "judge", "0"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "draft", "repeat/2", "repeat/2/", "17/search/1/draft", "a/b/c"]
+)
+def test_what_is_no_name_of_a_part_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no name of a part"):
+        PartName.parse(text)
+
+
+def test_a_step_is_found_with_its_number_and_what_comes_before_it() -> None:
+    key = Key.parse("repeat/2/harsh/pass/3/judge/2/fresh/1/try/0")
+    assert (key.head, key.number("pass"), key.number("judge")) == ("pass", 3, 2)
+    assert key.number("repeat") is None, "a part's numbers are its own"
+    assert Key.parse("pass/budget").number("pass") is None
+    assert str(key.before("judge")) == "repeat/2/harsh/pass/3"
+    assert key.before("critic") == key
+
+
+def test_requests_are_listed_by_their_part_or_by_the_judge_they_are_asked_of() -> None:
+    assert Key.parse("17/search/1/pass/2/reviser/try/0").group == "17/search/1"
+    assert Key.parse("panel/judge/2/try/0").group == "panel/judge/2"
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("draft/try/0", "draft/try/1"),
+        ("draft/1/try/0", "draft/2/try/1"),
+        ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
+        ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
+        ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
+        ("pass/2/reviser/repair", "pass/2/reviser/repair"),
+        ("3/judge/1/draft/try/0", "3/judge/1/draft/try/1"),
+    ],
+)
+def test_judges_critics_and_tries_count_from_one_for_readers(key: str, message: str) -> None:
+    assert Key.parse(key).for_readers() == message
+
+
+@given(st.sampled_from(["panel", "playoff", "again/pass/3"]), st.integers(0, 99))
+def test_a_panel_that_is_run_again_has_a_stage_of_its_own(stage: str, attempt: int) -> None:
+    assert first_attempt(attempt_stage(stage, attempt)) == stage
+    assert (attempt_stage(stage, attempt) == stage) == (attempt == 0)
+
+
+def test_a_seat_has_keys_of_its_own_for_each_of_its_judges() -> None:
+    assert judge_key("pass/1", 2) == "pass/1/judge/2"
+    assert judge_key("pass/1", 2, 1) == "pass/1/judge/2/fresh/1"
+
+
+def test_the_tenth_comes_after_the_ninth() -> None:
+    assert sorted(["10/single/1", "9/single/1"], key=order_by_number) == [
+        "9/single/1",
+        "10/single/1",
+    ]
