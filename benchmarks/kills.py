@@ -19,7 +19,7 @@ from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel
 from autoreason.prompts import built_in
-from autoreason.run import resume, start
+from autoreason.run.driver import resume, start
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon import GoogleDocstring
 
 from autoreason.version import __version__
 
@@ -85,7 +86,16 @@ def copy_first_page(app: Sphinx, failure: Exception | None) -> None:
         shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
+def read_sections(
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
+    """Read Args, Returns, Raises and Example of functions; other docstrings have no sections."""
+    if what == "function":
+        lines[:] = GoogleDocstring(lines).lines()
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", read_sections)
     app.connect("source-read", add_contents)
     app.connect("build-finished", copy_first_page)

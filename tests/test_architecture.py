@@ -39,8 +39,8 @@ NOUNS = frozenset(
 FLOORS = (
     # The command line: parse, call, show.
     frozenset({"__main__", "cli"}),
-    # One run from start to end, and the functions people call.
-    frozenset({"run"}),
+    # One run from start to end, and the functions people call; models for their tests.
+    frozenset({"run", "testing"}),
     # What is built with the method: programs that run, studies of texts and judges.
     frozenset({"programs", "studies"}),
     # The method, and the simpler ways beside it.
@@ -207,7 +207,8 @@ def faults(room: str, rule: str, name: str) -> Iterator[str]:
 
 def modules(house: Path) -> list[Path]:
     """Every module but the public surface, which may name anything."""
-    return sorted(path for path in house.rglob("*.py") if path != house / "__init__.py")
+    surface = (house / "__init__.py", house / "_api.py")
+    return sorted(path for path in house.rglob("*.py") if path not in surface)
 
 
 def complaints(house: Path) -> list[str]:

@@ -19,7 +19,7 @@ from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.programs.events import solved_in
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.run.refine import refine_async
 from autoreason.task import FRONT_MATTER
 
@@ -118,7 +118,7 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Pat
             settings=terms(f"{file}:Patient"),
             examiner=MadeUpExaminer(),
         )
-        assert (await replay(result.run, journal=journal)).same
+        assert (await replay_async(result.run, journal=journal)).same
     (solved,) = solved_in(result.story)
     assert solved.reason == "it passes all 3 public tests"
     assert (solved.attempts, solved.spent.calls) == (4, 4)

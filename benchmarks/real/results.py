@@ -13,7 +13,7 @@ from msgspec import Struct
 from autoreason.contract import Contract
 from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
-from autoreason.programs.duels import Duel, duels
+from autoreason.programs.duels import StrategyDuel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story, build_story
@@ -164,16 +164,16 @@ def gains(units: Sequence[Unit], strategies: Sequence[str]) -> tuple[Gain, ...]:
     )
 
 
-def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> Duel:
-    of_strategy = [unit for unit in units if unit.group == group]
+def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> StrategyDuel:
+    in_group = [unit for unit in units if unit.group == group]
     by_strategy = {
-        name: _by_item([u for u in of_strategy if u.strategy == name]) for name in (one, other)
+        name: _by_item([u for u in in_group if u.strategy == name]) for name in (one, other)
     }
     (duel,) = duels((one, other), by_strategy)
     return duel
 
 
-def _gain(group: str, duel: Duel) -> Gain:
+def _gain(group: str, duel: StrategyDuel) -> Gain:
     return Gain(
         group=group, one=duel.one, other=duel.other, difference=duel.difference, p=duel.test.p
     )

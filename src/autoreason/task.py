@@ -69,7 +69,26 @@ def read_task(
     facts: Path | None = None,
     contract: dict[str, Any] | None = None,
 ) -> Task:
-    """A task from a Markdown file, `-` for standard input, or literal text; `contract` overrides its front matter."""
+    """Read a task from a Markdown file, from standard input, or from the text itself.
+
+    Args:
+        source: A file, `-` for standard input, or what you want, in words.
+        draft: A file with a text to start from.
+        facts: A file with what every role may rely on.
+        contract: Keys of the contract that come before those of the front matter.
+
+    Returns:
+        The task.
+
+    Raises:
+        InvalidInput: A file cannot be read, the brief is empty, or a key is unknown.
+
+    Example:
+        >>> from autoreason import read_task
+        >>> task = read_task("Explain tides.", contract={"max_words": 200})
+        >>> task.contract.max_words
+        200
+    """
     name, text = _read_source(source)
     keys, brief = _split_front_matter(name, text)
     if not brief.strip():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.inside import Inside
 
-from autoreason import compare_async, judge_async
+from autoreason import prepare_judge
 from autoreason.cli import fields
 from autoreason.cli.fields import LIMITS, Field
 from autoreason.cli.group import cli
@@ -148,11 +147,7 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
     )
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
     assert f"[default: {','.join(ComparisonOptions().strategies)}]" in said
-    assert inspect.signature(judge_async).parameters["judges"].default == PANEL_JUDGES
-    assert (
-        inspect.signature(compare_async).parameters["panel_judges"].default
-        == ComparisonOptions().judges
-    )
+    assert prepare_judge("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 
 def test_every_level_of_reasoning_is_named() -> None:

@@ -31,7 +31,7 @@ from autoreason.journal.codec import read_event
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
 from autoreason.programs.policy import PolicyQuery
 from autoreason.programs.task import assignments_of
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.settings import Budget
 
 FIXED = "two critics found nothing to fix"
@@ -89,7 +89,7 @@ async def test_all_of_it_replays_to_the_same_end(older: Path) -> None:
     with Journal.open(str(older), create=False) as journal:
         for run in journal.runs():
             if run.status in ("done", "capped"):
-                assert (await replay(run.id, journal=journal)).same
+                assert (await replay_async(run.id, journal=journal)).same
 
 
 async def test_a_paused_run_goes_on(older: Path) -> None:
@@ -126,7 +126,7 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
     with open_journal(tmp_path) as journal:
         decided = [each for each in events(journal) if isinstance(each, PassDecided)]
         assert [each.reason for each in decided] == [FIXED, FIXED]
-        assert (await replay(run, journal=journal)).same
+        assert (await replay_async(run, journal=journal)).same
 
 
 QUERIES: tuple[type[Query[Any]], ...] = (
@@ -187,9 +187,9 @@ def test_problems_of_an_older_record_are_read_as_work(failed: Path) -> None:
 async def test_a_run_that_failed_twice_replays_and_recovers(failed: Path) -> None:
     with Journal.open(str(failed), create=False) as journal:
         for run in journal.runs():
-            assert (await replay(run.id, journal=journal)).same
+            assert (await replay_async(run.id, journal=journal)).same
             if run.status not in FINISHED:
                 before = len(journal.replies(run.id))
                 assert (await go_on(journal, run.id, scripted())).status in FINISHED
                 assert len(journal.replies(run.id)) > before
-                assert (await replay(run.id, journal=journal)).same
+                assert (await replay_async(run.id, journal=journal)).same

@@ -12,7 +12,7 @@ from tests.run.runs import go_on
 
 from autoreason.cli.views import words
 from autoreason.journal import Journal
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.settings import Budget
 from autoreason.story import build_story
 
@@ -59,7 +59,7 @@ async def test_it_is_resumed_and_its_records_stay_as_they_are(older: Path) -> No
         after = journal.replies(run)
         assert len(after) > len(before)
         assert {key: after[key] for key in before} == before
-        assert (await replay(run, journal=journal)).same
+        assert (await replay_async(run, journal=journal)).same
     assert schema(older) == 2
     with closing(sqlite3.connect(older)) as connection:
         assert connection.execute("SELECT count(*) FROM pieces").fetchone()[0] > 0

@@ -19,7 +19,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.programs.events import Solved
-from autoreason.run import Result, replay
+from autoreason.run import Result, replay_async
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -80,5 +80,5 @@ async def left_after_every_call(
         assert not recorded & set(mended.asked)
         assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)
         assert told(journal, result.run) == story
-    assert (await replay(ended.run, journal=journal)).same
+    assert (await replay_async(ended.run, journal=journal)).same
     return ended

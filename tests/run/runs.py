@@ -13,7 +13,8 @@ from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Reques
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.testing import EchoModel, ScriptedModel
-from autoreason.run import Result, resume, start
+from autoreason.run import Result, start
+from autoreason.run.driver import resume
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 

@@ -10,7 +10,7 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
-from autoreason.run import replay, start
+from autoreason.run import replay_async, start
 from autoreason.task import Task
 
 
@@ -40,4 +40,4 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
     told = [item.event for item in journal.events(result.run)]
     assert any(isinstance(event, CritiqueWritten) for event in told)
     assert all(event.ranking for event in told if isinstance(event, BallotCast))
-    assert (await replay(result.run, journal=journal)).same
+    assert (await replay_async(result.run, journal=journal)).same

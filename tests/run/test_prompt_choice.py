@@ -15,7 +15,7 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.settings import DEFAULT_MODEL, Budget
 from autoreason.studies.certify.properties import BALLOTS, POSITION, CertificateFinding, Property
@@ -96,4 +96,4 @@ async def test_a_run_that_broke_off_goes_on_with_the_same_drafts_and_prompts(
         assert result.story.shortened is not None
         asked = [request.key for request in (*broken.requests, *model.requests)]
         assert [key for key in asked if asked.count(key) > 1] == [lost, lost]
-        assert (await replay(result.run, journal=journal)).same
+        assert (await replay_async(result.run, journal=journal)).same

@@ -10,10 +10,11 @@ import pytest
 from tests.run.runs import scripted
 
 import autoreason
-from autoreason import EchoModel, InvalidInput, ScriptedModel, refine, refine_async
+from autoreason import InvalidInput, refine, refine_async
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
 from autoreason.task import Task
+from autoreason.testing import EchoModel, ScriptedModel
 
 
 def test_one_call_from_brief_to_text() -> None:

@@ -10,14 +10,14 @@ from tests.run.runs import go_on, scripted, start_run
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import replay
+from autoreason.run import replay_async
 from autoreason.settings import Budget
 
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: int) -> None:
     result = await start_run(journal, changes={"seed": seed, "passes": 6})
-    replayed = await replay(result.run, journal=journal)
+    replayed = await replay_async(result.run, journal=journal)
     assert replayed.same, replayed.difference
     assert replayed.events > 10
 
@@ -26,17 +26,17 @@ async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
     paused = await start_run(
         journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})
     )
-    assert (await replay(paused.run, journal=journal)).same
+    assert (await replay_async(paused.run, journal=journal)).same
     await go_on(journal, paused.run, scripted({"judge": "no comment"}))
-    assert (await replay(paused.run, journal=journal)).same
+    assert (await replay_async(paused.run, journal=journal)).same
     finished = await go_on(journal, paused.run, scripted())
     assert finished.status == "converged"
-    assert (await replay(paused.run, journal=journal)).same
+    assert (await replay_async(paused.run, journal=journal)).same
 
 
 async def test_a_run_out_of_budget_replays_too(journal: Journal) -> None:
     paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
-    assert (await replay(paused.run, journal=journal)).same
+    assert (await replay_async(paused.run, journal=journal)).same
 
 
 async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> None:
@@ -53,7 +53,7 @@ async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> No
     model = scripted({"pass/1/critic/0/try/0": accept}, latency=0.35)
     result = await start_run(journal, model, on_started=remember)
     assert result.status == "accepted"
-    assert (await replay(result.run, journal=journal)).same
+    assert (await replay_async(result.run, journal=journal)).same
 
 
 async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
@@ -63,6 +63,6 @@ async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
             "update replies set reply = replace(reply, 'Second text', 'Second word') where key = 'pass/1/reviser/try/0'"
         )
     tampered.close()
-    replayed = await replay(result.run, journal=journal)
+    replayed = await replay_async(result.run, journal=journal)
     assert not replayed.same
     assert "differs from the record" in (replayed.difference or "")

@@ -22,8 +22,9 @@ from autoreason.models.testing import ScriptedModel
 from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.prompts import built_in
-from autoreason.run import check, estimate, export, fork, replay
-from autoreason.run.solve import solution_of, solve_with, solving_task, solving_terms
+from autoreason.run import check, estimate_run, export, replay_async
+from autoreason.run.fork import prepare_fork
+from autoreason.run.solve import assign, prepare_solve, solution_of, solving_task
 from autoreason.settings import Budget
 from autoreason.task import Task
 
@@ -141,7 +142,7 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
         examiner=MadeUpExaminer(),
     )
     with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
-        fork(result.run, None, journal=journal)
+        prepare_fork(result.run, journal=journal)
 
 
 async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
@@ -255,7 +256,7 @@ async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) 
 
 async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -> None:
     settings = terms(("single", "tournament"), repeats=2)
-    expected = await estimate(task(3), settings)
+    expected = await estimate_run(task(3), settings)
     assert expected.request
     assert expected.request.key == "1/single/1/draft/try/0"
     assert expected.calls
@@ -298,14 +299,9 @@ async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Jour
     own_prompts.mkdir()
     (own_prompts / "author.md").write_text("Answer with Python.")
     model = ScriptedModel(SCRIPT)
-    found = await solve_with(
-        MadeUpExaminer(),
-        problems(1),
-        model,
-        solving_terms("0" * 64, "best_of_n"),
-        journal=journal,
-        prompts=own_prompts,
-    )
+    prepared = prepare_solve(model, strategy="best_of_n", journal=journal, prompts=own_prompts)
+    prepared = assign(prepared, MadeUpExaminer(), problems(1), {"set": "0" * 64})
+    found = solution_of(await prepared.run_async())
     assert found.program
     assert found.public
     assert found.private
@@ -348,7 +344,7 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
     )
     (unit,) = solved(journal, result.run)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
-    assert (await replay(result.run, journal=journal)).same
+    assert (await replay_async(result.run, journal=journal)).same
 
 
 async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: Journal) -> None:

@@ -20,7 +20,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run import replay
+from autoreason.run import replay_async
 
 _LATENCY = 0.002
 _ASKED_TWICE = 70
@@ -104,5 +104,5 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
         run = journal.runs()[0].id
         turns = [key for key in journal.answers(run) if "/policy/" in key]
         assert turns
-        retold = asyncio.run(replay(run, journal=journal))
+        retold = asyncio.run(replay_async(run, journal=journal))
     assert retold.difference is None

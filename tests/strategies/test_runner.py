@@ -12,7 +12,7 @@ from tests.strategies.test_leaving import SCRIPT
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run import check, estimate
+from autoreason.run import check, estimate_run
 
 BODY = """
 from autoreason import Strategy
@@ -150,7 +150,7 @@ async def test_a_plan_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
     wrong = "    @classmethod\n    def plans(cls, settings):\n        raise ValueError('who knows')"
     chosen = settings(strategy=plug_in(tmp_path, GOOD + wrong))
     with pytest.raises(InvalidInput, match="who knows"):
-        await estimate(TASK, chosen)
+        await estimate_run(TASK, chosen)
 
 
 ODD_END = """

@@ -13,7 +13,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelDecided
 from autoreason.exchange import Outcome, Reply, Request
-from autoreason.run.estimate import estimate
+from autoreason.run.estimate import estimate_run
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task
 
@@ -150,7 +150,7 @@ async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the
 async def test_an_estimate_knows_of_more_drafts_and_of_a_given_one() -> None:
     def high(task: Task, **changes: Any) -> Any:
         settings = make_settings(Models.everywhere("scripted/x"), 1, **changes)
-        return estimate(task, settings)
+        return estimate_run(task, settings)
 
     task = Task(brief="Write.", contract=SHORT)
     one, ten = await high(task, max_drafts=1), await high(task, max_drafts=10)

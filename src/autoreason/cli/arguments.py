@@ -1,25 +1,18 @@
-"""What the options of a run become: its task and its settings."""
+"""What the options of a command become: a task, and arguments of the library's functions."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
-
-import msgspec
 
 from autoreason.cli.fields import LIMITS
 from autoreason.cli.views.words import SLOTS
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.settings import (
-    DEFAULT_MODEL,
-    Budget,
-    Models,
-    Settings,
-    make_settings,
-    providers_of,
-)
-from autoreason.task import Task, check_task, read_task
+from autoreason.settings import Budget, Settings
+from autoreason.task import Task, read_task
+
+_MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models")
+_ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
@@ -28,47 +21,54 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
 
-def settings_of(values: dict[str, Any], **more: Any) -> Settings:
-    """Settings for a new run."""
-    everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
-    return make_settings(
-        models_of(everywhere, values),
-        seed_of(values),
-        values["protocol"] or "robust",
-        **_changes(values),
-        **more,
-    )
+def run_options(values: dict[str, Any]) -> dict[str, Any]:
+    """What the options give of a run, by the names of the library's arguments."""
+    limits = {name: values[option] for name, option in LIMITS.items()}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return _given(values, _ARGUMENTS) | ({"budget": Budget(**given)} if given else {})
 
 
-def forked(task: Task, settings: Settings, values: dict[str, Any]) -> tuple[Task, Settings]:
-    """A fork's task and settings: those of the run it comes from, but for what was asked for."""
-    contract = {
-        name: values[name] for name in Contract.__struct_fields__ if values[name] not in (None, ())
-    }
-    if contract:
-        changed = msgspec.structs.replace(task.contract, **contract)
-        task = check_task(msgspec.structs.replace(task, contract=changed))
-    before = Models.everywhere(values["model"]) if values["model"] else settings.models
-    models, seed, changes = models_of(before, values), seed_of(values), _changes(values)
-    changes |= servers_of(settings, models, values)
-    changes["budget"] = msgspec.structs.replace(settings.budget, **budget_of(values))
-    if values["protocol"]:
-        return task, make_settings(models, seed, values["protocol"], **changes)
-    for name in ("judges", "drafts"):
-        if name in changes:
-            most = f"max_{name}"
-            changes.setdefault(most, max(changes[name], getattr(settings, most)))
-    return task, msgspec.structs.replace(settings, models=models, seed=seed, **changes)
+def write_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where texts are written."""
+    if values["no_playoff"] and values["playoff"] is not None:
+        raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
+    chosen = run_options(values) | efforts_of(values)
+    if values["no_playoff"]:
+        chosen["playoff"] = 0
+    if "tie_order" in chosen:
+        chosen["tie_order"] = tuple(
+            slot.upper() if slot.upper() in SLOTS else slot
+            for slot in map(str.strip, values["tie_order"].split(">"))
+        )
+    if "strategy_options" in chosen:
+        chosen["strategy_options"] = dict(map(_pair, values["strategy_options"]))
+    return chosen
 
 
-def models_of(before: Models, values: dict[str, Any]) -> Models:
-    """Who plays which role, where an option says so."""
-    return Models(
-        author=values["author_model"] or before.author,
-        critic=values["critic_model"] or before.critic,
-        synthesizer=values["synthesizer_model"] or before.synthesizer,
-        judges=tuple(values["judge_models"]) or before.judges,
-    )
+def judge_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where only judges are asked."""
+    model = _given(values, ("model",))
+    return model | run_options(values) | {"judge_effort": values["effort"]}
+
+
+def solve_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where programs are written."""
+    own = _given(values, ("repeats", "calls", "width"))
+    return run_options(values) | efforts_of(values) | own
+
+
+def resume_options(values: dict[str, Any]) -> dict[str, Any]:
+    """What is different when a run goes on."""
+    return run_options(values) | _given(values, ("model",))
+
+
+def contract_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a contract that were given."""
+    return _given(values, Contract.__struct_fields__)
+
+
+def _given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) not in (None, ())}
 
 
 def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -80,77 +80,11 @@ def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
     return {name: level for name, level in given.items() if level is not None}
 
 
-def servers_of(before: Settings, models: Models, values: dict[str, Any]) -> dict[str, Any]:
-    """Where providers are asked from here on; what was agreed to for one is not for another."""
-    given, recorded, used = values["base_url"], before.base_url, providers_of(models.all())
-    if given is None and isinstance(recorded, str) and len(used) > 1:
-        # Nobody said whose it is, and the pool will ask for that before anything is sent.
-        given = recorded
-    if not isinstance(given, str):
-        kept = recorded.items() if isinstance(recorded, dict) else ()
-        given = {name: url for name, url in kept if name in used} | (given or {})
-    same = (given or None, models) == (recorded, before.models)
-    return {
-        "base_url": given or None,
-        "allow_http": values["allow_http"] or (same and before.allow_http),
-    }
-
-
-def budget_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The limits that were given, by the names the budget has for them."""
-    limits = {name: values[option] for name, option in LIMITS.items()}
-    return {name: limit for name, limit in limits.items() if limit is not None}
-
-
-def budget_in(values: dict[str, Any]) -> Budget | None:
-    """The budget that was given; None where no limit was."""
-    limits = budget_of(values)
-    return Budget(**limits) if limits else None
-
-
-def _changes(values: dict[str, Any]) -> dict[str, Any]:
-    if values["no_playoff"] and values["playoff"] is not None:
-        raise InvalidInput("--playoff and --no-playoff contradict each other; give one of them")
-    changes = {
-        name: values[name]
-        for name in Settings.__struct_fields__
-        if name not in ("protocol", "seed") and values.get(name) not in (None, ())
-    }
-    if values["no_playoff"]:
-        changes["playoff"] = 0
-    if "tie_order" in changes:
-        changes["tie_order"] = tuple(
-            slot.upper() if slot.upper() in SLOTS else slot
-            for slot in map(str.strip, values["tie_order"].split(">"))
-        )
-    if limits := budget_in(values):
-        changes["budget"] = limits
-    return changes | efforts_of(values) | _strategy(values)
-
-
-def _strategy(values: dict[str, Any]) -> dict[str, Any]:
-    """The strategy by a name that means the same in any folder, and its own options."""
-    from autoreason.plugins import absolute
-    from autoreason.strategies.registry import find_strategy
-
-    changes: dict[str, Any] = {}
-    if values["strategy"]:
-        find_strategy(values["strategy"])
-        changes["strategy"] = absolute(values["strategy"])
-    own = dict(_pair(given) for given in values["strategy_options"])
-    return changes | ({"strategy_options": own} if own else {})
-
-
 def _pair(given: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
     if not equals or not name.strip():
         raise InvalidInput(f"--option {given} says no value; write it as name=value")
     return name.strip(), value.strip()
-
-
-def seed_of(values: dict[str, Any]) -> int:
-    """The seed that was given, or one that is drawn now."""
-    return secrets.randbits(32) if values["seed"] is None else int(values["seed"])
 
 
 def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:

@@ -76,6 +76,11 @@ def local_models() -> list[Listed]:
     ] + [Listed(name, True, named_path(name).stat().st_size) for name in fetched_names()]
 
 
+def notes_on(settings: Settings) -> list[str]:
+    """What to know of the models of a run before it starts."""
+    return [NOTE] if DEFAULT_MODEL in settings.models.all() else []
+
+
 def require_weights(settings: Settings) -> None:
     """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
     if DEFAULT_MODEL not in settings.models.all():

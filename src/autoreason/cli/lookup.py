@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.errors import AutoreasonError, InvalidInput, UnknownRun
+from autoreason.errors import AutoreasonError, UnknownRun
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from autoreason.journal import Journal, RunRow
-    from autoreason.settings import Settings
     from autoreason.story import Story
-    from autoreason.task import Task
 
 _LOOKED_THROUGH = 200
 
@@ -25,18 +23,6 @@ def opened(url: str | None) -> Journal:
     from autoreason.journal import Journal
 
     return Journal.open(url, create=False)
-
-
-def writable(url: str | None) -> Journal:
-    """The journal, made where there is none; a folder that is not there is a slip, but for the usual one."""
-    from autoreason.journal import Journal
-    from autoreason.journal.location import locate
-    from autoreason.paths import data_folder
-
-    folder = locate(url).parent
-    if folder != data_folder() and not folder.is_dir():
-        raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
-    return Journal.open(url, create=True)
 
 
 def finished(row: RunRow) -> bool:
@@ -70,13 +56,6 @@ def story_of(journal: Journal, run: str) -> Story:
     from autoreason.story import build_story
 
     return build_story([recorded.event for recorded in journal.events(run)])
-
-
-def recorded(row: RunRow, story: Story) -> tuple[Task, Settings]:
-    """A run's task and settings; there are none where it was killed in its first moment."""
-    if story.task is None or story.settings is None:
-        raise InvalidInput(f"run {row.id} was killed before anything was recorded; start it again")
-    return story.task, story.settings
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -7,29 +7,22 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autoreason.characters import without_controls
-from autoreason.cli.embedded import NOTE
-from autoreason.cli.lookup import opened, writable
+from autoreason.cli.lookup import opened
 from autoreason.cli.views import outcome, words
 from autoreason.cli.views.live import Live
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
-from autoreason.run import Result, StopSwitch, check, start
-from autoreason.settings import DEFAULT_MODEL, Settings
-from autoreason.task import Task
+from autoreason.run.result import Result, StopSwitch
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from autoreason.models.pool import ModelPool
-    from autoreason.programs.examination import Examiner
-    from autoreason.prompts import PromptSet
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
@@ -145,52 +138,30 @@ async def closing(lent: Closable) -> AsyncIterator[Closable]:
         await lent.close()
 
 
-async def begun(
-    view: View,
-    switch: StopSwitch,
-    task: Task,
-    settings: Settings,
-    *,
-    prompts: PromptSet,
-    pool: ModelPool,
-    journal: str | None,
-    notes: Iterable[str] = (),
-    forked_from: str | None = None,
-    examiner: Examiner | None = None,
-) -> Result:
-    """A run from its first check to its end; nothing is written before everything is checked."""
-    await check(task, settings, pool, prompts)
-    if switch.stopped:
-        raise KeyboardInterrupt
-    for line in (*notes, *([NOTE] if DEFAULT_MODEL in settings.models.all() else ())):
-        view.note(line)
-    with writable(journal) as record:
-        return await start(
-            task,
-            settings,
-            journal=record,
-            prompts=prompts,
-            pool=pool,
-            on_event=view.emit,
-            on_signal=view.hear,
-            switch=switch,
-            forked_from=forked_from,
-            on_started=lambda run: setattr(view.live, "run", run),
-            examiner=examiner,
-        )
-
-
-Begin = Callable[[View, StopSwitch], Awaitable[Result]]
+Drive = Callable[..., Coroutine[Any, Any, Result]]
+"""Drives a run to its end; takes the hooks of a run."""
 
 
 def hold(
-    begin: Begin, manner: OutputOptions, run: str = "", known: int = 0, worked: float = 0.0
+    drive: Drive,
+    manner: OutputOptions,
+    *,
+    notes: Sequence[str] = (),
+    run: str = "",
+    known: int = 0,
+    worked: float = 0.0,
 ) -> int:
-    """Drive a run from here to its end, and return the exit status."""
+    """Drive a run from here to its end, and return the exit status.
+
+    `notes` are shown before the first request; `run` is the name of one that goes on.
+    """
     console = None if manner.quiet else _console()
     view = choose_view(Live(run, worked=worked), manner, console, known)
-    result = asyncio.run(_hold(begin, view))
+    warnings: list[str] = []
+    result = asyncio.run(_hold(drive, view, notes, warnings))
     status = outcome.EXIT[result.status]
+    for line in warnings:
+        print(f"autoreason: {line}", file=sys.stderr)
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
@@ -199,7 +170,6 @@ def hold(
     if status == 0 and view.live.study:
         from autoreason.cli.views import studies
 
-        studies.keep(result)
         with opened(manner.journal) as journal:
             studies.show(result, journal, as_json=manner.as_json, html=manner.html)
         return status
@@ -229,13 +199,28 @@ def _console() -> Console | None:
     return stderr_console()
 
 
-async def _hold(begin: Begin, view: View) -> Result:
+async def _hold(drive: Drive, view: View, notes: Sequence[str], warnings: list[str]) -> Result:
     switch = StopSwitch()
+    goes_on = bool(view.live.run)
+
+    def ready() -> None:
+        if switch.stopped and not goes_on:
+            raise KeyboardInterrupt
+        for line in notes:
+            view.note(line)
+
     ticking = asyncio.create_task(_tick(view))
     try:
         with Interrupts(view, switch):
             view.open()
-            return await begin(view, switch)
+            return await drive(
+                on_ready=ready,
+                on_started=lambda run: setattr(view.live, "run", run),
+                on_event=view.emit,
+                on_signal=view.hear,
+                on_warning=warnings.append,
+                stop_switch=switch,
+            )
     finally:
         ticking.cancel()
         view.close()

@@ -17,7 +17,7 @@ Outcomes = Mapping[str, Sequence[bool]]
 _ALPHA = 0.05
 
 
-class Duel(Struct, frozen=True, kw_only=True):
+class StrategyDuel(Struct, frozen=True, kw_only=True):
     """One strategy against another, on the problems that say something of both."""
 
     one: str
@@ -52,7 +52,7 @@ class Duel(Struct, frozen=True, kw_only=True):
         return {self.one: self.other, self.other: self.one}.get(self.ahead or "")
 
 
-def duels(names: Sequence[str], found: Mapping[str, Outcomes]) -> tuple[Duel, ...]:
+def duels(names: Sequence[str], found: Mapping[str, Outcomes]) -> tuple[StrategyDuel, ...]:
     """Every two of them, tests corrected for being several (Holm)."""
     pairs = list(combinations(names, 2))
     alone = [_duel(one, other, found[one], found[other], len(pairs)) for one, other in pairs]
@@ -60,14 +60,14 @@ def duels(names: Sequence[str], found: Mapping[str, Outcomes]) -> tuple[Duel, ..
     return tuple(replace(duel, holm=p) for duel, p in zip(alone, corrected, strict=True))
 
 
-def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -> Duel:
+def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -> StrategyDuel:
     both = [problem for problem in first if problem in second]
     ours, theirs = ([fmean(each[p]) for p in both] for each in (first, second))
     by = [a - b for a, b in zip(ours, theirs, strict=True)]
     repeated = any(len(each[problem]) > 1 for each in (first, second) for problem in both)
     share, other_share = (fmean(each) if each else None for each in (ours, theirs))
     gained, lost = sum(each > 0 for each in by), sum(each < 0 for each in by)
-    return Duel(
+    return StrategyDuel(
         one=one,
         other=other,
         problems=len(both),

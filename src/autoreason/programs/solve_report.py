@@ -12,7 +12,7 @@ from msgspec import Struct
 from autoreason.exchange import Spent
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment
-from autoreason.programs.duels import Duel, Outcomes, duels
+from autoreason.programs.duels import Outcomes, StrategyDuel, duels
 from autoreason.programs.events import Solved
 from autoreason.programs.exclusions import Exclusion, left_out
 from autoreason.programs.units import Unit, units_of
@@ -76,9 +76,9 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
     """One a strategy, over all problems."""
     tiers: tuple[Score, ...]
     """One a strategy and difficulty; none where problems have no difficulty, or all the same."""
-    duels: tuple[Duel, ...]
+    duels: tuple[StrategyDuel, ...]
     """Every two strategies on the problems that both have a verdict on."""
-    recoveries: tuple[Duel, ...]
+    recoveries: tuple[StrategyDuel, ...]
     """The same on problems where the first attempt of both failed."""
     winner: str | None
     """Whoever beats every other beyond chance."""
@@ -224,7 +224,7 @@ def _known(score: Score) -> float:
     return -1.0 if score.solved.value is None else score.solved.value
 
 
-def _winner(names: Sequence[str], contests: Sequence[Duel]) -> str | None:
+def _winner(names: Sequence[str], contests: Sequence[StrategyDuel]) -> str | None:
     """Whoever is ahead of every other by more than chance gives."""
     beaten = {name: set[str]() for name in names}
     for duel in contests:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from autoreason.plugins import short
 from autoreason.programs.assignment import CodeVerdict
-from autoreason.programs.duels import Duel
+from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import BEYOND_CHANCE, Score, SolveReport
 from autoreason.report.numbers import (
@@ -106,7 +106,7 @@ def verdicts(report: SolveReport) -> Table:
     return _table(head, rows)
 
 
-def duels(found: Sequence[Duel]) -> Table:
+def duels(found: Sequence[StrategyDuel]) -> Table:
     """Every two strategies on the same problems."""
     head = (
         *("strategy", "against", "problems", "more", "less", "difference"),
@@ -176,7 +176,7 @@ def conclusion(report: SolveReport) -> str:
     return f"no winner beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
-def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
+def _lead(report: SolveReport, first: Score, second: Score, duel: StrategyDuel) -> str:
     by = _turned(duel, first.strategy)
     lead = (
         f"{short(first.strategy)} solved {percent(first.solved.value or 0)} and {short(second.strategy)} "
@@ -189,7 +189,7 @@ def _lead(report: SolveReport, first: Score, second: Score, duel: Duel) -> str:
     return f"{lead}, difference {points(by)} points, {p_statement(duel.holm)}{corrected}"
 
 
-def _could_show(duel: Duel) -> str:
+def _could_show(duel: StrategyDuel) -> str:
     found = duel.detectable
     if found.value is None:
         return found.reason
@@ -206,11 +206,11 @@ def _is_beaten(report: SolveReport, name: str) -> bool:
     )
 
 
-def _between(report: SolveReport, one: str, other: str) -> Duel:
+def _between(report: SolveReport, one: str, other: str) -> StrategyDuel:
     return next(duel for duel in report.duels if {duel.one, duel.other} == {one, other})
 
 
-def _turned(duel: Duel, name: str) -> Estimate:
+def _turned(duel: StrategyDuel, name: str) -> Estimate:
     """The difference as seen from one side."""
     found = duel.difference
     if duel.one == name or found.value is None or found.low is None or found.high is None:

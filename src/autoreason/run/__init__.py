@@ -1,12 +1,11 @@
 """One run from start to end."""
 
-from autoreason.run.driver import resume, start
-from autoreason.run.estimate import RunEstimate, estimate
+from autoreason.run.driver import start
+from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.export import export
-from autoreason.run.fork import fork
 from autoreason.run.preflight import check
 from autoreason.run.recall import OnEvent
-from autoreason.run.replay import ReplayResult, replay
+from autoreason.run.replay import ReplayResult, replay_async
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.working_time import WorkingTime, working_time
 
@@ -18,11 +17,9 @@ __all__ = [
     "StopSwitch",
     "WorkingTime",
     "check",
-    "estimate",
+    "estimate_run",
     "export",
-    "fork",
-    "replay",
-    "resume",
+    "replay_async",
     "start",
     "working_time",
 ]

@@ -57,7 +57,9 @@ class _NoReply(AutoreasonError):
     """Raised in place of the first reply."""
 
 
-async def estimate(task: Task, settings: Settings, prompts: PromptSet | None = None) -> RunEstimate:
+async def estimate_run(
+    task: Task, settings: Settings, prompts: PromptSet | None = None
+) -> RunEstimate:
     """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
     kind = job_class(settings)
     prompts = prompts or built_in(code=kind.writes == "programs")

@@ -15,14 +15,43 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
-from autoreason.story import RecordedPass, Story, build_story
+from autoreason.run.options import JournalPlace
+from autoreason.run.record import read_story, use_journal
+from autoreason.story import RecordedPass, Story
 
 
-def export(run: str, folder: Path, *, journal: Journal, force: bool = False) -> list[Path]:
-    """Write brief, settings, prompts, every text, critique and ballot by pass, `final.md` and `run.json`."""
-    story = build_story([item.event for item in journal.events(run)])
-    files = _texts(story) | _calls(run, journal)
-    files["run.json"] = _run_json(run, story, journal)
+def export(
+    run: str, folder: str | Path, *, journal: JournalPlace = None, force: bool = False
+) -> list[Path]:
+    """Write a run's texts and record into a folder, as files that need no other program to be read.
+
+    Args:
+        run: The run's name, or a part of it that no other has.
+        folder: Where to; it is created.
+        journal: An open journal, the file of one, or None for the user's own.
+        force: Write into a folder that is not empty.
+
+    Returns:
+        The files: brief, settings, prompts, every text, critique and ballot by pass, every call,
+        `final.md` and `run.json`.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The folder is not empty, or cannot be written.
+        JournalError: The journal cannot be read.
+
+    Example:
+        >>> from autoreason import export, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> "brief.md" in [file.name for file in export(result.run, "tides")]
+        True
+    """
+    folder = Path(folder)
+    with use_journal(journal) as book:
+        run = book.find(run).id
+        story = read_story(book, run)
+        files = _texts(story) | _calls(run, book)
+        files["run.json"] = _run_json(run, story, book)
     try:
         return _write(files, folder, force)
     except OSError as error:

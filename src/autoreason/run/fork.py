@@ -2,19 +2,128 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
-from autoreason.journal import Journal
 from autoreason.programs.task import assignments_of
-from autoreason.story import Story, build_story
-from autoreason.task import Task
+from autoreason.prompts import PromptSet
+from autoreason.run.models import ModelChoice, change_servers
+from autoreason.run.options import ForkOptions, check_options
+from autoreason.run.prepared import PreparedRun, prepare_with
+from autoreason.run.record import read_story, use_journal
+from autoreason.run.refine import strategy_name
+from autoreason.run.result import Result
+from autoreason.run.resume import change_budget
+from autoreason.run.sync import wait_for
+from autoreason.settings import Settings, make_settings
+from autoreason.story import Story
+from autoreason.task import Task, check_task, make_contract
 
 
-def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
-    """The same task, starting from the incumbent after a pass; 0 is the first draft, None the text delivered."""
-    story = build_story([item.event for item in journal.events(run)])
-    if story.task is None:
+def fork(run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
+    """Start a new run from a text of an old one.
+
+    Args:
+        run: The old run's name, or a part of it that no other has.
+        at_pass: The text that was the incumbent after this pass; 0 is the first draft, None the
+            text delivered.
+        options: See `ForkOptions`. What is not given is as it was in the old run.
+
+    Returns:
+        As of `refine`.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The old run has no such text, or something else cannot be used.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import fork, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> fork(result.run, 0, contract={"max_words": 50}, passes=2).status
+        'capped'
+    """
+    return wait_for(lambda: fork_async(run, at_pass, **options), "fork")
+
+
+async def fork_async(
+    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+) -> Result:
+    """Like `fork`, in an event loop."""
+    return await prepare_fork(run, at_pass, **options).run_async()
+
+
+def prepare_fork(
+    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+) -> PreparedRun:
+    """The run that `fork` with the same arguments would drive.
+
+    Args:
+        run: The old run's name, or a part of it that no other has.
+        at_pass: The text that was the incumbent after this pass.
+        options: See `ForkOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The old run has no such text, or something else cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_fork, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> prepare_fork(result.run).task.draft == result.text
+        True
+    """
+    check_options(options, ForkOptions)
+    with use_journal(options.get("journal")) as journal:
+        run = journal.find(run).id
+        story = read_story(journal, run)
+    task, before = _forked_task(story, run, at_pass)
+    if contract := options.get("contract"):
+        merged = make_contract({**asdict(task.contract), **contract}, "contract")
+        task = check_task(replace(task, contract=merged))
+    choice = ModelChoice()
+    settings = _forked_settings(before, choice, options)
+    prepared = prepare_with(task, settings, choice, options)
+    if not options.get("prompts"):
+        # Another strategy may need prompts that the run it comes from had no use for.
+        prompts = PromptSet(prepared.prompts.sources | story.prompts)
+        prepared = dataclasses.replace(prepared, prompts=prompts)
+    return dataclasses.replace(prepared, forked_from=run)
+
+
+def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
+    """Those of the run it comes from, but for what is given."""
+    models = choice.change(before.models, options)
+    seed = options.get("seed")
+    changes = {
+        name: options[name]
+        for name in Settings.__struct_fields__
+        if name not in ("seed", "protocol") and options.get(name) is not None
+    }
+    if "strategy" in changes:
+        changes["strategy"] = strategy_name(changes["strategy"])
+    changes |= change_servers(before, models, options)
+    changes["budget"] = change_budget(before.budget, options.get("budget"))
+    seed = secrets.randbits(32) if seed is None else seed
+    if protocol := options.get("protocol"):
+        return make_settings(models, seed, protocol, **changes)
+    for name in ("judges", "drafts"):
+        if name in changes:
+            maximum = f"max_{name}"
+            changes.setdefault(maximum, max(changes[name], getattr(before, maximum)))
+    return replace(before, models=models, seed=seed, **changes)
+
+
+def _forked_task(story: Story, run: str, at_pass: int | None) -> tuple[Task, Settings]:
+    if story.task is None or story.settings is None:
         raise InvalidInput(
             f"run {run} was killed before anything was recorded; there is nothing to fork"
         )
@@ -22,7 +131,7 @@ def fork(run: str, at_pass: int | None, *, journal: Journal) -> Task:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
     if assignments_of(story.task):
         raise InvalidInput(f"run {run} writes programs; there is no text to fork")
-    return replace(story.task, draft=_text(story, run, at_pass))
+    return replace(story.task, draft=_text(story, run, at_pass)), story.settings
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

@@ -2,157 +2,152 @@
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Unpack
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.exchange import Model, OnSignal
-from autoreason.journal import Journal
-from autoreason.models.pool import ModelPool
+from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.programs.examination import Examiner
-from autoreason.run.driver import start
-from autoreason.run.kinds import job_class
-from autoreason.run.preflight import check
-from autoreason.run.prompt_choice import choose_prompts
-from autoreason.run.recall import OnEvent
+from autoreason.run.estimate import RunEstimate
+from autoreason.run.models import ModelChoice
+from autoreason.run.options import RefineOptions, TaskOptions, check_options
+from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result
-from autoreason.settings import DEFAULT_MODEL, Budget, Models, Protocol, make_settings
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, make_contract
 
-T = TypeVar("T")
 
+def refine(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
+) -> Result:
+    """Write a text and refine it until it is kept, or from a draft of yours.
 
-def refine(brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any) -> Result:
-    """Refine a text and wait for it; takes what `refine_async` takes."""
+    Args:
+        brief: What you want, in words; a `Task` says more.
+        model: Plays every role that has none of its own; `provider/model` or a model object.
+        options: See `RefineOptions`: the task, the settings, the journal and who follows the run.
+
+    Returns:
+        The text, how it came about and what it took. A run that paused says why in `status` and
+        `reason`; `resume` goes on with it.
+
+    Raises:
+        InvalidInput: Something cannot be used; nothing was written and nothing was asked.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import Budget, refine
+        >>> result = refine(
+        ...     "Explain tides to a ten-year-old.",
+        ...     "echo/echo",
+        ...     contract={"max_words": 200},
+        ...     passes=2,
+        ...     budget=Budget(calls=50),
+        ...     seed=1,
+        ... )
+        >>> result.status
+        'capped'
+    """
     return wait_for(lambda: refine_async(brief, model, **options), "refine")
 
 
-def wait_for(start_call: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
-    """Run a coroutine to its result, for callers without an event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(start_call())
-    raise InvalidInput(
-        f"{name}() cannot wait inside a running event loop; write `await {name}_async(...)`"
-    )
-
-
 async def refine_async(
-    brief: str | Task,
-    model: str | Model = DEFAULT_MODEL,
-    *,
-    draft: str | None = None,
-    facts: str | None = None,
-    contract: Contract | Mapping[str, Any] | None = None,
-    author_model: str | Model | None = None,
-    critic_model: str | Model | None = None,
-    synthesizer_model: str | Model | None = None,
-    judge_models: Sequence[str | Model] = (),
-    protocol: Protocol = "robust",
-    seed: int | None = None,
-    budget: Budget | None = None,
-    prompts: str | Path | None = None,
-    journal: Journal | str | Path | None = None,
-    pool: ModelPool | None = None,
-    on_event: OnEvent | None = None,
-    on_signal: OnSignal | None = None,
-    examiner: Examiner | None = None,
-    **settings: Any,
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
 ) -> Result:
-    """Refine a text.
+    """Like `refine`, in an event loop."""
+    return await prepare_refine(brief, model, **options).run_async()
 
-    `brief` is what you want, in words; a `Task` says more. `model` plays every role that is not given its
-    own; each is a `provider/model` address or a model object. `journal` is where the record goes.
-    `on_event` follows the run step by step, `on_signal` sees calls and streaming text. Runs that share a
-    `pool` share connections and limits. An `examiner` runs programs, where programs are the task. Everything
-    else is a field of `Settings`: `k`, `passes`, `judges`.
+
+def estimate(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
+) -> RunEstimate:
+    """What `refine` with the same arguments may take, without calling anything.
+
+    Args:
+        brief: What you want, in words; a `Task` says more.
+        model: Plays every role that has none of its own.
+        options: See `RefineOptions`.
+
+    Returns:
+        Calls, tokens and cost, from the fewest to the most, and the first request. Other runs are
+        estimated by the `estimate` method of what `prepare_judge` and its siblings return.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import estimate
+        >>> estimate("Explain tides.", "echo/echo", passes=2).calls
+        Span(low=5, likely=27, high=200)
     """
-    addresses = _ModelAddresses()
-    models = Models(
-        author=addresses.address(model if author_model is None else author_model),
-        critic=addresses.address(model if critic_model is None else critic_model),
-        synthesizer=addresses.address(model if synthesizer_model is None else synthesizer_model),
-        judges=tuple(addresses.address(judge) for judge in judge_models)
-        or (addresses.address(model),),
-    )
-    task = as_task(brief, draft, facts, contract)
-    if "strategy" in settings:
-        settings["strategy"] = absolute(settings["strategy"])
-    chosen_seed = secrets.randbits(32) if seed is None else seed
-    run_settings = make_settings(models, chosen_seed, protocol, budget=budget, **settings)
-    code = job_class(run_settings).writes == "programs"
-    prompt_set = choose_prompts(run_settings, Path(prompts) if prompts else None, code=code)
-    async with AsyncExitStack() as exits:
-        if pool is not None and (run_settings.base_url or run_settings.allow_http):
-            raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
-        if pool is None:
-            pool = ModelPool.of(run_settings)
-            exits.push_async_callback(pool.close)
-        pool.add(addresses.objects)
-        await check(task, run_settings, pool, prompt_set)
-        if not isinstance(journal, Journal):
-            journal = exits.enter_context(
-                Journal.open(str(journal) if journal else None, create=True)
-            )
-        return await start(
-            task,
-            run_settings,
-            journal=journal,
-            prompts=prompt_set,
-            pool=pool,
-            on_event=on_event,
-            on_signal=on_signal,
-            examiner=examiner,
-        )
+    return wait_for(lambda: estimate_async(brief, model, **options), "estimate")
 
 
-class _ModelAddresses:
-    """The addresses of models given as strings or as objects."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Model] = {}
-
-    def address(self, model: str | Model) -> str:
-        if isinstance(model, str):
-            if not model.strip():
-                raise InvalidInput("the model's address is empty; give provider/model")
-            return model
-        address: object = getattr(model, "address", None)
-        if not isinstance(address, str):
-            raise InvalidInput(
-                f"a model is given as {type(model).__name__}; give provider/model or a model object"
-            )
-        self.objects[address] = model
-        return address
+async def estimate_async(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
+) -> RunEstimate:
+    """Like `estimate`, in an event loop."""
+    return await prepare_refine(brief, model, **options).estimate_async()
 
 
-def as_task(
-    brief: str | Task,
-    draft: str | None = None,
-    facts: str | None = None,
-    contract: Contract | Mapping[str, Any] | None = None,
-) -> Task:
+def prepare_refine(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
+) -> PreparedRun:
+    """The run that `refine` with the same arguments would drive.
+
+    Args:
+        brief: What you want, in words; a `Task` says more.
+        model: Plays every role that has none of its own.
+        options: See `RefineOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_refine
+        >>> prepared = prepare_refine("Explain tides.", "echo/echo", k=1)
+        >>> prepared.settings.k, prepared.run().status
+        (1, 'converged')
+    """
+    check_options(options, RefineOptions)
+    choice = ModelChoice()
+    models = choice.write(model, options)
+    own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
+    return prepare(task_in(brief, options), models, choice, options, **own)
+
+
+def strategy_name(name: str) -> str:
+    """A strategy that writes one text, by a name that means the same in any folder."""
+    find_strategy(name)
+    return absolute(name)
+
+
+def task_in(brief: str | Task, options: TaskOptions) -> Task:
     """A task from its parts, or the task itself where it is one already."""
+    parts = {name: options.get(name) for name in ("draft", "facts", "contract")}
     if isinstance(brief, Task):
-        for name, given in (("draft", draft), ("facts", facts), ("contract", contract)):
-            if given is not None:
+        for name, value in parts.items():
+            if value is not None:
                 raise InvalidInput(f"a Task has its own {name}; set it there")
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
-    return check_task(Task(brief=brief, draft=draft, facts=facts, contract=_contract(contract)))
+    contract = _contract(options.get("contract"))
+    return check_task(
+        Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
+    )
 
 
-def _contract(given: Contract | Mapping[str, Any] | None) -> Contract:
-    if isinstance(given, Contract):
-        return given
-    if not isinstance(given, Mapping | None):
-        raise InvalidInput(f"the contract is a {type(given).__name__}; give a Contract or a dict")
-    return make_contract(dict(given or {}), "contract")
+def _contract(contract: object) -> Contract:
+    if isinstance(contract, Contract):
+        return contract
+    if not isinstance(contract, Mapping | None):
+        kind = type(contract).__name__
+        raise InvalidInput(f"the contract is a {kind}; give a Contract or a dict")
+    return make_contract(dict(contract or {}), "contract")

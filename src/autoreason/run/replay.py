@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from autoreason.errors import InvalidInput
 from autoreason.events import LIFECYCLE
-from autoreason.journal import Journal
 from autoreason.prompts import PromptSet
+from autoreason.run.options import JournalPlace
 from autoreason.run.recall import Memory, rerun
+from autoreason.run.record import use_journal
+from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
 
@@ -28,16 +30,42 @@ class ReplayResult:
         return self.difference is None
 
 
-async def replay(run: str, *, journal: Journal) -> ReplayResult:
-    """Run a record again from its replies alone."""
-    recorded = [item.event for item in journal.events(run)]
+def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+    """Run a record again from its replies alone, offline and for nothing, and compare.
+
+    Args:
+        run: The run's name, or a part of it that no other has.
+        journal: An open journal, the file of one, or None for the user's own.
+
+    Returns:
+        Whether the replay gave the events of the record, and where it first differed.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: Nothing was recorded of the run.
+        JournalError: The journal cannot be read.
+
+    Example:
+        >>> from autoreason import refine, replay
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> replay(result.run).same
+        True
+    """
+    return wait_for(lambda: replay_async(run, journal=journal), "replay")
+
+
+async def replay_async(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+    """Like `replay`, in an event loop."""
+    with use_journal(journal) as book:
+        run = book.find(run).id
+        recorded = [item.event for item in book.events(run)]
+        memory = Memory(book.replies(run), book.answers(run))
     story = build_story(recorded)
     if story.task is None or story.settings is None:
         raise InvalidInput(
             f"run {run} was killed before anything was recorded; there is nothing to replay"
         )
     emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
-    memory = Memory(journal.replies(run), journal.answers(run))
     rerun_result = await rerun(
         story.task, story.settings, PromptSet(story.prompts), emitted, memory, story.recovery
     )

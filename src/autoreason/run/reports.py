@@ -32,8 +32,8 @@ def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
 
 
 def _comparison(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.run.studies import spent_by_part
     from autoreason.studies.compare.report import comparison_report
+    from autoreason.studies.compare.spending import spent_by_part
 
     return comparison_report(story, spent_by_part(journal, run))
 

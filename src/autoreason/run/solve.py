@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import msgspec
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import (
@@ -24,16 +25,18 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examination import Examiner
 from autoreason.programs.registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
-from autoreason.run.refine import refine_async, wait_for
+from autoreason.run.models import ModelChoice
+from autoreason.run.options import SolveOptions, check_options
+from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result
-from autoreason.settings import DEFAULT_MODEL, Settings
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
-_OF_TEXTS = frozenset({"draft", "facts", "contract", "examiner", "models", "strategy_options"})
-"""Options of `refine_async` that mean nothing here, or that this module sets."""
+_TERMS: tuple[Literal["repeats", "calls", "width"], ...] = ("repeats", "calls", "width")
 
 
 @dataclass(frozen=True)
@@ -66,31 +69,47 @@ class Solution:
         return self.solved[0].private if len(self.solved) == 1 else None
 
 
-def solve(problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Any) -> Solution:
-    """Write a program and wait for it; takes what `solve_async` takes."""
+def solve(
+    problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
+) -> Solution:
+    r"""Write a program for a problem, or for every problem of a file, and score it.
+
+    Args:
+        problem: A file of problems in any format we read, or one problem as a mapping.
+        model: Plays every role that has none of its own.
+        options: See `SolveOptions`. Without a sandbox on this machine nothing is run unless
+            `unsafe` is true.
+
+    Returns:
+        The program, its verdicts and what it took; for a set, those of every problem.
+
+    Raises:
+        InvalidInput: Something cannot be used, or there is no sandbox.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import solve
+        >>> from autoreason.testing import ScriptedModel
+        >>> problem = {
+        ...     "id": "double",
+        ...     "statement": "Read a number and print twice that number.",
+        ...     "public_tests": [["2", "4"]],
+        ... }
+        >>> model = ScriptedModel({"author": "```python\nprint(2 * int(input()))\n```"})
+        >>> print(solve(problem, model, strategy="single").program)
+        print(2 * int(input()))
+    """
     return wait_for(lambda: solve_async(problem, model, **options), "solve")
 
 
 async def solve_async(
-    problem: Problems,
-    model: str | Model = DEFAULT_MODEL,
-    *,
-    strategy: str | Sequence[str] = DEFAULT,
-    calls: int = 6,
-    repeats: int = 1,
-    width: int = 32,
-    unsafe: bool = False,
-    **options: Any,
+    problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
-    """Write a program for a problem, or for every problem of a file.
-
-    `strategy` is a name, several, or `all`; each has `calls` for a problem, and `width` problems are
-    worked on at once. Without a sandbox on this machine
-    nothing is run unless `unsafe` says so. Everything else is an option of `refine_async`.
-    """
+    """Like `solve`, in an event loop."""
     from autoreason.programs.examiner.client import ExaminerClient
 
-    _check_options(options)
+    prepared = prepare_solve(model, **options)
+    unsafe = options.get("unsafe", False)
     async with AsyncExitStack() as exits:
         source = Path() if isinstance(problem, Mapping) else Path(problem)
         if isinstance(problem, Mapping):
@@ -105,23 +124,42 @@ async def solve_async(
             # The caller does not know the temporary file.
             raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
         exits.push_async_callback(client.close)
-        terms = solving_terms(
-            client.digest, strategy, calls=calls, repeats=repeats, width=width, unsafe=unsafe
-        )
-        return await solve_with(client, client.assignments, model, terms, **options)
+        terms = {"set": client.digest, "unsafe": unsafe}
+        prepared = assign(prepared, client, client.assignments, terms)
+        return solution_of(await prepared.run_async())
 
 
-def _check_options(given: Mapping[str, Any]) -> None:
-    """Refuse an unknown option before anything is started."""
-    options = [*_keywords(solve_async), *_keywords(refine_async), *Settings.__struct_fields__]
-    known = [name for name in dict.fromkeys(options) if name not in _OF_TEXTS]
-    if unknown := [name for name in given if name not in known]:
-        raise InvalidInput(f"unknown option `{unknown[0]}`; known are {', '.join(known)}")
+def prepare_solve(
+    model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
+) -> PreparedRun:
+    """The run that `solve` would drive, before the problems are assigned."""
+    check_options(options, SolveOptions)
+    terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
+    choice = ModelChoice()
+    return prepare(
+        Task(brief="Solve problems"),
+        choice.write(model, options),
+        choice,
+        {name: value for name, value in options.items() if name != "strategy"},
+        strategy="solve",
+        strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
+    )
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
-    parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+def assign(
+    prepared: PreparedRun,
+    examiner: Examiner,
+    assignments: Sequence[Assignment],
+    terms: Mapping[str, Any],
+) -> PreparedRun:
+    """The run with its problems and the examiner that has their tests; `terms` name the set."""
+    settings = prepared.settings
+    return dataclasses.replace(
+        prepared,
+        task=solving_task(assignments),
+        settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),
+        examiner=examiner,
+    )
 
 
 def _encoded(problem: Mapping[str, Any]) -> bytes:
@@ -131,25 +169,6 @@ def _encoded(problem: Mapping[str, Any]) -> bytes:
         raise InvalidInput(
             f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
         ) from None
-
-
-async def solve_with(
-    examiner: Examiner,
-    assignments: Sequence[Assignment],
-    model: str | Model,
-    terms: Mapping[str, Any],
-    **options: Any,
-) -> Solution:
-    """The same with a given examiner."""
-    result = await refine_async(
-        solving_task(assignments),
-        model,
-        strategy="solve",
-        strategy_options=dict(terms),
-        examiner=examiner,
-        **options,
-    )
-    return solution_of(result)
 
 
 def solving_terms(

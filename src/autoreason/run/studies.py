@@ -1,35 +1,74 @@
-"""The library's way to a blind panel and to a comparison: texts or strategies in, the report out."""
+"""Studies: texts, strategies, recorded passes or a judge in, the report out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
+from typing import TypeVar, Unpack
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.exchange import Model, Spent
-from autoreason.journal import Journal
-from autoreason.keys import Key
+from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.run.refine import as_task, refine_async, wait_for
-from autoreason.run.result import Result
-from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.compare.report import ComparisonReport, comparison_report
+from autoreason.prompts import load
+from autoreason.report.report import Report
+from autoreason.run.models import ModelChoice
+from autoreason.run.options import (
+    CertifyOptions,
+    CompareOptions,
+    JudgeOptions,
+    PanelOptions,
+    check_options,
+)
+from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.record import read_story, use_journal
+from autoreason.run.refine import task_in
+from autoreason.run.reports import report_of
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
+from autoreason.studies.certify.certification import Certification
+from autoreason.studies.certify.report import Certificate
+from autoreason.studies.certify.suite import SUITE
+from autoreason.studies.compare.report import ComparisonReport
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
-from autoreason.studies.panels.results import panel_report
+from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
+
+AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 def judge(
-    brief: str | Task, texts: Mapping[str, str], model: str | Model = DEFAULT_MODEL, **options: Any
+    brief: str | Task,
+    texts: Mapping[str, str],
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[JudgeOptions],
 ) -> PanelReport:
-    """Run a blind panel and wait for it; takes what `judge_async` takes."""
+    """Let a blind panel rank 2 to 10 texts for the same brief.
+
+    Args:
+        brief: What the texts were written for.
+        texts: The texts by name.
+        model: Judges, unless `judge_models` names others.
+        options: See `JudgeOptions`; there are 7 judges unless `judges` gives another number.
+
+    Returns:
+        Points with intervals, who beats whom, and one sentence that says who wins, or that no text
+        does beyond chance.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import judge
+        >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
+        >>> report = judge("Explain tides.", texts, "echo/echo", judges=3, seed=1)
+        >>> [standing.name for standing in report.standings]
+        ['a', 'b']
+    """
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
 
 
@@ -37,77 +76,292 @@ async def judge_async(
     brief: str | Task,
     texts: Mapping[str, str],
     model: str | Model = DEFAULT_MODEL,
-    *,
-    judges: int = 7,
-    pairwise: bool = False,
-    equal_length: bool = False,
-    **options: Any,
+    **options: Unpack[JudgeOptions],
 ) -> PanelReport:
-    """A blind panel over 2 to 10 texts by name; other options are those of `refine_async`."""
+    """Like `judge`, in an event loop."""
+    return await _report(PanelReport, prepare_judge(brief, texts, model, **options))
+
+
+def prepare_judge(
+    brief: str | Task,
+    texts: Mapping[str, str],
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[JudgeOptions],
+) -> PreparedRun:
+    """The run that `judge` with the same arguments would drive.
+
+    Args:
+        brief: What the texts were written for.
+        texts: The texts by name.
+        model: Judges, unless `judge_models` names others.
+        options: See `JudgeOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_judge
+        >>> prepared = prepare_judge("Explain tides.", {"a": "The moon.", "b": "The wind."})
+        >>> prepared.estimate().calls
+        Span(low=7, likely=7, high=28)
+    """
+    check_options(options, JudgeOptions)
     require_statistics()
-    task = replace(as_task(brief), entries=make_entries(texts, equal_length=equal_length))
-    strategy = "judge_pairs" if pairwise else "judge"
-    own = cut_options(texts, equal_length=equal_length)
-    result = await refine_async(
-        task, model, strategy=strategy, strategy_options=own, judges=judges, **options
+    equal_length = options.get("equal_length", False)
+    task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
+    choice = ModelChoice()
+    return prepare(
+        task,
+        choice.judge(model, options),
+        choice,
+        {"judges": PANEL_JUDGES, **options},
+        strategy="judge_pairs" if options.get("pairwise") else "judge",
+        strategy_options=cut_options(texts, equal_length=equal_length),
     )
-    return panel_report(_finished(result).story)
+
+
+def rejudge(
+    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+) -> RejudgeReport:
+    """Let another panel judge the recorded passes of a run; nothing is written anew.
+
+    Args:
+        run: The run's name, or a part of it that no other has.
+        model: Judges, unless `judge_models` names others.
+        options: See `PanelOptions`; there are 7 judges unless `judges` gives another number, and
+            votes are counted as they were.
+
+    Returns:
+        Which decisions would have been others.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import refine, rejudge
+        >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=2)
+        >>> [decision.stage for decision in rejudge(result.run, "echo/echo", judges=3).decisions]
+        ['pass 1', 'playoff']
+    """
+    return wait_for(lambda: rejudge_async(run, model, **options), "rejudge")
+
+
+async def rejudge_async(
+    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+) -> RejudgeReport:
+    """Like `rejudge`, in an event loop."""
+    return await _report(RejudgeReport, prepare_rejudge(run, model, **options))
+
+
+def prepare_rejudge(
+    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+) -> PreparedRun:
+    """The run that `rejudge` with the same arguments would drive.
+
+    Args:
+        run: The run's name, or a part of it that no other has.
+        model: Judges, unless `judge_models` names others.
+        options: See `PanelOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_rejudge, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=1)
+        >>> prepare_rejudge(result.run, "echo/echo").settings.judges
+        7
+    """
+    check_options(options, PanelOptions)
+    require_statistics()
+    with use_journal(options.get("journal")) as journal:
+        run = journal.find(run).id
+        story = read_story(journal, run)
+    task = recorded_panels(story, run)
+    choice = ModelChoice()
+    # Votes are counted as they were: what differs must be the judges.
+    voting = {"voting": story.settings.voting} if story.settings else {}
+    return prepare(
+        task,
+        choice.judge(model, options),
+        choice,
+        {"judges": PANEL_JUDGES, **voting, **options},
+        strategy="rejudge",
+        strategy_options={"of": run},
+    )
 
 
 def compare(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Any
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
 ) -> ComparisonReport:
-    """Compare strategies and wait for it; takes what `compare_async` takes."""
+    """Compare strategies on one brief, from one shared draft and with matched budgets.
+
+    Args:
+        brief: What is to be written; a `Task` says more.
+        model: Plays every role that has none of its own.
+        options: See `CompareOptions`; `autoreason`, `single` and `critique_revise` are compared
+            unless `strategies` names others.
+
+    Returns:
+        Points with intervals, paired tests, what each strategy took, and one sentence that says
+        which wins, or that none does beyond chance.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import compare
+        >>> report = compare(
+        ...     "Explain tides.",
+        ...     "echo/echo",
+        ...     strategies=["critique_revise", "single"],
+        ...     repeats=2,
+        ...     panel_judges=3,
+        ...     seed=1,
+        ... )
+        >>> [each.strategy for each in report.compared]
+        ['critique_revise', 'single']
+    """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
 
 
 async def compare_async(
-    brief: str | Task,
-    model: str | Model = DEFAULT_MODEL,
-    *,
-    strategies: Sequence[str] = ("autoreason", "single", "critique_revise"),
-    repeats: int | None = None,
-    match: str = "calls",
-    allowance: Decimal | int | None = None,
-    panel_judges: int = 7,
-    journal: Journal | str | Path | None = None,
-    **options: Any,
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
 ) -> ComparisonReport:
-    """Strategies from one shared draft with matched budgets; other options are those of `refine_async`."""
+    """Like `compare`, in an event loop."""
+    return await _report(ComparisonReport, prepare_compare(brief, model, **options))
+
+
+def prepare_compare(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
+) -> PreparedRun:
+    """The run that `compare` with the same arguments would drive.
+
+    Args:
+        brief: What is to be written; a `Task` says more.
+        model: Plays every role that has none of its own.
+        options: See `CompareOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_compare
+        >>> prepared = prepare_compare("Explain tides.", "echo/echo", strategies=["improve", "single"])
+        >>> prepared.settings.strategy_options["strategies"]
+        ['improve', 'single']
+    """
+    check_options(options, CompareOptions)
     require_statistics()
-    terms: dict[str, Any] = {
-        "strategies": [absolute(name) for name in strategies],
-        "match": match,
-        "judges": panel_judges,
+    strategies = options.get("strategies")
+    allowance = options.get("allowance")
+    terms = {
+        "strategies": strategies and [absolute(name) for name in strategies],
+        "repeats": options.get("repeats"),
+        "match": options.get("match"),
+        "allowance": None if allowance is None else str(allowance),
+        "judges": options.get("panel_judges"),
     }
-    if repeats is not None:
-        terms["repeats"] = repeats
-    if allowance is not None:
-        terms["allowance"] = str(allowance)
-    with ExitStack() as exits:
-        if not isinstance(journal, Journal):
-            url = str(journal) if journal else None
-            journal = exits.enter_context(Journal.open(url, create=True))
-        result = await refine_async(
-            brief, model, journal=journal, strategy="compare", strategy_options=terms, **options
-        )
-        return comparison_report(_finished(result).story, spent_by_part(journal, result.run))
+    choice = ModelChoice()
+    return prepare(
+        task_in(brief, options),
+        choice.write(model, options),
+        choice,
+        options,
+        strategy="compare",
+        strategy_options={name: value for name, value in terms.items() if value is not None},
+    )
 
 
-def spent_by_part(journal: Journal, run: str) -> dict[str, Spent]:
-    """What each part of a comparison took; a panel that was run again is one part with the first."""
-    spent: dict[str, Spent] = {}
-    for call in journal.calls(run):
-        part = Key.parse(call.request.key).part
-        if part:
-            name = str(replace(part, attempt=0))
-            spent[name] = spent.get(name, Spent()).plus(call.reply)
-    return spent
+def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificate:
+    """Measure a judge on questions whose answers are known, and store its certificate.
+
+    Args:
+        model: The judge, as `provider/model` or as a model object.
+        options: See `CertifyOptions`.
+
+    Returns:
+        What the judge sees and what misleads it. The certificate is stored on this machine, and
+        commands warn of judges that failed.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the run paused and has no certificate yet.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import certify
+        >>> certify("echo/echo", seed=1).verdict
+        'fail'
+    """
+    return wait_for(lambda: certify_async(model, **options), "certify")
 
 
-def _finished(result: Result) -> Result:
+async def certify_async(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificate:
+    """Like `certify`, in an event loop."""
+    return await _report(Certificate, prepare_certify(model, **options))
+
+
+def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> PreparedRun:
+    """The run that `certify` with the same arguments would drive.
+
+    Args:
+        model: The judge, as `provider/model` or as a model object.
+        options: See `CertifyOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from autoreason import prepare_certify
+        >>> prepare_certify("echo/echo", repeats=2).estimate().calls
+        Span(low=288, likely=288, high=1152)
+    """
+    check_options(options, CertifyOptions)
+    choice = ModelChoice()
+    address = choice.address(model)
+    repeats = options.get("repeats")
+    prepared = prepare(
+        Task(brief=f"Certify the judge {address}"),
+        choice.judge(model, {}),
+        choice,
+        options,
+        strategy="certify",
+        strategy_options={
+            "model": address,
+            "suite": SUITE,
+            "repeats": 1 if repeats is None else repeats,
+        },
+    )
+    Certification.check(prepared.settings)
+    # Not those that an earlier certificate of the same judge asks for: it is measured afresh.
+    return dataclasses.replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
+
+
+async def _report(kind: type[AnyReport], prepared: PreparedRun) -> AnyReport:
+    """Run a study to its end, and its report."""
+    result = await prepared.run_async()
     if result.status not in FINISHED:
         raise InvalidInput(
             f"run {result.run} paused ({result.status}: {result.reason}); resume it for its report"
         )
-    return result
+    with use_journal(prepared.hooks.get("journal")) as journal:
+        report = report_of(result.run, result.story, journal)
+    if not isinstance(report, kind):
+        raise TypeError(f"run {result.run} ended with a {type(report).__name__}")
+    return report

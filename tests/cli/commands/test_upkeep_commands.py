@@ -136,7 +136,10 @@ def test_the_journal_is_copied_checked_and_compacted(several: Inside, tmp_path: 
 
 def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
     with closing(sqlite3.connect(several.folder / "journal.db")) as connection, connection:
-        connection.execute("UPDATE replies SET request = CAST(x'7b22ff' AS TEXT) WHERE rowid = 2")
+        connection.execute(
+            "UPDATE replies SET request = CAST(x'7b22ff' AS TEXT) WHERE rowid ="
+            " (SELECT MIN(rowid) FROM replies WHERE role = 'author')"
+        )
     run = json.loads(several("runs", "--json", "-n", "3").out)[-1]["run"]
     checked = several("journal", "check", "--json")
     assert checked.status == 1

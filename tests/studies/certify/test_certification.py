@@ -28,7 +28,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import estimate, replay
+from autoreason.run import estimate_run, replay_async
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.questions import defect_questions, other_questions
@@ -176,7 +176,7 @@ async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_t
     assert recorded.isdisjoint(asked)
     assert len(recorded) + len(asked) == QUESTIONS
     assert (ended.status, ended.text) == ("done", at_once.text)
-    assert (await replay(ended.run, journal=journal)).difference is None
+    assert (await replay_async(ended.run, journal=journal)).difference is None
 
 
 async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
@@ -186,7 +186,7 @@ async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journa
 
 
 async def test_the_estimate_counts_every_question() -> None:
-    found = await estimate(TASK, settings(repeats=3))
+    found = await estimate_run(TASK, settings(repeats=3))
     assert found.calls is not None
     assert tuple(found.calls) == (3 * QUESTIONS, 3 * QUESTIONS, 12 * QUESTIONS)
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_certified_is_refused(options: dict[str, object], output:
 
 async def test_the_estimate_counts_the_texts_once() -> None:
     model = judge(ideal)
-    found = await estimate(TASK, settings())
+    found = await estimate_run(TASK, settings())
     await reported(model)
     assert found.tokens is not None
     sent = sum(len(m.text) for request in model.requests for m in request.messages)

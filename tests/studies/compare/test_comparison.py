@@ -29,7 +29,7 @@ from autoreason.events import PartEvent
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run import check, replay
+from autoreason.run import check, replay_async
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.studies.compare.comparison import enough_repeats, panels_of
@@ -201,7 +201,7 @@ async def test_dead_judges_end_no_comparison_and_others_may_follow(journal: Jour
     assert all("/panel/" in key for key in model.asked)
     panels = panels_of(result.story)
     assert all(panel.decided and panel.decided.verdict for panel in panels.values())
-    assert (await replay(result.run, journal=journal)).same
+    assert (await replay_async(result.run, journal=journal)).same
 
 
 async def test_a_comparison_without_a_draft_asks_for_one_again_when_resumed(

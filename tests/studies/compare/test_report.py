@@ -11,7 +11,7 @@ from tests.tournament.stage import document
 from autoreason.contract import Contract
 from autoreason.exchange import Outcome, Reply
 from autoreason.journal import Journal
-from autoreason.run.studies import spent_by_part
+from autoreason.studies.compare.spending import spent_by_part
 from autoreason.task import Task
 
 NOTHING = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")

@@ -16,7 +16,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
-from autoreason.run import check, replay
+from autoreason.run import check, replay_async
 from autoreason.settings import Models
 from autoreason.studies.panels.entries import make_entries
 from autoreason.studies.panels.results import panel_report
@@ -96,7 +96,7 @@ async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
     assert result.calls == 2 * paused.calls + 3
     report = panel_report(result.story)
     assert (report.ballots, report.standings[0].name) == (3, "rival.md")
-    assert (await replay(result.run, journal=journal)).same
+    assert (await replay_async(result.run, journal=journal)).same
 
 
 async def hold_on(journal: Journal, run: str, script: dict[str, Any]) -> Any:

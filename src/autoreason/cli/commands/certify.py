@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
-
-if TYPE_CHECKING:
-    from autoreason.settings import Settings
 
 _EPILOG = """\
 \b
@@ -82,7 +79,15 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
         return 0
     if show:
         return _show(model, values)
-    return _begin(_settings(model, values), values)
+    from autoreason.cli import arguments
+    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.run.studies import prepare_certify
+
+    chosen = arguments.judge_options(values)
+    if values["repeats"] is not None:
+        chosen["repeats"] = values["repeats"]
+    prepared = prepare_certify(model, **chosen)
+    return run_or_estimate(prepared, values, verbose=values["verbose"])
 
 
 def _show(model: str, values: dict[str, Any]) -> int:
@@ -96,44 +101,3 @@ def _show(model: str, values: dict[str, Any]) -> int:
         raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
     certificates.show(stored, as_json=values["as_json"])
     return 0
-
-
-def _settings(model: str, values: dict[str, Any]) -> Settings:
-    from autoreason.cli import arguments
-    from autoreason.settings import Models, make_settings
-    from autoreason.studies.certify.suite import SUITE
-
-    repeats = 1 if values["repeats"] is None else values["repeats"]
-    return make_settings(
-        Models.judging(model),
-        arguments.seed_of(values),
-        strategy="certify",
-        strategy_options={"model": model, "suite": SUITE, "repeats": repeats},
-        style=values["style"],
-        judge_temperature=values["judge_temperature"],
-        judge_effort=values["effort"],
-        max_tokens=values["max_tokens"],
-        base_url=values["base_url"],
-        allow_http=values["allow_http"],
-        budget=arguments.budget_in(values),
-    )
-
-
-def _begin(settings: Settings, values: dict[str, Any]) -> int:
-    from autoreason.cli.commands.run import begin
-    from autoreason.prompts import load
-    from autoreason.settings import DEFAULT_MODEL
-    from autoreason.studies.certify.certification import Certification
-    from autoreason.task import Task
-
-    Certification.check(settings)
-    (judge,) = settings.models.judges
-    task = Task(brief=f"Certify the judge {judge}")
-    prompts = load(None, small=judge == DEFAULT_MODEL)
-    if values["dry_run"]:
-        from autoreason.cli.views.dry_run import dry_run
-
-        return dry_run(
-            task, settings, prompts, as_json=values["as_json"], verbose=values["verbose"]
-        )
-    return begin(task, settings, prompts, values)

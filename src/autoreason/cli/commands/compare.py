@@ -59,35 +59,26 @@ def compare(brief: str, **values: Any) -> int:
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import begin
-    from autoreason.plugins import absolute
-    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.run.studies import prepare_compare
+    from autoreason.settings import DEFAULT_MODEL
     from autoreason.studies.panels.panel_report import require_statistics
 
     require_statistics()
     own = {
-        "strategies": [absolute(name.strip()) for name in values["strategies"].split(",")]
-        if values["strategies"]
-        else None,
+        "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
         "repeats": values["repeats"],
         "match": values["match"],
-        "allowance": str(values["allowance"]) if values["allowance"] is not None else None,
-        "judges": values["final_judges"],
+        "allowance": values["allowance"],
+        "panel_judges": values["final_judges"],
     }
+    chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
+    chosen |= {name: value for name, value in own.items() if value is not None}
     task = arguments.task_of(brief, values)
-    settings = arguments.settings_of(
-        values | {"strategy": None, "strategy_options": ()},
-        strategy="compare",
-        strategy_options={name: value for name, value in own.items() if value is not None},
-    )
-    prompts = choose_prompts(settings, values["prompts"])
-    if values["dry_run"]:
-        from autoreason.cli.views.dry_run import dry_run
-
-        return dry_run(task, settings, prompts, as_json=values["as_json"])
-    if not values["quiet"]:
-        _warn_of_few_repeats(settings)
-    return begin(task, settings, prompts, values)
+    prepared = prepare_compare(task, values["model"] or DEFAULT_MODEL, **chosen)
+    if not (values["dry_run"] or values["quiet"]):
+        _warn_of_few_repeats(prepared.settings)
+    return run_or_estimate(prepared, values)
 
 
 def _warn_of_few_repeats(settings: Settings) -> None:

@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
-from autoreason.cli.lookup import opened, recorded, run_argument, story_of
+from autoreason.cli.lookup import run_argument
 from autoreason.models.examples import with_examples
 
 
@@ -36,20 +36,12 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
       autoreason fork amber-fox --max-words 300
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import begin
+    from autoreason.cli.commands.run import drive
     from autoreason.files import check_output
-    from autoreason.prompts import PromptSet
-    from autoreason.run import fork as branch
-    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.run.fork import prepare_fork
 
     check_output(values["output"])
-    with opened(values["journal"]) as journal:
-        row = journal.find(run)
-        task = branch(row.id, at_pass, journal=journal)
-        story = story_of(journal, row.id)
-    task, settings = arguments.forked(task, recorded(row, story)[1], values)
-    prompts = choose_prompts(settings, values["prompts"])
-    if not values["prompts"]:
-        # Another strategy may need prompts that the run it comes from had no use for.
-        prompts = PromptSet(prompts.sources | story.prompts)
-    return begin(task, settings, prompts, values, forked_from=row.id)
+    chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
+    if values["model"]:
+        chosen["model"] = values["model"]
+    return drive(prepare_fork(run, at_pass, **chosen), values)

@@ -45,17 +45,21 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
       autoreason judge brief.md a.md b.md --judges 15 --equal-length
       autoreason judge brief.md a.md b.md --pairwise --json
     """
-    from autoreason.cli import judging
-    from autoreason.studies.panels.entries import cut_options, make_entries
+    from autoreason.cli import arguments
+    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.run.studies import prepare_judge
     from autoreason.task import read_task, read_text
 
-    names = _names(texts)
-    read = {name: read_text(path, "text") for name, path in names.items()}
+    read = {name: read_text(path, "text") for name, path in _names(texts).items()}
     task = read_task(brief, facts=values["facts"])
-    entries = make_entries(read, equal_length=values["equal_length"])
-    strategy = "judge_pairs" if values["pairwise"] else "judge"
-    own = cut_options(read, equal_length=values["equal_length"])
-    return judging.begin(task, entries, strategy, own, values)
+    prepared = prepare_judge(
+        task,
+        read,
+        pairwise=values["pairwise"],
+        equal_length=values["equal_length"],
+        **arguments.judge_options(values),
+    )
+    return run_or_estimate(prepared, values)
 
 
 def _names(paths: tuple[Path, ...]) -> dict[str, Path]:

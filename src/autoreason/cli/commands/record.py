@@ -27,11 +27,11 @@ def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
     \b
       autoreason export amber-fox ./amber-fox
     """
-    from autoreason.run import export as write
+    from autoreason.run.export import export
 
     with opened(journal) as book:
         row = book.find(run)
-        files = write(row.id, folder, journal=book, force=force)
+        files = export(row.id, folder, journal=book, force=force)
     print(f"{words.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
 
 
@@ -46,14 +46,12 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
 
     Exit status 0 where the replay tells the same story as the record, 1 where it does not.
     """
-    import asyncio
-
     from autoreason.cli.views.outcome import print_json
-    from autoreason.run import replay as again
+    from autoreason.run.replay import replay
 
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
-        replayed = asyncio.run(again(row.id, journal=book))
+        replayed = replay(row.id, journal=book)
     events = words.count(replayed.events, "event")
     if as_json:
         print_json(

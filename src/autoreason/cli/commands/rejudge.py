@@ -34,8 +34,9 @@ def rejudge(run: str | None, **values: Any) -> int:
       autoreason rejudge amber-fox --judge-model {other}
       autoreason rejudge --judges 15 --style holistic
     """
-    from autoreason.cli import judging
-    from autoreason.studies.panels.rejudge import recorded_panels
+    from autoreason.cli import arguments
+    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.run.studies import prepare_rejudge
 
     with opened(values["journal"]) as journal:
         row = pick(
@@ -44,11 +45,8 @@ def rejudge(run: str | None, **values: Any) -> int:
             lambda row: not row.live and _has_panels(journal, row.id),
             "run that held a panel",
         )
-        story = story_of(journal, row.id)
-        task = recorded_panels(story, row.id)
-    # Votes are counted as they were: what differs must be the judges.
-    voting = story.settings.voting if story.settings else None
-    return judging.begin(task, task.entries, "rejudge", {"of": row.id}, values, voting=voting)
+    prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
+    return run_or_estimate(prepared, values)
 
 
 def _has_panels(journal: Journal, run: str) -> bool:

@@ -12,11 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.cli.runner import View
-    from autoreason.prompts import PromptSet
-    from autoreason.run import Result, StopSwitch
-    from autoreason.settings import Settings
-    from autoreason.task import Task
+    from autoreason.run.prepared import PreparedRun
 
 EPILOG = fill_examples("""\
 \b
@@ -71,51 +67,37 @@ def run(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.files import check_output
-    from autoreason.run.prompt_choice import choose_prompts
+    from autoreason.run.refine import prepare_refine
+    from autoreason.settings import DEFAULT_MODEL
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
-    settings = arguments.settings_of(values)
-    prompts = choose_prompts(settings, values["prompts"])
+    model = values["model"] or DEFAULT_MODEL
+    prepared = prepare_refine(task, model, **arguments.write_options(values))
     check_output(values["output"])
-    if values["dry_run"]:
-        from autoreason.cli.views.dry_run import dry_run
-
-        verbose, as_json = values["verbose"], values["as_json"]
-        return dry_run(task, settings, prompts, as_json=as_json, verbose=verbose)
-    return begin(task, settings, prompts, values)
+    return run_or_estimate(prepared, values, verbose=values["verbose"])
 
 
-def begin(
-    task: Task,
-    settings: Settings,
-    prompts: PromptSet,
-    values: dict[str, Any],
-    forked_from: str | None = None,
+def run_or_estimate(
+    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
 ) -> int:
-    """Check everything, then open the journal and drive the run."""
-    from autoreason.cli.embedded import require_weights
-    from autoreason.cli.runner import OutputOptions, begun, closing, hold
+    """Drive a run to its end, or with --dry-run show what it would do."""
+    if not values["dry_run"]:
+        return drive(prepared, values)
+    from autoreason.cli.views.dry_run import dry_run
+
+    return dry_run(prepared, as_json=values["as_json"], verbose=verbose)
+
+
+def drive(prepared: PreparedRun, values: dict[str, Any]) -> int:
+    """Drive a run to its end."""
+    from autoreason.cli.embedded import notes_on, require_weights
+    from autoreason.cli.runner import OutputOptions, hold
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.files import check_output
-    from autoreason.models.pool import ModelPool
 
     check_output(values.get("html"), "--html")
-    require_weights(settings)
-    warn_of_failed_judges(settings)
-
-    async def go(view: View, switch: StopSwitch) -> Result:
-        async with closing(ModelPool.of(settings)) as pool:
-            return await begun(
-                view,
-                switch,
-                task,
-                settings,
-                prompts=prompts,
-                pool=pool,
-                journal=values["journal"],
-                forked_from=forked_from,
-            )
-
-    return hold(go, OutputOptions.of(values))
+    require_weights(prepared.settings)
+    warn_of_failed_judges(prepared.settings)
+    return hold(prepared.run_async, OutputOptions.of(values), notes=notes_on(prepared.settings))

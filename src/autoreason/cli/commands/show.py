@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.lookup import opened, pick, recorded, run_argument, state, story_of
+from autoreason.cli.lookup import opened, pick, run_argument, state, story_of
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output
@@ -87,6 +87,8 @@ def show(
       autoreason show amber-fox --diff
       autoreason show amber-fox --problem high-water --strategy tournament
     """
+    from autoreason.run.record import task_and_settings
+
     wants_part = problem is not None or strategy is not None
     others = (text_only, diff, as_json, report is not None)
     if sum((number is not None, *others)) > 1:
@@ -101,7 +103,7 @@ def show(
     with opened(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         story = story_of(book, row.id)
-        recorded(row, story)
+        task_and_settings(row.id, story)
         table = not (number is not None or wants_part or any(others[:2])) and _is_table(story)
         _check_page(html, table)
         if report is not None:
@@ -212,18 +214,22 @@ def _show_table(
 ) -> None:
     """A finished study: every ballot, unless it is to be short, then what they come to."""
     from autoreason.cli.views.outcome import result_of
-    from autoreason.cli.views.studies import keep
     from autoreason.cli.views.studies import show as show_study
+    from autoreason.run.certificates import store_certificate
 
     if not (as_json or short):
         _tell(book, row, story)
         click.echo()
     result = result_of(row, story)
     # A certificate whose process died before it was kept is kept now.
-    keep(result, if_missing=True)
+    store_certificate(result, _warn, if_missing=True)
     show_study(result, book, as_json=as_json, html=html)
     if _solves(story) and not (as_json or _on_one_problem(story)):
         click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
+
+
+def _warn(line: str) -> None:
+    click.echo(f"autoreason: {line}", err=True)
 
 
 def _text(row: RunRow, story: Story) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -15,14 +15,12 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.cli.runner import View
     from autoreason.programs.assignment import Assignment
     from autoreason.programs.examiner.client import ExaminerClient
     from autoreason.programs.problems.sets import BrokenRecord
-    from autoreason.prompts import PromptSet
-    from autoreason.run import Result, StopSwitch
-    from autoreason.settings import Settings
-    from autoreason.task import Task
+    from autoreason.run.options import RunHooks
+    from autoreason.run.prepared import PreparedRun
+    from autoreason.run.result import Result
 
 _SHOWN_LINES = 10
 _EPILOG = fill_examples("""\
@@ -134,10 +132,8 @@ def solve(problems: Path, **values: Any) -> int:
     from autoreason.cli.standard_input import on_disk
     from autoreason.cli.views.solution_set import check_folder, try_folder
     from autoreason.files import check_output
-    from autoreason.prompts import load
 
-    settings = _settings(values)
-    prompts = load(values["prompts"], code=True)
+    prepared = _prepare(values)
     check_output(values["output"])
     check_output(values["html"], "--html")
     check_folder(values["report"])
@@ -147,88 +143,64 @@ def solve(problems: Path, **values: Any) -> int:
         try_folder(values["report"])
     with on_disk(problems) as path:
         work = _dry_run if values["dry_run"] else _begin
-        return work(path, settings, prompts, values)
+        return work(path, prepared, values)
 
 
-def _settings(values: dict[str, Any]) -> Settings:
-    """Settings of the run, but for the set, which is opened later."""
+def _prepare(values: dict[str, Any]) -> PreparedRun:
+    """The run, but for the problems, which are read later."""
     from autoreason.cli import arguments
-    from autoreason.programs.registry import DEFAULT
-    from autoreason.run.solve import solving_terms
-    from autoreason.settings import DEFAULT_MODEL, Models, make_settings
+    from autoreason.run.solve import prepare_solve
+    from autoreason.settings import DEFAULT_MODEL
 
-    own = {name: values[name] for name in ("repeats", "calls", "width") if values[name] is not None}
-    terms = solving_terms("", values["strategy"] or DEFAULT, **own)
-    if len(terms["strategies"]) > 1:
+    prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **arguments.solve_options(values))
+    if len(prepared.settings.strategy_options["strategies"]) > 1:
         from autoreason.studies.panels.panel_report import require_statistics
 
         require_statistics()
-    everywhere = Models.everywhere(values["model"] or DEFAULT_MODEL)
-    return make_settings(
-        arguments.models_of(everywhere, values),
-        arguments.seed_of(values),
-        strategy="solve",
-        strategy_options=terms,
-        budget=arguments.budget_in(values),
-        **arguments.efforts_of(values),
-        **{name: values[name] for name in options.ASKED if values[name] is not None},
-    )
+    return prepared
 
 
-def _dry_run(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
+def _dry_run(problems: Path, prepared: PreparedRun, values: dict[str, Any]) -> int:
     import asyncio
 
     from autoreason.cli.views.console import print_line, stderr_console
     from autoreason.cli.views.dry_run import dry_run
 
-    async def look() -> tuple[Task, Settings]:
+    async def look() -> PreparedRun:
         examiner = await _open(problems, values)
         try:
             for each in examiner.broken[:_SHOWN_LINES]:
                 print_line(stderr_console(), _left_out(each))
-            return _assigned(problems, examiner, settings, values)
+            return _assign(problems, examiner, prepared, values)
         finally:
             await examiner.close()
 
-    task, settings = asyncio.run(look())
-    return dry_run(task, settings, prompts, as_json=values["as_json"])
+    return dry_run(asyncio.run(look()), as_json=values["as_json"])
 
 
-def _begin(problems: Path, settings: Settings, prompts: PromptSet, values: dict[str, Any]) -> int:
+def _begin(problems: Path, prepared: PreparedRun, values: dict[str, Any]) -> int:
     """Open the set, check everything, then open the journal and drive the run."""
-    from autoreason.cli.embedded import require_weights
-    from autoreason.cli.runner import OutputOptions, begun, closing, hold
+    from autoreason.cli.embedded import notes_on, require_weights
+    from autoreason.cli.runner import OutputOptions, closing, hold
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.models.open import warm_up
-    from autoreason.models.pool import ModelPool
 
+    settings = prepared.settings
     require_weights(settings)
     warn_of_failed_judges(settings)
+    notes: list[str] = []
 
-    async def go(view: View, switch: StopSwitch) -> Result:
+    async def go(**hooks: Unpack[RunHooks]) -> Result:
         warm_up(settings.models.all())
-        async with (
-            closing(await _open(problems, values)) as examiner,
-            closing(ModelPool.of(settings)) as pool,
-        ):
-            task, whole = _assigned(problems, examiner, settings, values)
-            return await begun(
-                view,
-                switch,
-                task,
-                whole,
-                prompts=prompts,
-                pool=pool,
-                journal=values["journal"],
-                notes=_notes(examiner),
-                examiner=examiner,
-            )
+        async with closing(await _open(problems, values)) as examiner:
+            notes.extend((*_notes(examiner), *notes_on(settings)))
+            return await _assign(problems, examiner, prepared, values).run_async(**hooks)
 
-    return hold(go, OutputOptions.of(values))
+    return hold(go, OutputOptions.of(values), notes=notes)
 
 
 def _notes(examiner: ExaminerClient) -> Iterator[str]:
-    """What whoever has programs written should know first."""
+    """What a user should know before programs are written."""
     yield from map(_left_out, examiner.broken[:_SHOWN_LINES])
     if examiner.level == "none":
         yield "no sandbox: what the model writes can do whatever you can"
@@ -247,25 +219,22 @@ async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
     )
 
 
-def _assigned(
-    problems: Path, examiner: ExaminerClient, settings: Settings, values: dict[str, Any]
-) -> tuple[Task, Settings]:
-    """What is to be programmed, and the settings that name the set."""
-    from msgspec.structs import replace
-
-    from autoreason.run.solve import solving_task
+def _assign(
+    problems: Path, examiner: ExaminerClient, prepared: PreparedRun, values: dict[str, Any]
+) -> PreparedRun:
+    """The run with what is to be programmed, and with settings that name the set."""
+    from autoreason.run.solve import assign
 
     found = _meant(problems, examiner.assignments, values)
-    times = len(settings.strategy_options["strategies"]) * (values["repeats"] or 1)
-    if values["output"] and len(found) * times > 1:
+    strategies = prepared.settings.strategy_options["strategies"]
+    if values["output"] and len(found) * len(strategies) * (values["repeats"] or 1) > 1:
         raise InvalidInput("--output is for one program; use --report DIR for several")
-    about = {
+    terms = {
         "set": examiner.digest,
         "unsafe": values["unsafe"],
         "broken": [str(each) for each in examiner.broken],
     }
-    changed = replace(settings, strategy_options=settings.strategy_options | about)
-    return solving_task(found), changed
+    return assign(prepared, examiner, found, terms)
 
 
 def _meant(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
-from autoreason.run import RunEstimate, estimate
-from autoreason.run.estimate import Span
+from autoreason.run.estimate import RunEstimate, Span
 from autoreason.settings import make_settings
 
 if TYPE_CHECKING:
     from autoreason.exchange import Request
-    from autoreason.prompts import PromptSet
+    from autoreason.run.prepared import PreparedRun
     from autoreason.settings import Budget, Models, Settings
     from autoreason.task import Task
 
@@ -48,19 +46,12 @@ _OF_STUDIES = ("strategy", "strategy_options")
 _WIDEST_NAME = 20
 
 
-def dry_run(
-    task: Task,
-    settings: Settings,
-    prompts: PromptSet,
-    *,
-    as_json: bool,
-    verbose: bool | None = None,
-) -> int:
+def dry_run(prepared: PreparedRun, *, as_json: bool, verbose: bool | None = None) -> int:
     """Print estimate, settings and first prompt; call nothing and write nothing.
 
     Only a command that can tell every setting says whether it should.
     """
-    found = asyncio.run(estimate(task, settings, prompts))
+    task, settings, found = prepared.task, prepared.settings, prepared.estimate()
     if as_json:
         outcome.print_json(_as_object(task, settings, found))
     else:

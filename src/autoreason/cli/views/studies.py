@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,19 +36,6 @@ def show(
     console.print(report, soft_wrap=True)
     console.print()
     outcome.print_rows([*took(result), ("More", f"autoreason show {result.run}")], console)
-
-
-def keep(result: Result, *, if_missing: bool = False) -> None:
-    """Store a judge's certificate; `if_missing`, only where there is none."""
-    if result.story.settings is None or result.story.settings.strategy != "certify":
-        return
-    from autoreason.studies.certify.store import keep_certificate
-
-    try:
-        keep_certificate(result.story, result.run, if_missing=if_missing)
-    except OSError as error:
-        message = f"the certificate cannot be kept ({error.strerror}); the run has it"
-        print(f"autoreason: {message}: `autoreason show {result.run}`", file=sys.stderr)
 
 
 def about(result: Result) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason.cli.arguments import servers_of
+from autoreason.run.models import change_servers
 from autoreason.settings import Models, make_settings
 
 ACME, OPENAI = (Models.everywhere(f"{name}/x") for name in ("acme", "openai"))
@@ -40,7 +40,9 @@ def test_a_server_stays_with_its_provider(
     models: Models, recorded: str | None, after: Models, given: Any, url: Any
 ) -> None:
     before = make_settings(models, 1, base_url=recorded)
-    assert servers_of(before, after, {"base_url": given, "allow_http": False})["base_url"] == url
+    assert (
+        change_servers(before, after, {"base_url": given, "allow_http": False})["base_url"] == url
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,5 +59,5 @@ def test_consent_to_plain_http_is_for_what_it_was_given_for(
     after: Models, given: Any, flag: bool, allowed: bool
 ) -> None:
     before = make_settings(ACME, 1, base_url=HERE, allow_http=True)
-    found = servers_of(before, after, {"base_url": given, "allow_http": flag})
+    found = change_servers(before, after, {"base_url": given, "allow_http": flag})
     assert found["allow_http"] is allowed

@@ -1,0 +1,75 @@
+"""Which model plays which role, from what the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model
+from autoreason.settings import Models, Settings, providers_of
+
+_ROLES = ("author", "critic", "synthesizer")
+
+
+class ModelChoice:
+    """Models given as addresses or as objects: the addresses by role, and the objects by address."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Model] = {}
+
+    def write(self, model: str | Model, options: Mapping[str, Any]) -> Models:
+        """`model` in every role that has none of its own."""
+        return self.change(Models.everywhere(self.address(model)), options)
+
+    def judge(self, model: str | Model, options: Mapping[str, Any]) -> Models:
+        """Judges alone."""
+        return Models.judging(*(self._judges(options) or (self.address(model),)))
+
+    def change(self, before: Models, options: Mapping[str, Any]) -> Models:
+        """The models of `before`, but for the roles that `options` name."""
+        if options.get("model") is not None:
+            # A job in which only judges are asked stays one.
+            every = Models.everywhere if before.author else Models.judging
+            before = every(self.address(options["model"]))
+        roles = {role: options.get(f"{role}_model") for role in _ROLES}
+        return Models(
+            **{
+                role: getattr(before, role) if model is None else self.address(model)
+                for role, model in roles.items()
+            },
+            judges=self._judges(options) or before.judges,
+        )
+
+    def _judges(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(self.address(model) for model in options.get("judge_models") or ())
+
+    def address(self, model: str | Model) -> str:
+        """The address of a model; an object is remembered under it."""
+        if isinstance(model, str):
+            if not model.strip():
+                raise InvalidInput("the model's address is empty; give provider/model")
+            return model
+        address: object = getattr(model, "address", None)
+        if not isinstance(address, str):
+            raise InvalidInput(
+                f"a model is given as {type(model).__name__}; give provider/model or a model object"
+            )
+        self.objects[address] = model
+        return address
+
+
+def change_servers(before: Settings, models: Models, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The servers of a run that goes on with other models; consent for one server is not for another."""
+    given, recorded, used = options.get("base_url"), before.base_url, providers_of(models.all())
+    if given is None and isinstance(recorded, str) and len(used) > 1:
+        # It is not known whose it is, and the pool will ask for that before anything is sent.
+        given = recorded
+    if not isinstance(given, str):
+        kept = recorded.items() if isinstance(recorded, dict) else ()
+        given = {name: url for name, url in kept if name in used} | (given or {})
+    same = (given or None, models) == (recorded, before.models)
+    return {
+        "base_url": given or None,
+        "allow_http": bool(options.get("allow_http")) or (same and before.allow_http),
+    }

@@ -1,0 +1,194 @@
+"""The keyword arguments of the functions people call, as typed dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Effort, Model, OnSignal
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
+from autoreason.run.recall import OnEvent
+from autoreason.run.result import StopSwitch
+from autoreason.settings import Budget, Protocol
+
+JournalPlace = Journal | str | Path | None
+"""An open journal, the file of one, or None for the user's own."""
+
+
+class RunHooks(TypedDict, total=False):
+    """Where a run is recorded, and how the process that drives it follows and stops it."""
+
+    journal: JournalPlace
+    """An open journal, the file of one, or None for the user's own."""
+    pool: ModelPool | None
+    """Open models; runs that share a pool share connections and limits."""
+    on_ready: Callable[[], None] | None
+    """Called when every check has passed, before anything is written or asked; may raise."""
+    on_started: Callable[[str], None] | None
+    """Called with the run's name once it is in the journal."""
+    on_event: OnEvent | None
+    """Called with each event."""
+    on_signal: OnSignal | None
+    """Called when a call starts, its text arrives and it ends."""
+    on_warning: Callable[[str], None] | None
+    """Called with what failed next to a result that is complete; `warnings.warn` where None."""
+    stop_switch: StopSwitch | None
+    """Stops the run at its next call."""
+
+
+class AskOptions(RunHooks, total=False):
+    """How judges are asked; fields of `Settings`, which says what each means."""
+
+    seed: int
+    style: str
+    judge_temperature: float | None
+    judge_effort: Effort | None
+    max_tokens: int
+    budget: Budget
+    base_url: str | dict[str, str] | None
+    allow_http: bool
+
+
+class PanelOptions(AskOptions, total=False):
+    """Who judges, and how votes are counted."""
+
+    judge_models: Sequence[str | Model]
+    """Taken in turn, seat by seat: a mixed panel."""
+    judges: int
+    voting: str
+    prompts: str | Path | None
+    """A folder with prompts in place of the built-in ones."""
+
+
+class JudgeOptions(PanelOptions, total=False):
+    """Keyword arguments of `judge`."""
+
+    pairwise: bool
+    """All pairs in both orders; a judge who changes with the order abstains."""
+    equal_length: bool
+    """Cut all texts to one length, at the end of a sentence."""
+
+
+class CertifyOptions(AskOptions, total=False):
+    """Keyword arguments of `certify`."""
+
+    repeats: int
+    """How often all questions are asked."""
+
+
+class WriteOptions(PanelOptions, total=False):
+    """Who writes, and how the tournament works."""
+
+    author_model: str | Model
+    critic_model: str | Model
+    synthesizer_model: str | Model
+    protocol: Protocol
+    drafts: int
+    max_drafts: int
+    rivals: bool
+    k: int
+    passes: int
+    extra_judges: int
+    max_judges: int
+    close_margin: int
+    early_stop: bool
+    balanced_orders: bool
+    stop_rules: tuple[str, ...]
+    tie_order: tuple[str, ...]
+    quoted_critique: bool
+    playoff: int
+    playoff_texts: int
+    confirmation: int
+    max_inconclusive: int
+    author_temperature: float | None
+    critic_temperature: float | None
+    author_effort: Effort | None
+    critic_effort: Effort | None
+
+
+class TaskOptions(WriteOptions, total=False):
+    """What there is besides the brief; a `Task` has its own."""
+
+    draft: str | None
+    """A text to start from; without one the author writes it."""
+    facts: str | None
+    """What every role may rely on."""
+    contract: Contract | Mapping[str, Any] | None
+    """Limits that code checks in every text."""
+
+
+class RefineOptions(TaskOptions, total=False):
+    """Keyword arguments of `refine` and `estimate`."""
+
+    strategy: str
+    strategy_options: dict[str, Any]
+
+
+class CompareOptions(TaskOptions, total=False):
+    """Keyword arguments of `compare`."""
+
+    strategies: Sequence[str]
+    """The first one sets the budget of the others."""
+    repeats: int
+    match: Literal["calls", "tokens", "cost"]
+    """What all may spend equally much of."""
+    allowance: Decimal | int
+    """What each may spend, instead of what the first takes."""
+    panel_judges: int
+
+
+class SolveOptions(WriteOptions, total=False):
+    """Keyword arguments of `solve`."""
+
+    strategy: str | Sequence[str]
+    """A name, several, or `all`."""
+    calls: int
+    """Calls that a strategy may make for one problem."""
+    repeats: int
+    width: int
+    """Problems worked on at once."""
+    unsafe: bool
+    """Run programs without a sandbox."""
+
+
+class ForkOptions(WriteOptions, total=False):
+    """Keyword arguments of `fork`: what is different in the new run."""
+
+    model: str | Model
+    """Plays every role that is given no model of its own."""
+    contract: Mapping[str, Any]
+    """Keys of the contract that change."""
+    strategy: str
+    strategy_options: dict[str, Any]
+
+
+class ResumeOptions(RunHooks, total=False):
+    """Keyword arguments of `resume`: what is different from here on."""
+
+    model: str | Model
+    """Plays every role that is given no model of its own."""
+    author_model: str | Model
+    critic_model: str | Model
+    synthesizer_model: str | Model
+    judge_models: Sequence[str | Model]
+    passes: int
+    max_tokens: int
+    budget: Budget
+    """Limits that it does not set stay as they were."""
+    base_url: str | dict[str, str] | None
+    allow_http: bool
+
+
+def check_options(options: Mapping[str, object], known: type) -> None:
+    """Refuse unknown names, for callers without a type checker, and servers next to a pool."""
+    for name in options:
+        if name not in known.__annotations__:
+            names = ", ".join(known.__annotations__)
+            raise InvalidInput(f"unknown option `{name}`; known are {names}")
+    if options.get("pool") and (options.get("base_url") or options.get("allow_http")):
+        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

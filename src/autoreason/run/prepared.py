@@ -1,0 +1,130 @@
+"""A run with everything decided: it can be estimated, and driven to its end."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from autoreason.exchange import Model
+from autoreason.models.pool import ModelPool
+from autoreason.programs.examination import Examiner
+from autoreason.prompts import PromptSet
+from autoreason.run.certificates import store_certificate
+from autoreason.run.driver import start
+from autoreason.run.estimate import RunEstimate, estimate_run
+from autoreason.run.kinds import job_class
+from autoreason.run.models import ModelChoice
+from autoreason.run.options import RunHooks
+from autoreason.run.preflight import check
+from autoreason.run.prompt_choice import choose_prompts
+from autoreason.run.record import use_journal
+from autoreason.run.result import Result
+from autoreason.run.sync import wait_for
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """A run with everything decided. Nothing is written and nothing is asked before it runs."""
+
+    task: Task
+    settings: Settings
+    prompts: PromptSet
+    models: Mapping[str, Model] = field(default_factory=dict)
+    """Models that were given as objects, by address."""
+    hooks: RunHooks = field(default_factory=RunHooks)
+    forked_from: str | None = None
+    examiner: Examiner | None = None
+    """Runs programs, where programs are the task."""
+
+    def estimate(self) -> RunEstimate:
+        """Calls, tokens and cost of the run, without calling anything."""
+        return wait_for(self.estimate_async, "estimate")
+
+    async def estimate_async(self) -> RunEstimate:
+        """Like `estimate`, in an event loop."""
+        return await estimate_run(self.task, self.settings, self.prompts)
+
+    def run(self, **hooks: Unpack[RunHooks]) -> Result:
+        """Check everything, then run until the end or a pause; hooks given here come first."""
+        return wait_for(lambda: self.run_async(**hooks), "run")
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
+        """Like `run`, in an event loop."""
+        hooks = {**self.hooks, **hooks}
+        async with AsyncExitStack() as exits:
+            pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)
+            await check(self.task, self.settings, pool, self.prompts)
+            if on_ready := hooks.get("on_ready"):
+                on_ready()
+            result = await start(
+                self.task,
+                self.settings,
+                journal=exits.enter_context(use_journal(hooks.get("journal"), create=True)),
+                prompts=self.prompts,
+                pool=pool,
+                on_event=hooks.get("on_event"),
+                on_signal=hooks.get("on_signal"),
+                switch=hooks.get("stop_switch"),
+                forked_from=self.forked_from,
+                on_started=hooks.get("on_started"),
+                examiner=self.examiner,
+            )
+        store_certificate(result, hooks.get("on_warning"))
+        return result
+
+
+def prepare(
+    task: Task, models: Models, choice: ModelChoice, options: Mapping[str, Any], **own: Any
+) -> PreparedRun:
+    """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
+    fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
+    changes = {name: value for name, value in options.items() if name in fields} | own
+    seed = options.get("seed")
+    settings = make_settings(
+        models,
+        secrets.randbits(32) if seed is None else seed,
+        options.get("protocol") or "robust",
+        **changes,
+    )
+    return prepare_with(task, settings, choice, options)
+
+
+def prepare_with(
+    task: Task, settings: Settings, choice: ModelChoice, options: Mapping[str, Any]
+) -> PreparedRun:
+    """The same under complete settings."""
+    folder = options.get("prompts")
+    code = job_class(settings).writes == "programs"
+    return PreparedRun(
+        task=task,
+        settings=settings,
+        prompts=choose_prompts(settings, Path(folder) if folder else None, code=code),
+        models=choice.objects,
+        hooks=hooks_in(options),
+    )
+
+
+def hooks_in(options: Mapping[str, Any]) -> RunHooks:
+    """The hooks among the options of a function."""
+    hooks = {name: value for name, value in options.items() if name in RunHooks.__annotations__}
+    return cast(RunHooks, hooks)
+
+
+def use_pool(
+    pool: ModelPool | None,
+    settings: Settings,
+    models: Mapping[str, Model],
+    exits: AsyncExitStack,
+) -> ModelPool:
+    """The caller's pool, or one of the run's own that is closed at its end."""
+    if pool is None:
+        pool = ModelPool.of(settings)
+        exits.push_async_callback(pool.close)
+    pool.add(models)
+    return pool

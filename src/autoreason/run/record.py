@@ -1,0 +1,47 @@
+"""Finding the journal and the record of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.journal.location import locate
+from autoreason.paths import data_folder
+from autoreason.run.options import JournalPlace
+from autoreason.settings import Settings
+from autoreason.story import Story, build_story
+from autoreason.task import Task
+
+
+@contextmanager
+def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journal]:
+    """The journal; one that is opened here is closed at the end."""
+    if isinstance(place, Journal):
+        yield place
+        return
+    url = str(place) if place else None
+    if create:
+        _check_folder(url)
+    with Journal.open(url, create=create) as journal:
+        yield journal
+
+
+def _check_folder(url: str | None) -> None:
+    """Refuse a folder that is not there, which may be a typing error; the usual one is created."""
+    folder = locate(url).parent
+    if folder != data_folder() and not folder.is_dir():
+        raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
+
+
+def read_story(journal: Journal, run: str) -> Story:
+    """What is recorded of a run."""
+    return build_story([recorded.event for recorded in journal.events(run)])
+
+
+def task_and_settings(run: str, story: Story) -> tuple[Task, Settings]:
+    """A run's task and settings; there are none where it was killed in its first moment."""
+    if story.task is None or story.settings is None:
+        raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
+    return story.task, story.settings

@@ -1,0 +1,105 @@
+"""Going on with a run that paused or was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Unpack
+
+from msgspec.structs import asdict, replace
+
+from autoreason.events import FINISHED
+from autoreason.prompts import PromptSet
+from autoreason.run import driver
+from autoreason.run.certificates import store_certificate
+from autoreason.run.models import ModelChoice, change_servers
+from autoreason.run.options import ResumeOptions, check_options
+from autoreason.run.preflight import check
+from autoreason.run.prepared import use_pool
+from autoreason.run.record import read_story, task_and_settings, use_journal
+from autoreason.run.result import Result
+from autoreason.run.sync import wait_for
+from autoreason.settings import Budget, Settings
+
+
+def resume(run: str, **options: Unpack[ResumeOptions]) -> Result:
+    """Go on with a run that paused or was killed; what is recorded is not asked for again.
+
+    Args:
+        run: The run's name, or a part of it that no other has.
+        options: See `ResumeOptions`: what is different from here on, and who follows the run.
+
+    Returns:
+        As of `refine`; calls, tokens and cost are those of the whole run.
+
+    Raises:
+        UnknownRun: No run has that name.
+        RunLocked: Another process is driving the run.
+        InvalidInput: The run is finished, or it cannot go on under these settings.
+        ReplayMismatch: The record cannot be run again, such as after a change of its strategy.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import Budget, refine, resume
+        >>> paused = refine("Explain tides.", "echo/echo", playoff=0, confirmation=0, budget=Budget(calls=2))
+        >>> resume(paused.run, budget=Budget(calls=99), passes=1).status
+        'capped'
+    """
+    return wait_for(lambda: resume_async(run, **options), "resume")
+
+
+async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
+    """Like `resume`, in an event loop."""
+    check_options(options, ResumeOptions)
+    choice = ModelChoice()
+    async with AsyncExitStack() as exits:
+        journal = exits.enter_context(use_journal(options.get("journal")))
+        row = journal.find(run)
+        story = read_story(journal, row.id)
+        task, before = task_and_settings(row.id, story)
+        settings = resumed_settings(before, options, choice)
+        pool = use_pool(options.get("pool"), settings, choice.objects, exits)
+        if not row.live and row.status not in FINISHED:
+            await check(task, settings, pool, PromptSet(story.prompts))
+        if on_ready := options.get("on_ready"):
+            on_ready()
+        if on_started := options.get("on_started"):
+            on_started(row.id)
+        result = await driver.resume(
+            row.id,
+            journal=journal,
+            changes=_difference(before, settings),
+            pool=pool,
+            on_event=options.get("on_event"),
+            on_signal=options.get("on_signal"),
+            switch=options.get("stop_switch"),
+        )
+    store_certificate(result, options.get("on_warning"))
+    return result
+
+
+def resumed_settings(
+    before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
+) -> Settings:
+    """The settings of a run from here on."""
+    models = (choice or ModelChoice()).change(before.models, options)
+    plain = {name: options.get(name) for name in ("passes", "max_tokens")}
+    return replace(
+        before,
+        budget=change_budget(before.budget, options.get("budget")),
+        models=models,
+        **change_servers(before, models, options),
+        **{name: value for name, value in plain.items() if value is not None},
+    )
+
+
+def change_budget(before: Budget, budget: Budget | None) -> Budget:
+    """Limits that are not set stay as they were."""
+    limits = asdict(budget) if budget else {}
+    return replace(before, **{name: value for name, value in limits.items() if value is not None})
+
+
+def _difference(before: Settings, after: Settings) -> dict[str, Any]:
+    names = Settings.__struct_fields__
+    changes = {name: getattr(after, name) for name in names}
+    return {name: value for name, value in changes.items() if value != getattr(before, name)}
