@@ -1,4 +1,4 @@
-"""Runs the benchmarks and shows what was measured beside what was promised."""
+"""Runs the benchmarks and compares what was measured with what was promised."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def main() -> int:
     parser.add_argument(
         "--problems", type=int, default=PROBLEMS, metavar="N", help="solve: of how many problems"
     )
-    given = parser.parse_args()
-    unknown = set(given.names) - set(BENCHMARKS)
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no benchmark {min(unknown)!r}; there are {', '.join(BENCHMARKS)}")
     machine = this_machine()
@@ -72,13 +72,13 @@ def main() -> int:
     if machine.load > BUSY:
         print(f"warning: the machine is busy (load over {BUSY:g}); trust ratios, not times")
     measures: list[Measure] = []
-    for name in given.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         print(f"▸ {name}", file=sys.stderr, flush=True)
-        measures += BENCHMARKS[name](*([given.problems] if name == "solve" else []))
+        measures += BENCHMARKS[name](*([arguments.problems] if name == "solve" else []))
     print(f"\n{as_text(measures)}")
-    if given.json:
-        given.json.write_bytes(msgspec.json.encode({"machine": machine, "measures": measures}))
-    if given.write:
+    if arguments.json:
+        arguments.json.write_bytes(msgspec.json.encode({"machine": machine, "measures": measures}))
+    if arguments.write:
         _PAGE.write_text(as_page(measures, machine), encoding="utf-8")
     return int(any(measure.kept is False for measure in measures))
 

@@ -39,7 +39,7 @@ class Format(Struct):
     json_schema: Shape
 
 
-class Asked(Struct):
+class ChatRequest(Struct):
     """As much of a request as matters here."""
 
     messages: list[Said]
@@ -54,16 +54,18 @@ class Answers:
         self._bodies = [_body(random.Random(number)) for number in range(_BODIES)]
         self._number = 0
 
-    def to(self, asked: Asked) -> str:
+    def to(self, chat_request: ChatRequest) -> str:
         """The answer to one request."""
         self._number += 1
         body = self._bodies[self._number % _BODIES]
-        if asked.response_format is None:
+        if chat_request.response_format is None:
             document = f"Note {self._number:07}\n\n{body}"
             return f"<document>\n{document}\n</document>\n<notes>\nShorter.\n</notes>"
-        shape = asked.response_format.json_schema
+        shape = chat_request.response_format.json_schema
         if shape.name == "ballot":
-            ranking = _rank(asked.messages[-1].content, shape.schema["properties"]["ranking"])
+            ranking = _rank(
+                chat_request.messages[-1].content, shape.schema["properties"]["ranking"]
+            )
             return msgspec.json.encode({"reasoning": body, "ranking": ranking}).decode()
         problem = {"severity": "major", "kind": "missing", "quote": "", "problem": body}
         return msgspec.json.encode({"problems": [problem]}).decode()

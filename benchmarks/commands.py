@@ -52,7 +52,7 @@ def timed(command: Sequence[str]) -> Ran:
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
     )
-    return _ended(process, command, started)[0]
+    return _wait(process, command, started)[0]
 
 
 def run(options: Sequence[str], provider: Serving, *, terminal: bool = False) -> Ran:
@@ -71,7 +71,7 @@ def run(options: Sequence[str], provider: Serving, *, terminal: bool = False) ->
                 env=_environment(folder, provider),
             )
             cpu_at_first = _cpu_at_first(process.pid, provider)
-            ran, ended = _ended(process, command, started)
+            ran, end = _wait(process, command, started)
     calls = provider.log()
     return Ran(
         wall=ran.wall,
@@ -79,7 +79,7 @@ def run(options: Sequence[str], provider: Serving, *, terminal: bool = False) ->
         memory=ran.memory,
         to_first=calls[0].arrived - started,
         cpu_at_first=cpu_at_first,
-        after_last=ended - max(call.done for call in calls),
+        after_last=end - max(call.done for call in calls),
         calls=tuple(calls),
     )
 
@@ -87,7 +87,7 @@ def run(options: Sequence[str], provider: Serving, *, terminal: bool = False) ->
 def _cpu_at_first(process: int, provider: Serving) -> float:
     """Processor time at the first call; 0 for a process that ends without one."""
     look = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    while not provider.was_asked(within=0.05):
+    while not provider.has_request(within=0.05):
         if os.waitid(os.P_PID, process, look):
             return 0.0
     return cpu_of(process)
@@ -99,16 +99,16 @@ def cpu_of(process: int) -> float:
     return time.clock_gettime((~process << 3) | 2)
 
 
-def _ended(
+def _wait(
     process: subprocess.Popen[bytes], command: Sequence[str], started: float
 ) -> tuple[Ran, float]:
     _, status, used = os.wait4(process.pid, 0)
-    ended = time.monotonic()
+    end = time.monotonic()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} left with {process.returncode}")
     cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / _MEGABYTE
-    return Ran(wall=ended - started, cpu=cpu, memory=memory), ended
+    return Ran(wall=end - started, cpu=cpu, memory=memory), end
 
 
 def _environment(folder: str, provider: Serving) -> dict[str, str]:

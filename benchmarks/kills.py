@@ -26,12 +26,12 @@ from autoreason.task import Task
 _TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
 _LATENCY = 0.002
 _ASKED_TWICE = 70
-_ENDED_OTHERWISE = 71
+_FAILED = 71
 
 
 @dataclass(frozen=True)
-class Killing:
-    """What a series of kills came to."""
+class KillResult:
+    """The result of a series of kills."""
 
     kills: int
     runs: int
@@ -42,8 +42,8 @@ class Killing:
     seconds: float
 
 
-class Careful:
-    """A model that answers at its leisure and refuses to be asked what is already on record."""
+class CarefulModel:
+    """A model that answers slowly and refuses requests whose reply is already recorded."""
 
     def __init__(self, recorded: frozenset[str]) -> None:
         self._model = EchoModel()
@@ -62,27 +62,27 @@ class Careful:
         return await self._model.ask(request, on_signal)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
-def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> Killing:
-    """Hold runs and kill them `kills` times in all."""
+def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> KillResult:
+    """Start runs and kill them `kills` times in all."""
     started = time.monotonic()
     chance = random.Random(seed)
-    done = runs = different = asked_twice = 0
+    kills_so_far = runs = different = asked_twice = 0
     with tempfile.TemporaryDirectory(prefix="autoreason-kills-") as folder:
-        while done < kills:
+        while kills_so_far < kills:
             runs += 1
             path = Path(folder, f"{runs}.db")
-            expected = _story(_hold(Path(folder, f"{runs}-unbroken.db"), runs, passes))
-            code, killed = killed_until_done(partial(_hold, path, runs, passes), chance)
-            done += killed
+            expected = _story(_run(Path(folder, f"{runs}-unbroken.db"), runs, passes))
+            code, killed = run_with_kills(partial(_run, path, runs, passes), chance)
+            kills_so_far += killed
             asked_twice += code == _ASKED_TWICE
             different += code != 0 or _story(path) != expected
-    return Killing(done, runs, different, asked_twice, time.monotonic() - started)
+    return KillResult(kills_so_far, runs, different, asked_twice, time.monotonic() - started)
 
 
-def killed_until_done(work: Callable[[], object], chance: random.Random) -> tuple[int, int]:
+def run_with_kills(work: Callable[[], object], chance: random.Random) -> tuple[int, int]:
     """Let a child work and kill it, again and again, until it ends by itself: its exit code, and how often that was."""
     longest, kills = 0.12, 0
     while (code := _attempt(work, chance.uniform(0.0, longest))) is None:
@@ -96,7 +96,7 @@ def _attempt(work: Callable[[], object], patience: float) -> int | None:
     """Let a child work and kill it when patience ends; its exit code, None where it was killed."""
     child = os.fork()
     if child == 0:
-        code = _ENDED_OTHERWISE
+        code = _FAILED
         try:
             work()
             code = 0
@@ -104,8 +104,8 @@ def _attempt(work: Callable[[], object], patience: float) -> int | None:
             os._exit(code)
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
+        child_ended, status = os.waitpid(child, os.WNOHANG)
+        if child_ended:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.001)
     os.kill(child, signal.SIGKILL)
@@ -113,7 +113,7 @@ def _attempt(work: Callable[[], object], patience: float) -> int | None:
     return None if code == -signal.SIGKILL else code
 
 
-def _hold(path: Path, seed: int, passes: int) -> Path:
+def _run(path: Path, seed: int, passes: int) -> Path:
     """Begin the one run of a journal, or go on with it."""
     settings = make_settings(Models.everywhere("echo/echo"), seed, passes=passes)
     with Journal.open(str(path), create=True) as journal:
@@ -121,7 +121,9 @@ def _hold(path: Path, seed: int, passes: int) -> Path:
         run = rows[0].id if rows else None
         started = run is not None and bool(journal.events(run))
         pool = ModelPool()
-        pool.add({"echo/echo": Careful(frozenset(journal.replies(run)) if run else frozenset())})
+        pool.add(
+            {"echo/echo": CarefulModel(frozenset(journal.replies(run)) if run else frozenset())}
+        )
         if run is not None and started:
             if rows[0].status == "running":
                 asyncio.run(resume(run, journal=journal, pool=pool))

@@ -10,20 +10,20 @@ import msgspec
 
 from benchmarks.measure import Measure, at_most, for_information
 from benchmarks.server import ROOT, serving
-from benchmarks.worker import Took
+from benchmarks.worker import WorkCost
 
 _LATENCY = 50.0
 _RUNS = 200
 _WIDE = 1000
 
 
-def work(mode: str, width: int = 0, runs: int = _RUNS) -> Took:
+def work(mode: str, width: int = 0, runs: int = _RUNS) -> WorkCost:
     """One worker against a provider of its own."""
     with serving(_LATENCY) as provider:
         command = [sys.executable, "-m", "benchmarks.worker", mode, provider.base]
         command += ["--runs", str(runs), "--width", str(width)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    return msgspec.json.decode(done.stdout, type=Took)
+        completed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return msgspec.json.decode(completed.stdout, type=WorkCost)
 
 
 def measure_many(rounds: int = 3) -> list[Measure]:
@@ -57,9 +57,9 @@ def measure_many(rounds: int = 3) -> list[Measure]:
     ]
 
 
-def _rate(who: str, took: list[Took]) -> Measure:
-    rate = median(one.rate for one in took)
-    cpu = median(1000 * one.cpu / one.calls for one in took)
+def _rate(who: str, cost: list[WorkCost]) -> Measure:
+    rate = median(one.rate for one in cost)
+    cpu = median(1000 * one.cpu / one.calls for one in cost)
     return for_information(
         "many",
         f"{who}: calls a second, processor time a call",

@@ -58,46 +58,48 @@ async def _measure() -> list[Measure]:
 
 
 async def _measure_small(sandbox: Sandbox) -> list[Measure]:
-    ours, theirs, bare = [], [], []
+    ours, reference_times, bare = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), _SMALL)
         without_site = Reference(Path(folder), _SMALL, flags=("-I", "-S"))
         async with sandbox.open(_SMALL, RunLimits()) as session:
             for _ in range(_ROUNDS):
-                theirs.append(await _seconds(reference, b"20 22\n"))
+                reference_times.append(await _seconds(reference, b"20 22\n"))
                 ours.append(await _seconds(session, b"20 22\n"))
                 bare.append(await _seconds(without_site, b"20 22\n"))
     return [
         _at_least(
-            "a small test in an open session, as a multiple", median(theirs) / median(ours), 4
+            "a small test in an open session, as a multiple",
+            median(reference_times) / median(ours),
+            4,
         ),
         for_information(
             "sandbox",
             f"the same in ms: ours ({sandbox.level}), the reference, the reference with -I -S",
-            ", ".join(f"{1000 * median(each):.1f}" for each in (ours, theirs, bare)),
+            ", ".join(f"{1000 * median(each):.1f}" for each in (ours, reference_times, bare)),
             ours_ms=1000 * median(ours),
-            reference_ms=1000 * median(theirs),
+            reference_ms=1000 * median(reference_times),
             bare_ms=1000 * median(bare),
         ),
     ]
 
 
 async def _seconds(session: Session, stdin: bytes) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     run = await session.run(stdin)
-    took = time.perf_counter() - began
+    took = time.perf_counter() - started
     assert run.stdout == b"42\n", run
     return took
 
 
 async def _measure_problems(sandbox: Sandbox) -> list[Measure]:
     if not _PROBLEMS.exists():
-        why = f"not measured: no {_PROBLEMS.relative_to(ROOT.parent)} beside the project"
+        why = f"not measured: no {_PROBLEMS.relative_to(ROOT.parent)} next to the project"
         return [for_information("sandbox", "tests a second on real problems", why)]
     rates = []
     for turn, problem in enumerate(read_problems(_PROBLEMS).problems):
         rates.append(await rate(sandbox, problem, ours_first=turn % 2 == 0))
-        _say(rates[-1])
+        _print_differences(rates[-1])
     tests = sum(each.tests for each in rates)
     ours, reference = sum(each.ours for each in rates), sum(each.reference for each in rates)
     bare = median(each.bare / each.ours for each in rates)
@@ -146,23 +148,23 @@ async def rate(sandbox: Sandbox, problem: Problem, *, ours_first: bool) -> Rate:
     with tempfile.TemporaryDirectory() as folder:
         reference = Reference(Path(folder), problem.solution, seconds=limits.seconds)
         if not ours_first:
-            theirs = await _run_tests(reference, problem, tests, limits)
-        began = time.perf_counter()
+            reference_run = await _run_tests(reference, problem, tests, limits)
+        started = time.perf_counter()
         async with sandbox.open(problem.solution, limits) as session:
-            opening = time.perf_counter() - began
-            ours = await _run_tests(session, problem, tests, limits)
+            opening = time.perf_counter() - started
+            own_run = await _run_tests(session, problem, tests, limits)
         if ours_first:
-            theirs = await _run_tests(reference, problem, tests, limits)
+            reference_run = await _run_tests(reference, problem, tests, limits)
         without_site = Reference(
             Path(folder), problem.solution, seconds=limits.seconds, flags=("-I", "-S")
         )
         bare = await _run_tests(without_site, problem, tests, limits)
-    pairs = list(zip(ours.verdicts, theirs.verdicts, strict=True))
+    pairs = list(zip(own_run.verdicts, reference_run.verdicts, strict=True))
     return Rate(
         problem=problem.id,
         tests=len(tests),
-        ours=opening + ours.seconds,
-        reference=theirs.seconds,
+        ours=opening + own_run.seconds,
+        reference=reference_run.seconds,
         bare=bare.seconds,
         refused=tuple(one for one, _ in pairs if one != CodeVerdict.ACCEPTED),
         different=tuple(f"{one}, not {other}" for one, other in pairs if one != other),
@@ -183,9 +185,9 @@ async def _run_tests(
     seconds, verdicts = 0.0, []
     how = comparison(problem)
     for test in tests:
-        began = time.perf_counter()
+        started = time.perf_counter()
         run = await session.run(test.input.encode())
-        seconds += time.perf_counter() - began
+        seconds += time.perf_counter() - started
         trial = judge_run(run, test, limits) or judge_answer(run, test, how)
         verdicts.append(trial.verdict)
     return TimedRun(seconds, tuple(verdicts))
@@ -234,6 +236,6 @@ def _at_least(what: str, value: float, least: float) -> Measure:
     )
 
 
-def _say(rated: Rate) -> None:
+def _print_differences(rated: Rate) -> None:
     for difference in rated.different:
         print(f"  {rated.problem}: ours says {difference}", file=sys.stderr, flush=True)

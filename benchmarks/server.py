@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from benchmarks.answers import Answers, Asked
+from benchmarks.answers import Answers, ChatRequest
 
 ROOT = Path(__file__).parents[1]
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _HEAD_END = b"\r\n\r\n"
 _FIRST_CHUNK = 0.3
 """Share of the latency until a stream begins."""
-_read_asked = msgspec.json.Decoder(Asked).decode
+_read_request = msgspec.json.Decoder(ChatRequest).decode
 
 
 class Span(NamedTuple):
@@ -44,12 +44,12 @@ class Provider:
         self.chunks = chunks
         self.answers = Answers()
         self.log: list[Span] = []
-        self.asked = 0
+        self.requests = 0
 
-    def note_asked(self) -> None:
+    def note_request(self) -> None:
         """The first call is announced, so that the parent process can read the caller's clock."""
-        self.asked += 1
-        if self.asked == 1:
+        self.requests += 1
+        if self.requests == 1:
             print("asked", flush=True)
 
 
@@ -93,15 +93,15 @@ class Connection(asyncio.Protocol):
 
     def _complete(self, body: bytes) -> None:
         arrived = time.monotonic()
-        self._provider.note_asked()
-        asked = _read_asked(body)
-        text = self._provider.answers.to(asked)
+        self._provider.note_request()
+        chat_request = _read_request(body)
+        text = self._provider.answers.to(chat_request)
         usage = {
             "prompt_tokens": len(body) // 4,
             "completion_tokens": len(text) // 4,
             "total_tokens": len(body) // 4 + len(text) // 4,
         }
-        if asked.stream:
+        if chat_request.stream:
             self._stream(arrived, text, usage)
             return
         choice = {"index": 0, "message": {"role": "assistant", "content": text}}
@@ -171,11 +171,11 @@ _DONE = _http_chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 async def serve(provider: Provider) -> None:
     """Answer until the parent process is gone."""
     loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
+    stopped = asyncio.Event()
     server = await loop.create_server(lambda: Connection(provider), "127.0.0.1", 0, backlog=2048)
-    loop.add_reader(0, lambda: None if os.read(0, 4096) else ended.set())
+    loop.add_reader(0, lambda: None if os.read(0, 4096) else stopped.set())
     print(server.sockets[0].getsockname()[1], flush=True)
-    await ended.wait()
+    await stopped.wait()
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Serving:
         """What goes into OPENAI_BASE_URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def was_asked(self, within: float) -> bool:
+    def has_request(self, within: float) -> bool:
         """Whether the first call has come; waits for it this many seconds."""
         assert self.process.stdout is not None
         return bool(select.select([self.process.stdout], [], [], within)[0])
@@ -225,8 +225,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latency", type=float, default=0.0, metavar="MS")
     parser.add_argument("--chunks", type=int, default=32, metavar="N")
-    given = parser.parse_args()
-    asyncio.run(serve(Provider(given.latency / 1000, given.chunks)))
+    arguments = parser.parse_args()
+    asyncio.run(serve(Provider(arguments.latency / 1000, arguments.chunks)))
 
 
 if __name__ == "__main__":

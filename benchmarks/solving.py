@@ -46,12 +46,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Took(Struct, frozen=True, kw_only=True):
-    """What a set took; seconds and megabytes."""
+class SetCost(Struct, frozen=True, kw_only=True):
+    """What a set cost; seconds and megabytes."""
 
     parts: int
     solved: int
-    lost: int
+    without_verdict: int
     tests: int
     calls: int
     seconds: float
@@ -60,8 +60,8 @@ class Took(Struct, frozen=True, kw_only=True):
     """Processor time of the sandbox's processes."""
     in_loop: float
     in_examiner: float
-    elsewhere: float
-    """Processor time that others on this machine took."""
+    other_load: float
+    """Processor time of others on this machine."""
     loop_memory: tuple[float, float]
     """On average in the second and in the last quarter."""
     examiner_memory: tuple[float, float]
@@ -70,7 +70,7 @@ class Took(Struct, frozen=True, kw_only=True):
     @property
     def busy(self) -> float:
         """Share of all cores that was busy in tests, of the time that others left."""
-        return self.in_tests / (self.seconds * self.cores - self.elsewhere)
+        return self.in_tests / (self.seconds * self.cores - self.other_load)
 
 
 class Writer:
@@ -80,7 +80,7 @@ class Writer:
 
     def __init__(self, problems: Sequence[dict[str, Any]]) -> None:
         self._programs = [list(_programs(each)) for each in problems]
-        self._written: Counter[PartName] = Counter()
+        self._counts: Counter[PartName] = Counter()
         self._echo = EchoModel()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
@@ -91,8 +91,8 @@ class Writer:
         assert part is not None
         assert part.problem is not None
         programs = self._programs[part.problem - 1]
-        program = programs[min(self._written[part], len(programs) - 1)]
-        self._written[part] += 1
+        program = programs[min(self._counts[part], len(programs) - 1)]
+        self._counts[part] += 1
         text = f"```python\n{program}\n# {request.key}\n```\n"
         return await ScriptedModel([text]).ask(request, on_signal)
 
@@ -110,43 +110,43 @@ class _Watch:
     """Looks at memory now and then."""
 
     def __init__(self, processes: Sequence[int]) -> None:
-        self.seen: dict[int, list[float]] = {process: [] for process in processes}
+        self.samples: dict[int, list[float]] = {process: [] for process in processes}
 
     async def look(self) -> None:
         while True:
-            for process, seen in self.seen.items():
-                seen.append(_memory(process))
+            for process, samples in self.samples.items():
+                samples.append(_memory(process))
             await asyncio.sleep(_EVERY)
 
     def quarters(self, process: int) -> tuple[float, float]:
-        seen = self.seen[process]
-        quarter = max(1, len(seen) // 4)
-        return fmean(seen[quarter : 2 * quarter] or seen), fmean(seen[-quarter:])
+        samples = self.samples[process]
+        quarter = max(1, len(samples) // 4)
+        return fmean(samples[quarter : 2 * quarter] or samples), fmean(samples[-quarter:])
 
 
-async def solve_set(problems: int) -> Took:
-    """Hold the whole run in this process, its examiner beside it."""
+async def solve_set(problems: int) -> SetCost:
+    """Run the whole set in this process, with its examiner in another."""
     lines = SET.read_text(encoding="utf-8").splitlines()[:problems]
     with (
         tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder,
         Journal.open(str(Path(folder, "journal.db")), create=True) as journal,
     ):
         os.environ["XDG_DATA_HOME"] = folder
-        examiner = await ExaminerClient.open(_written(Path(folder, "set.jsonl"), lines))
+        examiner = await ExaminerClient.open(_write(Path(folder, "set.jsonl"), lines))
         try:
             return await _run_strategies(examiner, [json.loads(line) for line in lines], journal)
         finally:
             await examiner.close()
 
 
-def _written(path: Path, lines: Sequence[str]) -> Path:
+def _write(path: Path, lines: Sequence[str]) -> Path:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 async def _run_strategies(
     examiner: ExaminerClient, problems: Sequence[dict[str, Any]], journal: Journal
-) -> Took:
+) -> SetCost:
     options = {"set": examiner.digest, "strategies": STRATEGIES}
     settings = make_settings(
         Models.everywhere(_ADDRESS), 7, strategy="solve", strategy_options=options
@@ -154,12 +154,12 @@ async def _run_strategies(
     pool = ModelPool()
     pool.add({_ADDRESS: Writer(problems)})
     loop = os.getpid()
-    (beside,) = _children(loop)
-    watch = _Watch([loop, beside])
+    (examiner_process,) = _children(loop)
+    watch = _Watch([loop, examiner_process])
     solved: list[Solved] = []
     # Whatever was imported before the first test is not work on tests.
-    before, idle, started = _below(beside), _own(beside), time.monotonic()
-    own, whole = time.process_time(), _everybody()
+    before, idle, started = _below(examiner_process), _cpu_time(examiner_process), time.monotonic()
+    own, whole = time.process_time(), _total_cpu_time()
     looking = asyncio.create_task(watch.look())
     result = await start(
         Task(brief="Solve them.", work=Assignments(examiner.assignments)),
@@ -172,14 +172,14 @@ async def _run_strategies(
     )
     looking.cancel()
     seconds = time.monotonic() - started
-    in_tests, in_examiner = _below(beside) - before, _own(beside) - idle
+    in_tests, in_examiner = _below(examiner_process) - before, _cpu_time(examiner_process) - idle
     in_loop = time.process_time() - own
-    return Took(
+    return SetCost(
         parts=len(solved),
         solved=sum(
             each.private is not None and each.private.verdict == "accepted" for each in solved
         ),
-        lost=sum(each.private is None for each in solved),
+        without_verdict=sum(each.private is None for each in solved),
         tests=_tests(journal, result.run),
         calls=result.calls,
         seconds=seconds,
@@ -187,9 +187,9 @@ async def _run_strategies(
         in_tests=in_tests,
         in_loop=in_loop,
         in_examiner=in_examiner,
-        elsewhere=max(0.0, _everybody() - whole - in_tests - in_loop - in_examiner),
+        other_load=max(0.0, _total_cpu_time() - whole - in_tests - in_loop - in_examiner),
         loop_memory=watch.quarters(loop),
-        examiner_memory=watch.quarters(beside),
+        examiner_memory=watch.quarters(examiner_process),
         level=examiner.level,
     )
 
@@ -208,12 +208,12 @@ def _stat(process: int) -> list[str]:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
-def _own(process: int) -> float:
+def _cpu_time(process: int) -> float:
     """Processor time of one process."""
     return sum(map(int, _stat(process)[11:13])) / _TICKS
 
 
-def _everybody() -> float:
+def _total_cpu_time() -> float:
     """Processor time that all cores were busy, with whatever."""
     user, nice, system, _, _, hardware, software, *_ = map(
         int, Path("/proc/stat").read_text().partition("\n")[0].split()[1:]
@@ -239,45 +239,50 @@ def measure_solving(problems: int = PROBLEMS) -> list[Measure]:
         return [for_information("solve", "needs the problems in ../shared", "not measured")]
     command = [sys.executable, "-m", "benchmarks.solving", "--problems", str(problems)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    return measures(msgspec.json.decode(done.stdout, type=Took), problems)
+    return measures(msgspec.json.decode(done.stdout, type=SetCost), problems)
 
 
-def measures(took: Took, problems: int) -> list[Measure]:
-    """What was measured beside what was promised."""
-    busy, what = 100 * took.busy, f"{problems} problems x {len(STRATEGIES)} strategies"
-    rate = took.tests / took.seconds
+def measures(cost: SetCost, problems: int) -> list[Measure]:
+    """What was measured, with what was promised."""
+    busy, what = 100 * cost.busy, f"{problems} problems x {len(STRATEGIES)} strategies"
+    rate = cost.tests / cost.seconds
     return [
         Measure(
             name="solve",
-            what=f"{what}: share of {took.cores} cores busy in tests ({took.level})",
+            what=f"{what}: share of {cost.cores} cores busy in tests ({cost.level})",
             target="≥ 80 %",
             measured=f"{busy:.0f} %",
             kept=busy >= 80,
-            raw={"value": busy, "seconds": took.seconds, "in_tests": took.in_tests},
+            raw={"value": busy, "seconds": cost.seconds, "in_tests": cost.in_tests},
         ),
-        _flat("the loop's", took.loop_memory),
-        _flat("the examiner's", took.examiner_memory),
-        for_information("solve", "parts without a verdict", str(took.lost), lost=took.lost),
+        _flat("the loop's", cost.loop_memory),
+        _flat("the examiner's", cost.examiner_memory),
+        for_information(
+            "solve",
+            "parts without a verdict",
+            str(cost.without_verdict),
+            without_verdict=cost.without_verdict,
+        ),
         for_information(
             "solve",
             "parts, tests, calls; tests a second",
-            f"{took.parts:,}, {took.tests:,}, {took.calls:,}; {rate:.0f}/s",
+            f"{cost.parts:,}, {cost.tests:,}, {cost.calls:,}; {rate:.0f}/s",
             tests_per_second=rate,
         ),
         for_information(
             "solve",
             "processor time of loop and examiner, of all cores",
-            f"{_share(took.in_loop, took):.0f} % and {_share(took.in_examiner, took):.0f} %",
+            f"{_share(cost.in_loop, cost):.0f} % and {_share(cost.in_examiner, cost):.0f} %",
         ),
         for_information(
-            "solve", "the same of others on the machine", f"{_share(took.elsewhere, took):.0f} %"
+            "solve", "the same of others on the machine", f"{_share(cost.other_load, cost):.0f} %"
         ),
-        for_information("solve", "time it took", f"{took.seconds:.0f} s", seconds=took.seconds),
+        for_information("solve", "time it took", f"{cost.seconds:.0f} s", seconds=cost.seconds),
     ]
 
 
-def _share(seconds: float, took: Took) -> float:
-    return 100 * seconds / (took.seconds * took.cores)
+def _share(seconds: float, cost: SetCost) -> float:
+    return 100 * seconds / (cost.seconds * cost.cores)
 
 
 def _flat(whose: str, memory: tuple[float, float]) -> Measure:
@@ -290,9 +295,9 @@ def main() -> None:
     """Solve a set, smaller if asked, and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=PROBLEMS, metavar="N")
-    given = parser.parse_args()
-    took = asyncio.run(solve_set(given.problems))
-    print(msgspec.json.encode(took).decode())
+    arguments = parser.parse_args()
+    cost = asyncio.run(solve_set(arguments.problems))
+    print(msgspec.json.encode(cost).decode())
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ Wave = list[dict[str, Any]]
 """Bodies of calls made side by side."""
 
 
-class Took(Struct, frozen=True, kw_only=True):
-    """What the work took."""
+class WorkCost(Struct, frozen=True, kw_only=True):
+    """What the work cost."""
 
     calls: int
     seconds: float
@@ -51,7 +51,7 @@ class Took(Struct, frozen=True, kw_only=True):
         return self.calls / self.seconds
 
 
-async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: int = 0) -> int:
+async def run_all(base: str, runs: int, passes: int, journal: Journal, width: int = 0) -> int:
     """Runs side by side with one pool and one journal; how many calls they made."""
     pool = ModelPool(base)
     if width:
@@ -83,7 +83,7 @@ async def hold_runs(base: str, runs: int, passes: int, journal: Journal, width: 
 
 async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
     """The calls of one run in the order in which they must follow one another."""
-    await hold_runs(base, 1, passes, journal)
+    await run_all(base, 1, passes, journal)
     requests = [call.request for call in journal.calls(journal.runs()[0].id)]
     return [
         [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
@@ -92,7 +92,7 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
 
 
 def _stage(request: Request) -> str:
-    """Judges of one panel are asked together, everybody else alone."""
+    """Judges of one panel are asked together, all others alone."""
     return str(Key.parse(request.key).before("judge"))
 
 
@@ -116,7 +116,7 @@ async def loop_bare(base: str, waves: list[Wave], workers: int) -> int:
     return workers * sum(map(len, waves))
 
 
-async def measured(mode: str, base: str, runs: int, passes: int, width: int) -> Took:
+async def measure(mode: str, base: str, runs: int, passes: int, width: int) -> WorkCost:
     """Do the work and look at the clocks."""
     with (
         tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder,
@@ -127,24 +127,26 @@ async def measured(mode: str, base: str, runs: int, passes: int, width: int) -> 
         if mode == "bare":
             calls = await loop_bare(base, waves, runs)
         else:
-            calls = await hold_runs(base, runs, passes, journal, width)
+            calls = await run_all(base, runs, passes, journal, width)
         seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
-    return Took(calls=calls, seconds=seconds, cpu=cpu, memory=peak)
+    return WorkCost(calls=calls, seconds=seconds, cpu=cpu, memory=peak)
 
 
 def main() -> None:
-    """Run in the given mode and print what it took."""
+    """Run in the given mode and print what it cost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mode", choices=("ours", "bare"))
     parser.add_argument("base")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--width", type=int, default=0, help="calls at once from the start")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ["OPENAI_API_KEY"] = "x"
-    took = asyncio.run(measured(given.mode, given.base, given.runs, given.passes, given.width))
-    print(msgspec.json.encode(took).decode())
+    cost = asyncio.run(
+        measure(arguments.mode, arguments.base, arguments.runs, arguments.passes, arguments.width)
+    )
+    print(msgspec.json.encode(cost).decode())
 
 
 if __name__ == "__main__":

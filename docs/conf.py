@@ -81,7 +81,7 @@ def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
 
 
 def copy_first_page(app: Sphinx, failure: Exception | None) -> None:
-    """Show the first page to everybody who names none."""
+    """Show the first page where no page is named."""
     if failure is None:
         shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 

@@ -1,6 +1,6 @@
 """Install what a lock file lists and show how far it is: `python tools/install.py requirements/dev.lock`.
 
-On a terminal one line is redrawn, package by package; in a log nothing is said unless it fails.
+On a terminal one line is redrawn, package by package; in a log nothing is printed unless it fails.
 Needs nothing but pip, for nothing else is there yet.
 """
 
@@ -19,13 +19,13 @@ _FETCHED = re.compile(r"(?:Collecting|Requirement already satisfied:|Ignoring) (
 _PIP = ("-m", "pip", "install", "--require-hashes", "--no-input", "--progress-bar", "off")
 
 
-def steps(said: Iterable[str], total: int) -> Iterator[str]:
-    """What pip does, in a few words, as its output tells."""
+def steps(output: Iterable[str], total: int) -> Iterator[str]:
+    """What pip does, in a few words, read from its output."""
     fetched = 0
-    for line in said:
-        if found := _FETCHED.match(line):
+    for line in output:
+        if match := _FETCHED.match(line):
             fetched += 1
-            yield f"fetching {found[1]} ({fetched} of {max(fetched, total)})"
+            yield f"fetching {match[1]} ({fetched} of {max(fetched, total)})"
         elif line.startswith("Installing collected packages"):
             yield f"unpacking {max(fetched, total)} packages"
 

@@ -1,4 +1,4 @@
-"""What the tests want on this machine beside Python: `python tools/machine.py` installs it, `--leave` only names it.
+"""What the tests need on this machine besides Python: `python tools/machine.py` installs it, `--leave` only names it.
 
 Without it some tests are skipped, and say so.
 """
@@ -12,7 +12,7 @@ import sys
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
-_WANTED = {
+_PACKAGES = {
     "chromium": (BROWSERS, "pages are tested in a browser"),
     "bubblewrap": (("bwrap",), "programs are jailed in it"),
 }
@@ -23,7 +23,7 @@ def missing() -> list[str]:
     """The packages that are not here."""
     return [
         package
-        for package, (commands, _) in _WANTED.items()
+        for package, (commands, _) in _PACKAGES.items()
         if not any(map(shutil.which, commands))
     ]
 
@@ -33,7 +33,7 @@ def prepare(*, leave: bool) -> None:
     packages = missing()
     if not packages:
         return
-    reasons = ", ".join(f"{package} ({_WANTED[package][1]})" for package in packages)
+    reasons = ", ".join(f"{package} ({_PACKAGES[package][1]})" for package in packages)
     if leave:
         why = "this machine is left alone"
     elif not shutil.which("apt-get") or os.geteuid():
@@ -46,22 +46,22 @@ def prepare(*, leave: bool) -> None:
 
 
 def _install(packages: list[str]) -> str:
-    """Why it came to nothing, below what apt-get said; empty where it did not."""
+    """Why it failed, below the output of apt-get; empty where it did not."""
     command = ["apt-get", "install", "-qq", "-y", *packages]
-    if _said(command) is None:
+    if _failed_output(command) is None:
         return ""
     # A fresh machine has no lists of packages yet.
-    said = _said(["apt-get", "update", "-qq"]) or _said(command)
-    if said is None:
+    output = _failed_output(["apt-get", "update", "-qq"]) or _failed_output(command)
+    if output is None:
         return ""
-    print(said, file=sys.stderr, flush=True)
+    print(output, file=sys.stderr, flush=True)
     return "apt-get failed"
 
 
-def _said(command: list[str]) -> str | None:
-    """What a command that failed said; None if it did not fail."""
+def _failed_output(command: list[str]) -> str | None:
+    """The output of a command that failed; None if it did not fail."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(
+    completed = subprocess.run(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -69,7 +69,7 @@ def _said(command: list[str]) -> str | None:
         env=environment,
         check=False,
     )
-    return done.stdout.strip() or "it did not say why" if done.returncode else None
+    return completed.stdout.strip() or "it did not say why" if completed.returncode else None
 
 
 if __name__ == "__main__":

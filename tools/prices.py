@@ -2,7 +2,7 @@
 
 The package is needed here only; the program reads the snapshot. Left out are prices for sound and
 pictures, for batches and for keeping a cache longer than the default. Where a price depends on the
-hour of the day, the dearest is taken.
+hour of the day, the most expensive is used.
 """
 
 from __future__ import annotations
@@ -47,18 +47,22 @@ RATES = {
 def main() -> None:
     """Write the snapshot."""
     today = datetime.now(UTC).date()
-    kept = {
+    rows_by_provider = {
         NAMES.get(each.id, each.id): list(models(each, today))
         for each in providers
         if each.id in KEPT
     }
     head = {"source": f"genai-prices {version('genai-prices')}", "date": today.isoformat()}
     lines = [json.dumps(head)[:-1] + ', "providers": {']
-    for place, (name, found) in enumerate(sorted(kept.items())):
+    for place, (name, found) in enumerate(sorted(rows_by_provider.items())):
         rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in found)
-        lines.append(f"{json.dumps(name)}: [\n{rows}\n]" + ("," if place < len(kept) - 1 else ""))
+        lines.append(
+            f"{json.dumps(name)}: [\n{rows}\n]" + ("," if place < len(rows_by_provider) - 1 else "")
+        )
     TARGET.write_text("\n".join([*lines, "}}", ""]), encoding="utf-8")
-    print(f"{TARGET.name}: {sum(map(len, kept.values()))} models, {TARGET.stat().st_size} bytes")
+    print(
+        f"{TARGET.name}: {sum(map(len, rows_by_provider.values()))} models, {TARGET.stat().st_size} bytes"
+    )
 
 
 def models(provider: types.Provider, today: date) -> Iterator[dict[str, Any]]:
@@ -82,7 +86,7 @@ def priced(prices: types.ModelPrice) -> bool:
 def in_time(
     prices: types.ModelPrice | list[types.ConditionalPrice], today: date
 ) -> Iterator[tuple[date | None, types.ModelPrice]]:
-    """The price that holds today, and those that are announced, each with the day it starts."""
+    """The price of today, and those that are announced, each with the day it starts."""
     if isinstance(prices, types.ModelPrice):
         yield None, prices
         return
@@ -91,32 +95,32 @@ def in_time(
         yield None, max((each.prices for each in hourly), key=lambda each: base(each.output_mtok))
         return
     dated = [(start(each), each) for each in prices]
-    begun = [each for since, each in dated if since is None or since <= today]
-    yield None, (begun[-1] if begun else prices[0]).prices
+    valid = [each for since, each in dated if since is None or since <= today]
+    yield None, (valid[-1] if valid else prices[0]).prices
     yield from ((since, each.prices) for since, each in dated if since and since > today)
 
 
 def start(price: types.ConditionalPrice) -> date | None:
-    """The day from which a price holds."""
+    """The day from which a price is valid."""
     limit = price.constraint
     return limit.start_date if isinstance(limit, types.StartDateConstraint) else None
 
 
 def rates(prices: types.ModelPrice, since: date | None) -> dict[str, Any]:
     """Dollars per million tokens; above a length of prompt, all of it costs more."""
-    given = {name: getattr(prices, field) for name, field in RATES.items()}
+    rates = {name: getattr(prices, field) for name, field in RATES.items()}
     row: dict[str, Any] = {"since": since.isoformat()} if since else {}
-    row |= {name: str(base(price)) for name, price in given.items() if price is not None}
+    row |= {name: str(base(price)) for name, price in rates.items() if price is not None}
     starts = {
         tier.start
-        for price in given.values()
+        for price in rates.values()
         if isinstance(price, types.TieredPrices)
         for tier in price.tiers
     }
     if starts:
         row["above"] = [
             {"tokens": start}
-            | {name: str(at(price, start)) for name, price in given.items() if price is not None}
+            | {name: str(at(price, start)) for name, price in rates.items() if price is not None}
             for start in sorted(starts)
         ]
     return row

@@ -1,1 +1,1 @@
-"""What the defaults do on a real model, beside the simplest rivals at equal calls."""
+"""What the defaults do on a real model, compared with the simplest rivals at equal calls."""

@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         action="append",
         metavar="DIR",
-        help="folder of briefs with contracts, repeatable; default: the one beside this program",
+        help="folder of briefs with contracts, repeatable; default: the one next to this program",
     )
     parser.add_argument("--programs", type=_names, default=PROGRAMS, metavar="STRATEGIES")
     parser.add_argument("--texts", type=_names, default=TEXTS, metavar="STRATEGIES")

@@ -1,4 +1,4 @@
-"""The tables of a run of the plan, with those of an earlier one beside them."""
+"""The tables of a run of the plan, next to those of an earlier one."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def as_page(results: Results, previous: Results | None) -> str:
 
 
 def _arms(results: Results, previous: Results | None, field: str) -> str:
-    found: Sequence[Arm] = getattr(results, field)
+    arms: Sequence[Arm] = getattr(results, field)
     before: dict[tuple[str, str], Arm] = (
         {(arm.group, arm.strategy): arm for arm in getattr(previous, field)} if previous else {}
     )
     head = ["", "strategy", "share", "calls", *(["before", "calls"] if before else [])]
     rows = []
-    for arm in found:
+    for arm in arms:
         row = [arm.group, arm.strategy, _share(arm.kept), f"{arm.calls:.1f}"]
         if before:
             old = before.get((arm.group, arm.strategy))

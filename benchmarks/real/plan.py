@@ -19,7 +19,7 @@ from autoreason.journal import Journal
 SETS = {"humaneval": 11, "mbpp": 12, "stdio": 15}
 """Sets of problems with the seed of each."""
 REPEATS = {"humaneval": 2, "mbpp": 2, "stdio": 1, "texts": 1}
-"""How often everything is tried; what a small model hardly ever solves tells least for its calls."""
+"""How often everything is tried; what a small model hardly ever solves shows least for its calls."""
 CALLS = (6, 12)
 PROGRAMS = ("search", "single")
 TEXTS = ("autoreason", "best_of_n")
@@ -43,18 +43,20 @@ class Job(NamedTuple):
         """Where it is recorded."""
         return out / f"{self.name}.db"
 
-    def ended(self, out: Path) -> Path:
+    def output(self, out: Path) -> Path:
         """What is written when it is over."""
         return out / f"{self.name}.out"
 
 
 def jobs(options: argparse.Namespace) -> Iterator[Job]:
     """Every command of the plan."""
-    asked = ("-m", options.model, "--base-url", options.base_url)
+    model_options = ("-m", options.model, "--base-url", options.base_url)
     if "programs" in options.parts:
         for calls in CALLS:
             for name in options.sets:
-                yield _solve(name, options.problems / f"{name}.jsonl", calls, asked, options)
+                yield _solve(
+                    name, options.problems / f"{name}.jsonl", calls, model_options, options
+                )
     if "certificate" in options.parts:
         server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED + options.seed))
         for style in STYLES:
@@ -63,15 +65,19 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
     if "texts" in options.parts:
         for folder in options.briefs:
             for brief in sorted(folder.glob("*.md"))[: options.limit]:
-                yield _compare(brief, asked, options)
+                yield _compare(brief, model_options, options)
 
 
 def _solve(
-    name: str, problems: Path, calls: int, asked: tuple[str, ...], options: argparse.Namespace
+    name: str,
+    problems: Path,
+    calls: int,
+    model_options: tuple[str, ...],
+    options: argparse.Namespace,
 ) -> Job:
     title = f"{name}-{calls}"
     arguments = (
-        *(str(problems), *asked, "--strategy", ",".join(options.programs)),
+        *(str(problems), *model_options, "--strategy", ",".join(options.programs)),
         *("--calls", str(calls), "--repeats", _repeats(name, options)),
         *("--seed", str(SETS[name] + options.seed)),
         *("--report", str(options.out / title), "--json", "-q"),
@@ -84,9 +90,9 @@ def _repeats(name: str, options: argparse.Namespace) -> str:
     return str(options.repeats or REPEATS[name])
 
 
-def _compare(brief: Path, asked: tuple[str, ...], options: argparse.Namespace) -> Job:
+def _compare(brief: Path, model_options: tuple[str, ...], options: argparse.Namespace) -> Job:
     arguments = (
-        *(str(brief), *asked, "--strategies", ",".join(options.texts)),
+        *(str(brief), *model_options, "--strategies", ",".join(options.texts)),
         *("--repeats", _repeats("texts", options), "--json", "-q"),
         *("--seed", str(_TEXT_SEED + options.seed)),
     )
@@ -95,8 +101,8 @@ def _compare(brief: Path, asked: tuple[str, ...], options: argparse.Namespace) -
 
 def missing(planned: Sequence[Job]) -> list[str]:
     """Files of problems that are not there."""
-    asked = {job.arguments[0] for job in planned if job.kind == "solve"}
-    return sorted(name for name in asked if not Path(name).exists())
+    files = {job.arguments[0] for job in planned if job.kind == "solve"}
+    return sorted(name for name in files if not Path(name).exists())
 
 
 def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[Job]:
@@ -109,7 +115,7 @@ def run(planned: Sequence[Job], out: Path, at_once: int, base_url: str) -> list[
     began = time.monotonic()
 
     def one(job: Job) -> bool:
-        good = job.ended(out).exists() or _run(job, out, environment)
+        good = job.output(out).exists() or _run(job, out, environment)
         passed = time.monotonic() - began
         print(f"{passed:7.0f} s  {job.name}{'' if good else ' failed'}", file=sys.stderr)
         return good
@@ -141,5 +147,5 @@ def _run(job: Job, out: Path, environment: dict[str, str]) -> bool:
             check=False,
         )
     if done.returncode in _DONE:
-        job.ended(out).write_bytes(done.stdout)
+        job.output(out).write_bytes(done.stdout)
     return done.returncode in _DONE

@@ -145,12 +145,12 @@ def arms(units: Sequence[Unit]) -> tuple[Arm, ...]:
 
 
 def _arm(units: Sequence[Unit], group: str, strategy: str) -> Arm:
-    own = [unit for unit in units if (unit.group, unit.strategy) == (group, strategy)]
+    of_strategy = [unit for unit in units if (unit.group, unit.strategy) == (group, strategy)]
     return Arm(
         group=group,
         strategy=strategy,
-        kept=clustered_share(_by_item(own).values()),
-        calls=fmean(unit.calls for unit in own),
+        kept=clustered_share(_by_item(of_strategy).values()),
+        calls=fmean(unit.calls for unit in of_strategy),
     )
 
 
@@ -165,9 +165,11 @@ def gains(units: Sequence[Unit], strategies: Sequence[str]) -> tuple[Gain, ...]:
 
 
 def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> StrategyDuel:
-    own = [unit for unit in units if unit.group == group]
-    found = {name: _by_item([u for u in own if u.strategy == name]) for name in (one, other)}
-    (duel,) = duels((one, other), found)
+    in_group = [unit for unit in units if unit.group == group]
+    by_strategy = {
+        name: _by_item([u for u in in_group if u.strategy == name]) for name in (one, other)
+    }
+    (duel,) = duels((one, other), by_strategy)
     return duel
 
 
@@ -178,24 +180,24 @@ def _gain(group: str, duel: StrategyDuel) -> Gain:
 
 
 def _by_item(units: Sequence[Unit]) -> dict[str, list[bool]]:
-    found: dict[str, list[bool]] = {}
+    by_item: dict[str, list[bool]] = {}
     for unit in units:
-        found.setdefault(unit.item, []).append(unit.good)
-    return found
+        by_item.setdefault(unit.item, []).append(unit.good)
+    return by_item
 
 
 def read_certificates(planned: Sequence[Job], out: Path) -> tuple[Certificate, ...]:
     """What the judge's certificates say, as far as there are any."""
-    found = [
-        json.loads(job.ended(out).read_bytes())
+    outputs = [
+        json.loads(job.output(out).read_bytes())
         for job in planned
-        if job.kind == "certify" and job.ended(out).exists()
+        if job.kind == "certify" and job.output(out).exists()
     ]
     return tuple(
         Certificate(
             style=each["certificate"]["style"],
             conclusion=each["conclusion"],
-            findings={f["name"]: f["said"] for f in each["certificate"]["findings"]},
+            findings={f["name"]: f["statement"] for f in each["certificate"]["findings"]},
         )
-        for each in found
+        for each in outputs
     )

@@ -151,12 +151,14 @@ from autoreason.story import RecordedPanel as RecordedPanel
 from autoreason.story import RecordedPass as RecordedPass
 from autoreason.story import Story as Story
 from autoreason.studies.audit.audit import Audit as Audit
+from autoreason.studies.audit.findings import AuditFinding as AuditFinding
+from autoreason.studies.certify.properties import CertificateFinding as CertificateFinding
 from autoreason.studies.certify.report import Certificate as Certificate
+from autoreason.studies.compare.report import ComparedStrategy as ComparedStrategy
 from autoreason.studies.compare.report import ComparisonReport as ComparisonReport
-from autoreason.studies.compare.report import Entrant as Entrant
-from autoreason.studies.panels.panel_report import Duel as Duel
+from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
+from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport
-from autoreason.studies.panels.panel_report import Standing as Standing
 from autoreason.studies.panels.rejudge import Decision as Decision
 from autoreason.studies.panels.rejudge import RejudgeReport as RejudgeReport
 from autoreason.task import Entry as Entry

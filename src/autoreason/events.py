@@ -10,7 +10,7 @@ from autoreason.contract import Violation
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 3
+EVENTS_VERSION = 4
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]

@@ -44,15 +44,15 @@ def _beside(path: Path) -> tuple[int, str]:
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
-def write(path: Path, text: str) -> None:
-    """Put a text where a path leads; links, pipes and devices stay what they are."""
+def write(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text to a path; links, pipes and devices stay what they are. `private` is for the user alone."""
     body = (text if text.endswith("\n") else f"{text}\n").encode()
     if _is_a_stream(path):
         with named(path), path.open("ab") as stream:
             stream.write(body)
     else:
         with named(path):
-            _write_atomically(_target(path), body)
+            _write_atomically(_target(path), body, private=private)
 
 
 @contextmanager
@@ -75,15 +75,16 @@ def _is_a_stream(path: Path) -> bool:
     return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
 
 
-def _write_atomically(path: Path, body: bytes) -> None:
+def _write_atomically(path: Path, body: bytes, *, private: bool) -> None:
     """All of it or nothing: a reader never sees half a file."""
     handle, name = _beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(body)
         # Temporary files are private; a result is as readable as any file the user makes.
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        Path(name).chmod(mode)
+        if not private:
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

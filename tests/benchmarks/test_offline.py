@@ -57,7 +57,7 @@ def test_where_nothing_passes_every_way_delivers_the_first_program() -> None:
         assert way(drawn, seen(*drawn)).attempt == drawn[1]
 
 
-def test_nobody_does_better_than_who_knows_the_answers() -> None:
+def test_no_one_does_better_than_who_knows_the_answers() -> None:
     drawn = [step("a"), step("b", right=True), step("c")]
     assert any_right(drawn, {}).attempt == drawn[1]
 

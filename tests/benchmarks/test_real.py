@@ -64,7 +64,7 @@ def test_strategies_are_compared_on_the_same_problems_and_over_all_sets() -> Non
     assert one.p < 0.05
 
 
-def test_an_earlier_table_stands_beside_the_new_one() -> None:
+def test_an_earlier_table_is_next_to_the_new_one() -> None:
     def results(better: float) -> Results:
         some = units(better)
         both = ("search", "single")
@@ -121,6 +121,6 @@ async def test_a_command_killed_when_its_run_was_over_is_run_anew(tmp_path: Path
 
 def test_what_is_over_is_not_run_again_and_what_failed_is_named(tmp_path: Path) -> None:
     over, failing = Job("over", "no-such-command", ()), Job("failing", "no-such-command", ())
-    over.ended(tmp_path).write_text("{}", "utf-8")
+    over.output(tmp_path).write_text("{}", "utf-8")
     assert run([over, failing], tmp_path, 2, "http://127.0.0.1:9/v1") == [failing]
     assert "no-such-command" in Path(tmp_path, "failing.err").read_text("utf-8")

@@ -42,14 +42,14 @@ async def test_both_sides_hold_the_same_tests(sandbox: Sandbox, ours_first: bool
     assert not held.different
 
 
-async def test_what_is_judged_otherwise_is_told(sandbox: Sandbox) -> None:
+async def test_what_is_judged_otherwise_is_reported(sandbox: Sandbox) -> None:
     sized = problem("import os\nprint(sum(map(int, os.read(0, os.fstat(0).st_size).split())))")
     held = await rate(sandbox, sized, ours_first=True)
     assert not held.refused
     assert held.different == ("accepted, not wrong_answer",) * 2
 
 
-async def test_a_known_solution_that_is_not_accepted_is_told(sandbox: Sandbox) -> None:
+async def test_a_known_solution_that_is_not_accepted_is_reported(sandbox: Sandbox) -> None:
     held = await rate(sandbox, problem("print(3)"), ours_first=True)
     assert held.refused == ("wrong_answer",)
     assert not held.different

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.solving import Took, Writer, measures
+from benchmarks.solving import SetCost, Writer, measures
 
 from autoreason.exchange import Message, Request
 
@@ -28,18 +28,18 @@ def asked(key: str) -> Request:
 async def test_wrong_programs_come_first_and_no_text_comes_twice() -> None:
     writer = Writer([PROBLEM])
     keys = [f"1/single/1/attempt/{n}/try/0" for n in range(3)]
-    said = [(await writer.ask(asked(key))).text for key in keys]
-    assert ["right" in text for text in said] == [False, True, True]
-    assert len(set(said)) == 3
+    message = [(await writer.ask(asked(key))).text for key in keys]
+    assert ["right" in text for text in message] == [False, True, True]
+    assert len(set(message)) == 3
     assert "wrong" in (await writer.ask(asked("1/tournament/1/draft/try/0"))).text
 
 
 @pytest.mark.parametrize(("in_tests", "kept"), [(17.0, True), (10.0, False)])
 def test_cores_count_as_busy_in_tests_only(in_tests: float, kept: bool) -> None:
-    took = Took(
+    cost = SetCost(
         parts=5,
         solved=5,
-        lost=0,
+        without_verdict=0,
         tests=100,
         calls=5,
         seconds=15.0,
@@ -47,12 +47,12 @@ def test_cores_count_as_busy_in_tests_only(in_tests: float, kept: bool) -> None:
         in_tests=in_tests,
         in_loop=1.0,
         in_examiner=1.0,
-        elsewhere=10.0,
+        other_load=10.0,
         loop_memory=(50.0, 52.0),
         examiner_memory=(30.0, 60.0),
         level="landlock",
     )
-    busy, loop, examiner, *_ = measures(took, 1)
+    busy, loop, examiner, *_ = measures(cost, 1)
     assert busy.kept is kept
     assert busy.measured == f"{in_tests * 5:.0f} %"
     assert (loop.kept, examiner.kept) == (True, False)

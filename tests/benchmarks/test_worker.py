@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.server import serving
-from benchmarks.worker import hold_runs, loop_bare, record_waves
+from benchmarks.worker import loop_bare, record_waves, run_all
 
 from autoreason.journal import Journal
 
@@ -17,7 +17,7 @@ async def test_runs_and_the_bare_loop_make_the_same_calls(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     with serving() as provider, Journal.open(str(tmp_path / "runs.db"), create=True) as journal:
-        ours = await hold_runs(provider.base, 2, 1, journal, width)
+        ours = await run_all(provider.base, 2, 1, journal, width)
         assert len(journal.runs()) == 2
         assert len(provider.log()) == ours
         waves = await record_waves(provider.base, 1, journal)

@@ -27,7 +27,7 @@ from autoreason.settings import (
     Settings,
     make_settings,
 )
-from autoreason.studies.compare.comparison import Terms
+from autoreason.studies.compare.comparison import ComparisonOptions
 
 WITHOUT_OPTION = {
     *("models", "budget"),  # which have options of their own
@@ -35,8 +35,15 @@ WITHOUT_OPTION = {
     *("playoff_texts", "max_inconclusive"),  # which no user has asked for
 }
 # Its default is another module's, which the option names.
-PANEL = Field(Terms.__module__, "Terms", "judges")
-STRUCTS: tuple[type[msgspec.Struct], ...] = (Settings, Budget, Models, Contract, Terms, SolveTerms)
+PANEL = Field(ComparisonOptions.__module__, "ComparisonOptions", "judges")
+STRUCTS: tuple[type[msgspec.Struct], ...] = (
+    Settings,
+    Budget,
+    Models,
+    Contract,
+    ComparisonOptions,
+    SolveTerms,
+)
 
 
 def described() -> Iterator[tuple[Field, msgspec.structs.FieldInfo]]:
@@ -130,10 +137,16 @@ def test_help_names_what_the_embedded_model_gets_instead() -> None:
 def test_help_of_a_study_names_its_own_defaults() -> None:
     for command in ("judge", "rejudge"):
         assert f"[default: {PANEL_JUDGES}]" in shown_by(command, "Settings")["judges"]
-    assert f"[default: {Terms().judges}]" in shown_by("compare", "Terms")["judges"]
-    assert f"[default: {Terms().match}]" in shown_by("compare", "Terms")["match"]
+    assert (
+        f"[default: {ComparisonOptions().judges}]"
+        in shown_by("compare", "ComparisonOptions")["judges"]
+    )
+    assert (
+        f"[default: {ComparisonOptions().match}]"
+        in shown_by("compare", "ComparisonOptions")["match"]
+    )
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
-    assert f"[default: {','.join(Terms().strategies)}]" in said
+    assert f"[default: {','.join(ComparisonOptions().strategies)}]" in said
     assert prepare_judge("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 

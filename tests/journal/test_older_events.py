@@ -8,9 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from msgspec import convert
-from tests.run.runs import go_on, scripted
+from tests.run.runs import go_on, open_journal, scripted, start_run
 
 from autoreason.events import (
     FINISHED,
@@ -33,6 +34,7 @@ from autoreason.programs.task import assignments_of
 from autoreason.run import replay_async
 from autoreason.settings import Budget
 
+FIXED = "two critics found nothing to fix"
 RECORDED = Path(__file__).parent / "recorded"
 
 
@@ -97,6 +99,34 @@ async def test_a_paused_run_goes_on(older: Path) -> None:
         result = await go_on(journal, paused.id, changes={"budget": Budget()})
         assert result.status in FINISHED
         assert len(journal.replies(paused.id)) > before
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("part", ["{}", '{{"type":"PartEvent","part":"p","event":{}}}'])
+def test_the_reason_of_an_unopposed_pass_is_read_in_plain_words(version: int, part: str) -> None:
+    decided = PassDecided(
+        number=1, outcome="unopposed", winner="A", streak=1, words=9, reason=FIXED
+    )
+    older = msgspec.json.encode(decided).decode().replace("to fix", "to mend")
+    assert older.count("mend") == 1
+    event = read_event(part.format(older), version)
+    assert (event.event if isinstance(event, PartEvent) else event) == decided
+
+
+async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_path: Path) -> None:
+    with open_journal(tmp_path) as journal:
+        run = (await start_run(journal, scripted({"critic": '{"problems": []}'}))).run
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as connection, connection:
+        rewritten = connection.execute(
+            "UPDATE events SET version = 3, payload = replace(payload, ?, ?)"
+            " WHERE type = 'PassDecided'",
+            (FIXED, FIXED.replace("fix", "mend")),
+        )
+        assert rewritten.rowcount == 2
+    with open_journal(tmp_path) as journal:
+        decided = [each for each in events(journal) if isinstance(each, PassDecided)]
+        assert [each.reason for each in decided] == [FIXED, FIXED]
+        assert (await replay_async(run, journal=journal)).same
 
 
 QUERIES: tuple[type[Query[Any]], ...] = (

@@ -357,9 +357,9 @@ def _gemini(answer: Answer) -> dict[str, Any]:
 
 def _gemini_events(answer: Answer, pieces: list[str]) -> list[bytes]:
     thought = [sse(_gemini_part(answer, [{"text": answer.reasoning, "thought": True}], None))]
-    said = [sse(_gemini_part(answer, [{"text": piece}], None)) for piece in pieces]
+    answer_text = [sse(_gemini_part(answer, [{"text": piece}], None)) for piece in pieces]
     end = sse(_gemini_part(answer, [], answer.finish or "STOP"))
-    return [*(thought if answer.reasoning else []), *said, end]
+    return [*(thought if answer.reasoning else []), *answer_text, end]
 
 
 def _gemini_part(answer: Answer, parts: list[dict[str, Any]], finish: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import anthropic
-from autoreason.models.dialects.base import Unreadable
+from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
@@ -200,7 +200,7 @@ def test_an_error_where_a_reply_should_be_is_an_error() -> None:
 
 
 def test_a_reply_without_content_is_unreadable() -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableReply):
         anthropic.read(b'{"type":"message"}', "anthropic/x")
 
 
@@ -245,7 +245,7 @@ def test_a_stream_is_shown_in_pieces_and_adds_up_to_a_reply() -> None:
 
 
 def test_a_stream_without_its_end_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="before its end"):
+    with pytest.raises(UnreadableReply, match="before its end"):
         stream(START, delta(type="text_delta", text="A "))
 
 

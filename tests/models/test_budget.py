@@ -207,7 +207,7 @@ async def test_small_calls_do_not_overtake_a_large_one_for_ever() -> None:
     await small
 
 
-async def test_a_waiting_call_that_is_cancelled_holds_nobody_up() -> None:
+async def test_a_waiting_call_that_is_cancelled_holds_no_one_up() -> None:
     budget_tracker = BudgetTracker(Budget(tokens=100))
     await budget_tracker.reserve(upper(50))
     large = asyncio.ensure_future(budget_tracker.reserve(upper(90)))
@@ -323,7 +323,7 @@ plans = st.builds(
 
 
 @given(budgets, st.lists(plans, min_size=1, max_size=25))
-async def test_no_interleaving_overshoots_a_limit_or_leaves_anybody_waiting(
+async def test_no_interleaving_overshoots_a_limit_or_leaves_anyone_waiting(
     budget: Budget, made: list[Plan]
 ) -> None:
     till = Till(budget)

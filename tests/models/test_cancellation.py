@@ -83,7 +83,7 @@ async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
     assert await asking == REPLY
 
 
-async def test_whoever_leaves_takes_the_call_along() -> None:
+async def test_a_caller_who_leaves_takes_the_call_along() -> None:
     left = False
 
     async def ask() -> Reply:

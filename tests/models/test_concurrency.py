@@ -80,7 +80,7 @@ calls = st.lists(
 
 
 @given(st.integers(1, 6), calls)
-def test_never_too_many_inside_and_everybody_finishes(
+def test_never_too_many_inside_and_everyone_finishes(
     start: int, plan: list[tuple[float, float, float | None, str]]
 ) -> None:
     limiter = ConcurrencyLimiter(start, max_limit=8)
@@ -237,11 +237,11 @@ def test_it_recovers_by_itself() -> None:
     assert run(work()) >= 32
 
 
-@pytest.mark.parametrize("told", [(20,), (20, 10), (10, 20)])
-def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("reported", [(20,), (20, 10), (10, 20)])
+def test_when_told_to_wait_everyone_waits(reported: tuple[float, ...]) -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(4)
-        for seconds in told:
+        for seconds in reported:
             limiter.narrow(retry_after=seconds)
         tasks = [asyncio.ensure_future(pass_through(limiter, 0)) for _ in range(10)]
         await asyncio.sleep(19.9)
@@ -253,7 +253,7 @@ def test_when_told_to_wait_everybody_waits(told: tuple[float, ...]) -> None:
     run(work())
 
 
-def test_a_wait_nobody_has_patience_for_is_not_imposed_on_the_queue() -> None:
+def test_a_wait_no_one_has_patience_for_is_not_imposed_on_the_queue() -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(4)
         limiter.narrow(retry_after=3600)

@@ -91,7 +91,7 @@ async def failed(url: str) -> CallFailed:
         ),
     ],
 )
-async def test_an_answer_nobody_can_use_is_not_called_out_of_reach(
+async def test_an_answer_no_one_can_use_is_not_called_out_of_reach(
     answer: str, failure: Failure, message: str
 ) -> None:
     async with server(ANSWERS[answer]) as at:
@@ -140,8 +140,8 @@ async def test_what_a_proxy_says_is_not_told_of_the_provider(
     async with server(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % status) as at:
         monkeypatch.setenv("https_proxy", f"http://bob:hunter2@{at}")
         found = await failed("https://far.example/v1/models")
-    told = f"the proxy at {at} answered {status} and did not connect to acme at far.example"
-    assert str(found).startswith(told)
+    reported = f"the proxy at {at} answered {status} and did not connect to acme at far.example"
+    assert str(found).startswith(reported)
     assert fix in str(found)
     assert "hunter2" not in str(found)
     assert (found.failure, found.status) == (failure, None)
@@ -211,11 +211,11 @@ async def test_a_check_of_such_a_server_fails(answer: bytes) -> None:
         (OSError("Multiple exceptions:\none, two"), "Multiple exceptions: one, two"),
     ],
 )
-def test_a_failed_connection_is_told_without_its_tail(cause: OSError, message: str) -> None:
+def test_a_failed_connection_is_reported_without_its_tail(cause: OSError, message: str) -> None:
     assert connection_message(ClientConnectorError(HOST, cause)) == message
 
 
-def test_a_certificate_nobody_trusts_is_named_with_the_remedy() -> None:
+def test_a_certificate_no_one_trusts_is_named_with_the_remedy() -> None:
     cause = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] (_ssl.c:1006)")
     cause.verify_message = "self-signed certificate"
     error = ClientConnectorCertificateError(HOST, cause)

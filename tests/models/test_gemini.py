@@ -9,7 +9,7 @@ import pytest
 
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import gemini
-from autoreason.models.dialects.base import Unreadable
+from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
@@ -160,7 +160,7 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("payload", [b"{}", answer([{"text": "A"}], None)])
 def test_a_reply_without_an_end_is_unreadable(payload: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableReply):
         read(payload)
 
 

@@ -96,7 +96,7 @@ def test_a_model_that_cannot_be_held_to_a_schema_is_asked_in_words() -> None:
     assert body["stream_options"] == {"include_usage": True}
 
 
-def test_claude_is_told_what_will_come_again() -> None:
+def test_claude_is_reported_what_will_come_again() -> None:
     stable = (Message("system", "Be fair.", stable=True), Message("user", "Which?"))
     asked = replace(REQUEST, messages=stable, effort="low")
     mark = {"type": "text", "text": "Be fair.", "cache_control": {"type": "ephemeral"}}
@@ -169,7 +169,7 @@ def error(name: str, parent: str = "APIError", text: str = "no", **fields: Any) 
         ("SomethingNew", "APIError", Failure.BROKEN_REPLY),
     ],
 )
-def test_errors_are_told_apart_by_class(name: str, parent: str, failure: Failure) -> None:
+def test_errors_are_reported_apart_by_class(name: str, parent: str, failure: Failure) -> None:
     failed = call_failed("azure/x", error(name, parent))
     assert failed is not None
     assert failed.failure is failure
@@ -254,7 +254,7 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, answer: Any) -> StandIn:
 
 
 @needs_absence
-async def test_a_call_streams_where_somebody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_streams_where_someone_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     library = put_in_place(monkeypatch, response("Hello"))
     model = LiteLLMModel("bedrock/claude")
     heard: list[Signal] = []
@@ -286,7 +286,7 @@ def test_a_seed_is_passed_on_where_the_request_has_one() -> None:
 
 
 @needs_absence
-async def test_a_price_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_price_no_one_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, response())
     assert (await LiteLLMModel("azure/unheard-of").ask(REQUEST)).cost is None
 

@@ -214,11 +214,11 @@ async def test_a_schema_that_cannot_be_enforced_is_refused(model: LocalModel) ->
 
 async def test_chat_markers_in_a_text_are_just_characters(model: LocalModel) -> None:
     plain = await model.ask(request("a b", max_tokens=1))
-    marked = await model.ask(request("a <|im_end|> b", max_tokens=1))
+    cached = await model.ask(request("a <|im_end|> b", max_tokens=1))
     assert plain.usage.input is not None
-    assert marked.usage.input is not None
+    assert cached.usage.input is not None
     # As a marker it would be one token; as characters it is several.
-    assert marked.usage.input > plain.usage.input + 1
+    assert cached.usage.input > plain.usage.input + 1
 
 
 async def test_a_cancelled_call_makes_way_for_the_next(model: LocalModel) -> None:

@@ -91,7 +91,7 @@ async def test_a_run_shows_each_request_and_nothing_that_was_said(
     assert any(KEY in str(each.headers) for each in provider.requests)
 
 
-async def test_what_is_given_up_and_why_is_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_given_up_and_why_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "autoreason")
     down = CallFailed(Failure.OVERLOADED, QUOTED, status=503)
     model = ScriptedModel([down] * 3 + ["at last"], address="acme/large")

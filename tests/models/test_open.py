@@ -67,7 +67,7 @@ async def test_a_server_at_another_address_may_be_open_to_all(provider: FakeProv
     assert "authorization" not in provider.requests[0].headers
 
 
-def test_a_missing_key_is_said_at_once() -> None:
+def test_a_missing_key_is_reported_at_once() -> None:
     with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
         open_model("openai/gpt-4.1")
 
@@ -100,9 +100,9 @@ def test_the_http_client_is_imported_early_where_a_model_needs_it(
 def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
     with pytest.raises(InvalidInput) as caught:
         open_model("antropic/claude-sonnet-4-5")
-    said = str(caught.value)
-    assert "did you mean anthropic/claude-sonnet-4-5?" in said
-    assert "openrouter" in said
+    output = str(caught.value)
+    assert "did you mean anthropic/claude-sonnet-4-5?" in output
+    assert "openrouter" in output
     with pytest.raises(InvalidInput) as caught:
         open_model("zzz/x")
     assert "did you mean" not in str(caught.value)
@@ -180,7 +180,7 @@ async def test_a_list_open_to_all_says_nothing_about_the_key(provider: FakeProvi
     assert (await check("openrouter/fake-large", base_url=provider.url)).key_accepted is None
 
 
-async def test_a_key_that_is_refused_is_said(provider: FakeProvider) -> None:
+async def test_a_key_that_is_refused_is_reported(provider: FakeProvider) -> None:
     provider.will(Answer(status=401, body={"error": {"message": "Incorrect API key"}}))
     checked = await check("openai/x", base_url=provider.openai)
     assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, False, None)
@@ -194,7 +194,7 @@ async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: Fak
     assert checked.problem == "openai answered 403: Missing scopes: model.read"
 
 
-async def test_a_server_that_is_not_there_is_said() -> None:
+async def test_a_server_that_is_not_there_is_reported() -> None:
     checked = await check("vllm/x", base_url="http://127.0.0.1:9/v1")
     assert checked.reachable is False
     assert "cannot be reached" in checked.problem

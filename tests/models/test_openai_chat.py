@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models.dialects import openai_chat
-from autoreason.models.dialects.base import Unreadable
+from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.dialects.thinking import Thinking
 from autoreason.models.failures import ErrorReply
 from autoreason.models.keys import Secret
@@ -114,7 +114,7 @@ def test_without_schemas_the_last_user_message_asks_for_the_shape() -> None:
     assert sent["messages"][-1]["content"].endswith("Write.\n\nEnd with RANKING: 1, 2, 3")
 
 
-def test_a_router_is_told_that_the_schema_is_a_must() -> None:
+def test_a_router_is_reported_that_the_schema_is_a_must() -> None:
     assert body(JUDGE, require_schema=True)["provider"] == {"require_parameters": True}
 
 
@@ -207,7 +207,7 @@ def test_a_mark_in_the_middle_of_a_text_is_text() -> None:
     assert read({"content": text}).text == text
 
 
-def test_reasoning_counted_beside_the_completion_is_part_of_the_output() -> None:
+def test_reasoning_counted_next_to_the_completion_is_part_of_the_output() -> None:
     details = {"reasoning_tokens": 94}
     usage = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}
     reply = read({"content": "x"}, usage={**usage, "completion_tokens_details": details})
@@ -240,7 +240,7 @@ def test_an_error_where_a_reply_should_be_is_an_error(payload: bytes) -> None:
 
 @pytest.mark.parametrize("payload", [b"{}", b'{"choices":[]}', b'{"choices":null}'])
 def test_a_reply_without_a_choice_is_unreadable(payload: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableReply):
         openai_chat.read(payload, "openai/x")
 
 
@@ -286,7 +286,7 @@ def test_a_streamed_refusal_is_a_refusal() -> None:
 
 
 def test_a_stream_without_its_end_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="before its end"):
+    with pytest.raises(UnreadableReply, match="before its end"):
         stream(chunk({"content": "A "}))
 
 
@@ -296,7 +296,7 @@ def test_a_finish_reason_or_the_done_mark_is_an_end() -> None:
 
 
 def test_a_reply_that_the_server_gave_up_on_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="insufficient_system_resource"):
+    with pytest.raises(UnreadableReply, match="insufficient_system_resource"):
         stream(chunk({"content": "A"}, "insufficient_system_resource"))
 
 

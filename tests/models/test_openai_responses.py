@@ -10,7 +10,7 @@ import pytest
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models import prices
 from autoreason.models.dialects import openai_chat, openai_responses
-from autoreason.models.dialects.base import Unreadable
+from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
@@ -42,7 +42,7 @@ def message(*content: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": "msg_1", "type": "message", "role": "assistant", "content": content, **more}
 
 
-def said(text: str) -> dict[str, Any]:
+def answer_text(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
@@ -116,8 +116,8 @@ def test_the_key_is_a_bearer() -> None:
 def test_a_reply_is_read_with_its_reasoning_and_accounts() -> None:
     reply = read(
         {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hmm."}]},
-        message(said("On it."), phase="commentary"),
-        message(said("A "), said("text."), phase="final_answer"),
+        message(answer_text("On it."), phase="commentary"),
+        message(answer_text("A "), answer_text("text."), phase="final_answer"),
         usage={
             "input_tokens": 100,
             "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30},
@@ -139,13 +139,13 @@ def test_a_reply_is_read_with_its_reasoning_and_accounts() -> None:
 @pytest.mark.parametrize(
     ("content", "reason", "outcome"),
     [
-        (said("Half a"), "max_output_tokens", Outcome.TRUNCATED),
-        (said(""), "max_output_tokens", Outcome.TRUNCATED),
-        (said("Half a"), "something new", Outcome.TRUNCATED),
-        (said("Half a"), "content_filter", Outcome.REFUSED),
+        (answer_text("Half a"), "max_output_tokens", Outcome.TRUNCATED),
+        (answer_text(""), "max_output_tokens", Outcome.TRUNCATED),
+        (answer_text("Half a"), "something new", Outcome.TRUNCATED),
+        (answer_text("Half a"), "content_filter", Outcome.REFUSED),
         ({"type": "refusal", "refusal": "I will not."}, None, Outcome.REFUSED),
-        (said(" "), None, Outcome.EMPTY),
-        (said("A text."), None, Outcome.OK),
+        (answer_text(" "), None, Outcome.EMPTY),
+        (answer_text("A text."), None, Outcome.OK),
     ],
 )
 def test_the_end_of_a_reply_decides_its_outcome(
@@ -173,23 +173,23 @@ def test_a_response_that_failed_is_an_error(code: str, status: int, refused: boo
     ):
         with pytest.raises(ErrorReply) as caught:
             ask()
-        told = caught.value.provider_error
-        assert (told.message, told.refused) == ("No.", refused)
-        assert refusal("openai", 200, {}, told, str).status == status
+        reported = caught.value.provider_error
+        assert (reported.message, reported.refused) == ("No.", refused)
+        assert refusal("openai", 200, {}, reported, str).status == status
 
 
 @pytest.mark.parametrize("status", ["cancelled", "in_progress", "queued", None])
 def test_a_response_that_has_not_ended_well_is_unreadable(status: str | None) -> None:
-    with pytest.raises(Unreadable, match=status or "without a status"):
-        read(message(said("Half a")), status=status)
+    with pytest.raises(UnreadableReply, match=status or "without a status"):
+        read(message(answer_text("Half a")), status=status)
 
 
 # Streams
 
 
 def test_a_stream_shows_the_answer_only_and_ends_with_all_of_it() -> None:
-    commentary = message(said("On it."), id="msg_0", phase="commentary")
-    answer = message(said("A text."))
+    commentary = message(answer_text("On it."), id="msg_0", phase="commentary")
+    answer = message(answer_text("A text."))
     shown, reply = stream(
         {"type": "response.created", "response": response(status="in_progress")},
         {"type": "response.output_item.added", "item": commentary | {"content": []}},
@@ -217,9 +217,9 @@ def test_the_end_mark_is_the_last_event() -> None:
     )
     reducer.feed(msgspec.json.encode(delta("A text.")))
     ended = [reducer.ended]
-    with pytest.raises(Unreadable, match="before its end mark"):
+    with pytest.raises(UnreadableReply, match="before its end mark"):
         reducer.finish("openai/x")
-    cut = response(message(said("A")), status="incomplete")
+    cut = response(message(answer_text("A")), status="incomplete")
     reducer.feed(msgspec.json.encode({"type": "response.incomplete", "response": cut}))
     assert [*ended, reducer.ended] == [False, True]
     assert reducer.finish("openai/x").outcome is Outcome.TRUNCATED

@@ -53,7 +53,7 @@ async def test_a_mixed_panel_at_one_url_is_refused_before_anything_is_sent(
     assert provider.requests == []
 
 
-async def test_a_pool_and_a_base_url_beside_it_contradict_each_other(
+async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
     provider: FakeProvider,
 ) -> None:
     pool = ModelPool()

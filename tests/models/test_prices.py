@@ -33,7 +33,7 @@ def test_a_cache_without_a_price_is_ordinary_input() -> None:
     )
 
 
-def test_a_long_prompt_can_make_every_token_dearer() -> None:
+def test_a_long_prompt_can_make_every_token_more_expensive() -> None:
     short = prices.price("gemini/gemini-2.5-pro", Usage(input=200_000, output=0))
     long = prices.price("gemini/gemini-2.5-pro", Usage(input=200_001, output=0))
     assert short == Decimal("1.25") / 5

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import REPEATS, Outcome, Reply
-from autoreason.models.repetition import LoopDetector, marked, repeats_itself
+from autoreason.models.repetition import LoopDetector, check_repetition, repeats_itself
 
 SENTENCE = "It is not a task to do. "
 
@@ -71,7 +71,7 @@ LEGITIMATE = {
 
 @pytest.mark.parametrize("text", LEGITIMATE.values(), ids=LEGITIMATE)
 @pytest.mark.parametrize("size", [1, 7, 4000])
-def test_repetition_that_somebody_may_want_is_left_alone(text: str, size: int) -> None:
+def test_repetition_that_someone_may_want_is_left_alone(text: str, size: int) -> None:
     assert fires_at(text, size) is None
 
 
@@ -82,13 +82,16 @@ def test_what_followed_a_loop_is_the_reply_that_counts() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.TRUNCATED])
 def test_a_reply_that_came_whole_is_marked(outcome: Outcome) -> None:
     reply = Reply(outcome=outcome, text=SENTENCE * 300, model="a/b", finish="length")
-    assert (marked(reply).outcome, marked(reply).finish) == (Outcome.TRUNCATED, REPEATS)
-    assert not marked(reply).needs_room
+    assert (check_repetition(reply).outcome, check_repetition(reply).finish) == (
+        Outcome.TRUNCATED,
+        REPEATS,
+    )
+    assert not check_repetition(reply).needs_room
 
 
 def test_a_refusal_stays_one() -> None:
     reply = Reply(outcome=Outcome.REFUSED, text=SENTENCE * 300, model="a/b")
-    assert marked(reply) is reply
+    assert check_repetition(reply) is reply
 
 
 def test_recorded_replies_fire_only_where_they_ran_away(records: Path) -> None:

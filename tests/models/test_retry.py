@@ -1,4 +1,4 @@
-"""A call that fails in passing is tried again; one that cannot succeed says what to mend."""
+"""A call that fails in passing is tried again; one that cannot succeed names the fix."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_permanent_failure_is_never_tried_again(failure: Failure) -> Non
     assert isinstance(why.value.__cause__, CallFailed)
 
 
-async def test_each_permanent_failure_names_its_mend() -> None:
+async def test_each_permanent_failure_names_its_fix() -> None:
     mends = {}
     for failure in PERMANENT:
         with pytest.raises(ProviderFailed) as why:

@@ -79,13 +79,13 @@ async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
         }
     )
 
-    async def said(key: str, role: Role) -> str:
+    async def message(key: str, role: Role) -> str:
         return (await model.ask(request(key, role))).text
 
-    assert await said("pass/1/judge/0/try/0", "judge") == "the key"
-    assert await said("pass/1/judge/1/try/0", "judge") == "the pattern"
-    assert await said("playoff/judge/1/try/0", "judge") == "the role"
-    assert await said("other/critic/0", "critic") == "made for other/critic/0"
+    assert await message("pass/1/judge/0/try/0", "judge") == "the key"
+    assert await message("pass/1/judge/1/try/0", "judge") == "the pattern"
+    assert await message("playoff/judge/1/try/0", "judge") == "the role"
+    assert await message("other/critic/0", "critic") == "made for other/critic/0"
 
 
 async def test_a_mapping_that_knows_no_answer_says_what_it_knows() -> None:
@@ -182,7 +182,7 @@ def test_the_echo_is_the_same_in_every_process() -> None:
         "asked = Request(role='author', key='a', model='m', messages=messages, max_tokens=9)\n"
         "print(asyncio.run(EchoModel().ask(asked)).text)"
     )
-    said = {
+    message = {
         subprocess.run(
             [sys.executable, "-c", program],
             capture_output=True,
@@ -192,7 +192,7 @@ def test_the_echo_is_the_same_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
+    assert len(message) == 1
 
 
 async def test_the_echo_reads_the_brief_between_boundaries_and_answers_in_the_form_asked() -> None:
@@ -299,7 +299,9 @@ async def test_the_echo_fills_in_any_plain_schema(schema: dict[str, Any], kind: 
 
 @given(st.text(), st.booleans())
 async def test_the_echo_always_has_something_to_say(text: str, structured: bool) -> None:
-    schema = {"type": "object", "properties": {"said": {"type": "string"}}} if structured else None
+    schema = (
+        {"type": "object", "properties": {"message": {"type": "string"}}} if structured else None
+    )
     reply = await EchoModel().ask(request(text=text, schema=schema))
     assert reply.outcome is Outcome.OK
-    assert not structured or json.loads(reply.text)["said"]
+    assert not structured or json.loads(reply.text)["message"]

@@ -442,8 +442,8 @@ async def test_an_error_status_is_classed_by_its_fields(
     ],
 )
 def test_every_shape_of_error_is_understood(body: Any, message: str, param: str | None) -> None:
-    told = read_error(body if isinstance(body, bytes) else msgspec.json.encode(body))
-    assert (told.message, told.param) == (message, param)
+    reported = read_error(body if isinstance(body, bytes) else msgspec.json.encode(body))
+    assert (reported.message, reported.param) == (message, param)
 
 
 FIELDS = ["error", "message", "detail", "details", "loc", "code", "type", "param", "metadata"]
@@ -458,15 +458,15 @@ ANYTHING = st.recursive(
 
 @given(ANYTHING)
 def test_no_error_body_is_too_strange(body: Any) -> None:
-    told = read_error(msgspec.json.encode(body))
-    assert refusal("acme", 500, {}, told, str).failure in Failure
+    reported = read_error(msgspec.json.encode(body))
+    assert refusal("acme", 500, {}, reported, str).failure in Failure
 
 
 async def test_a_key_never_appears_in_an_error(
     provider: FakeProvider, transport: Transport
 ) -> None:
-    told = {"error": {"message": "x" * 280 + f" Incorrect API key: {KEY}."}}
-    provider.will(Answer(status=401, body=told))
+    reported = {"error": {"message": "x" * 280 + f" Incorrect API key: {KEY}."}}
+    provider.will(Answer(status=401, body=reported))
     with pytest.raises(CallFailed) as caught:
         await transport.fetch(call_to(provider))
     shown = str(caught.value) + repr(caught.value) + repr(call_to(provider))
@@ -480,7 +480,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "told", "wait"),
+    ("status", "headers", "reported", "wait"),
     [
         (429, {"retry-after": "7"}, None, 7.0),
         (529, {"retry-after": "0.5"}, None, 0.5),
@@ -522,9 +522,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
     ],
 )
 def test_the_wait_a_provider_asks_for_is_understood(
-    status: int, headers: dict[str, str], told: float | None, wait: float | None
+    status: int, headers: dict[str, str], reported: float | None, wait: float | None
 ) -> None:
-    assert retry_after(status, headers, told, NOW) == wait
+    assert retry_after(status, headers, reported, NOW) == wait
 
 
 def test_durations_are_read_and_nonsense_is_not() -> None:

@@ -223,12 +223,12 @@ ANY_JSON = st.recursive(
 
 @given(usage=ANY_JSON, finish=st.integers() | st.sampled_from(["stop", "STOP", "end_turn"]))
 def test_no_accounts_are_odd_enough_to_lose_a_text(usage: Any, finish: Any) -> None:
-    said = [{"text": "A text."}]
+    answer_text = [{"text": "A text."}]
     chat = {"choices": [{"message": {"content": "A text."}, "finish_reason": finish}]}
-    message = {"type": "message", "content": said, "stop_reason": finish}
-    item = {"type": "message", "content": said}
+    message = {"type": "message", "content": answer_text, "stop_reason": finish}
+    item = {"type": "message", "content": answer_text}
     response = {"status": "completed", "output": [item]}
-    candidate = {"content": {"parts": said}, "finishReason": finish}
+    candidate = {"content": {"parts": answer_text}, "finishReason": finish}
     for dialect, content in (
         (openai_chat.DIALECT, chat | {"usage": usage}),
         (anthropic.DIALECT, message | {"usage": usage}),
@@ -272,8 +272,8 @@ async def test_half_a_body_is_a_broken_reply(
     provider: FakeProvider, opened: Opened, address: str
 ) -> None:
     provider.will(Answer(cut_after=0), Answer(body=b'{"choices":[{"mess'))
-    for said in ("broke off in the middle", "cannot be read"):
-        with pytest.raises(CallFailed, match=said) as caught:
+    for answer_text in ("broke off in the middle", "cannot be read"):
+        with pytest.raises(CallFailed, match=answer_text) as caught:
             await opened(address).ask(request(address))
         assert caught.value.failure is Failure.BROKEN_REPLY
 
@@ -313,8 +313,8 @@ async def test_an_error_under_a_good_status_is_still_an_error(
     status: int,
     listening: bool,
 ) -> None:
-    said = b"data: " + msgspec.json.encode(body) + b"\n\n" if listening else body
-    provider.will(Answer(body=said))
+    answer_text = b"data: " + msgspec.json.encode(body) + b"\n\n" if listening else body
+    provider.will(Answer(body=answer_text))
     with pytest.raises(CallFailed, match=f"answered {status}: m") as caught:
         await opened(address).ask(request(address), (lambda _: None) if listening else None)
     assert (caught.value.failure, caught.value.status) == (failure, status)
@@ -337,7 +337,7 @@ async def test_content_that_the_provider_will_not_take_is_a_refusal(
     assert reply.cost is None
 
 
-async def test_a_text_that_cannot_be_sent_is_said(opened: Opened) -> None:
+async def test_a_text_that_cannot_be_sent_is_reported(opened: Opened) -> None:
     messages = (Message("user", "half \ud83d a character"),)
     asked = msgspec.structs.replace(request("openai/x"), messages=messages)
     with pytest.raises(CallFailed, match="half a character") as caught:
@@ -394,22 +394,22 @@ SCHEMA = [
 ]
 
 
-@pytest.mark.parametrize("said", TEMPERATURE)
+@pytest.mark.parametrize("answer_text", TEMPERATURE)
 async def test_a_model_that_takes_no_temperature_is_asked_without(
-    provider: FakeProvider, opened: Opened, said: Answer
+    provider: FakeProvider, opened: Opened, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     model = opened("openai/new-model")
     for _ in range(2):
         assert (await model.ask(request("openai/new-model"))).outcome is Outcome.OK
     assert ["temperature" in body for body in provider.bodies] == [True, False, False]
 
 
-@pytest.mark.parametrize("said", SCHEMA)
+@pytest.mark.parametrize("answer_text", SCHEMA)
 async def test_a_model_that_takes_no_schema_is_asked_in_words(
-    provider: FakeProvider, opened: Opened, said: Answer
+    provider: FakeProvider, opened: Opened, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     model = opened("vllm/small")
     for _ in range(2):
         await model.ask(request("vllm/small", "judge", schema=True))
@@ -421,8 +421,10 @@ async def test_a_model_that_takes_no_schema_is_asked_in_words(
 async def test_the_other_formats_learn_the_same(
     provider: FakeProvider, opened: Opened, address: str
 ) -> None:
-    said = "output_config: Extra inputs" if "anthropic" in address else 'name "responseJsonSchema"'
-    provider.will(complaint(said), complaint("`temperature` may not be set"))
+    answer_text = (
+        "output_config: Extra inputs" if "anthropic" in address else 'name "responseJsonSchema"'
+    )
+    provider.will(complaint(answer_text), complaint("`temperature` may not be set"))
     await opened(address).ask(request(address, schema=True))
     first, second, third = (msgspec.json.encode(body) for body in provider.bodies)
     assert b"additionalProperties" in first
@@ -432,7 +434,7 @@ async def test_the_other_formats_learn_the_same(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer_text",
     [
         complaint(
             "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -448,9 +450,9 @@ async def test_the_other_formats_learn_the_same(
     ],
 )
 async def test_the_limit_is_sent_under_the_name_the_server_wants(
-    provider: FakeProvider, opened: Opened, said: Answer
+    provider: FakeProvider, opened: Opened, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     model = opened("openai/new-model")
     for _ in range(2):
         await model.ask(request("openai/new-model"))
@@ -478,11 +480,11 @@ STREAMING = [
 ]
 
 
-@pytest.mark.parametrize("said", STREAMING)
+@pytest.mark.parametrize("answer_text", STREAMING)
 async def test_a_model_that_will_not_stream_is_asked_for_the_whole_reply(
-    provider: FakeProvider, opened: Opened, said: Answer
+    provider: FakeProvider, opened: Opened, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     model = opened("openai/new-model")
     signals: list[Signal] = []
     for _ in range(2):
@@ -493,7 +495,7 @@ async def test_a_model_that_will_not_stream_is_asked_for_the_whole_reply(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer_text",
     [
         complaint("Developer instruction is not enabled for models/gemma-3-27b-it"),
         complaint("System role not supported"),
@@ -501,9 +503,9 @@ async def test_a_model_that_will_not_stream_is_asked_for_the_whole_reply(
 )
 @pytest.mark.parametrize("address", ["gemini/gemma-3-27b-it", "vllm/gemma"])
 async def test_a_model_that_takes_no_system_message_hears_it_from_the_user(
-    provider: FakeProvider, opened: Opened, said: Answer, address: str
+    provider: FakeProvider, opened: Opened, answer_text: Answer, address: str
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     await opened(address).ask(request(address))
     first, second = (msgspec.json.encode(body).decode() for body in provider.bodies)
     assert "system" in first
@@ -522,11 +524,11 @@ EFFORT = [
 ]
 
 
-@pytest.mark.parametrize(("address", "field", "said"), EFFORT)
+@pytest.mark.parametrize(("address", "field", "answer_text"), EFFORT)
 async def test_a_model_whose_effort_cannot_be_set_is_asked_without(
-    provider: FakeProvider, opened: Opened, address: str, field: str, said: Answer
+    provider: FakeProvider, opened: Opened, address: str, field: str, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     asked = msgspec.structs.replace(request(address, schema=True), effort="high")
     await opened(address).ask(asked)
     first, second = (msgspec.json.encode(body).decode() for body in provider.bodies)
@@ -556,8 +558,8 @@ async def test_claude_keeps_its_effort_where_only_its_thinking_cannot_be_switche
 async def test_a_model_that_only_responses_serve_is_asked_there(
     provider: FakeProvider, opened: Opened, status: int
 ) -> None:
-    said = "This model is only supported in v1/responses and not in v1/chat/completions."
-    provider.will(complaint(said, status=status))
+    answer_text = "This model is only supported in v1/responses and not in v1/chat/completions."
+    provider.will(complaint(answer_text, status=status))
     model = opened("openai/new-pro")
     for _ in range(2):
         reply = await model.ask(request("openai/new-pro"), lambda _: None)
@@ -587,7 +589,7 @@ async def test_an_error_inside_a_stream_may_be_plain_words(
     assert caught.value.failure is Failure.OVERLOADED
 
 
-async def test_a_router_without_anybody_who_keeps_to_schemas_is_asked_in_words(
+async def test_a_router_without_anyone_who_keeps_to_schemas_is_asked_in_words(
     provider: FakeProvider, opened: Opened
 ) -> None:
     provider.will(complaint("No endpoints found", status=404, code=404))
@@ -616,7 +618,7 @@ async def test_each_quirk_is_tried_once_then_the_error_stands(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer_text",
     [
         complaint("The temperature of the model is fine, but the prompt is too long."),
         complaint("too high", param="temperature", code="decimal_above_max_value"),
@@ -626,9 +628,9 @@ async def test_each_quirk_is_tried_once_then_the_error_stands(
     ],
 )
 async def test_other_complaints_teach_nothing(
-    provider: FakeProvider, opened: Opened, said: Answer
+    provider: FakeProvider, opened: Opened, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     with pytest.raises(CallFailed):
         await opened("vllm/small").ask(request("vllm/small"))
     assert len(provider.requests) == 1
@@ -744,7 +746,7 @@ async def test_no_seed_is_sent_where_none_is_known_or_taken(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer_text",
     [
         complaint("Unsupported parameter: 'seed' is not supported with this model.", param="seed"),
         complaint("seed: Extra inputs are not permitted"),
@@ -754,9 +756,9 @@ async def test_no_seed_is_sent_where_none_is_known_or_taken(
 )
 @pytest.mark.parametrize("address", ["openai/gpt-4.1", "gemini/gemini-2.5-flash"])
 async def test_a_model_that_takes_no_seed_is_asked_without(
-    provider: FakeProvider, opened: Opened, address: str, said: Answer
+    provider: FakeProvider, opened: Opened, address: str, answer_text: Answer
 ) -> None:
-    provider.will(said)
+    provider.will(answer_text)
     model = opened(address)
     for _ in range(2):
         reply = await model.ask(msgspec.structs.replace(request(address), seed=7))

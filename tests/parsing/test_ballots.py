@@ -172,7 +172,7 @@ def test_explanations_after_a_ranking_do_not_disturb_it(tail: str) -> None:
     assert read(f"RANKING: C, A, B{tail}") == "C A B"
 
 
-def test_a_label_within_another_label_is_told_apart() -> None:
+def test_a_label_within_another_label_is_reported_apart() -> None:
     names = ("A", "B", "AB")
     assert read("RANKING: AB, B, A", names) == "AB B A"
     assert read("Ranking:\n1. Version AB\n2. Version A\n3. Version B", names) == "AB A B"
@@ -513,7 +513,7 @@ def test_marks_that_go_with_a_ranking_do_not_disturb_it(marks: str) -> None:
         "Ranking:\n1. C: 3\n2. A: 2\n3. B: 1",
     ],
 )
-def test_a_place_beside_a_label_is_never_overlooked(text: str) -> None:
+def test_a_place_next_to_a_label_is_never_overlooked(text: str) -> None:
     assert read(text) is None
 
 

@@ -57,7 +57,7 @@ def test_any_passage_of_a_text_is_found_in_it(data: st.DataObject) -> None:
     "frame", ["{}", "```json\n{}\n```", "I looked [twice].\n\n{}\n\nThat is all."]
 )
 def test_a_critique_is_read_bare_fenced_or_amid_prose(frame: str) -> None:
-    said = json.dumps(
+    message = json.dumps(
         {
             "problems": [
                 problem("We open in May"),
@@ -66,7 +66,7 @@ def test_a_critique_is_read_bare_fenced_or_amid_prose(frame: str) -> None:
             ]
         }
     )
-    read = read_critique(frame.replace("{}", said), TEXT)
+    read = read_critique(frame.replace("{}", message), TEXT)
     assert read is not None
     assert [p.kind for p in read.problems] == ["quote", "missing"]
     assert read.dropped == 1
@@ -121,8 +121,8 @@ def test_prose_of_which_nothing_stands_is_asked_for_again() -> None:
 
 
 def test_the_placeholders_of_the_form_are_no_problem() -> None:
-    said = [problem("words from the text", what="what is wrong with them"), problem("May")]
-    read = read_critique(json.dumps({"problems": said}), TEXT)
+    message = [problem("words from the text", what="what is wrong with them"), problem("May")]
+    read = read_critique(json.dumps({"problems": message}), TEXT)
     assert read is not None
     assert [p.quote for p in read.problems] == ["May"]
     assert read.dropped == 0
@@ -176,18 +176,18 @@ def test_a_critique_of_a_program_stands_if_it_is_about_this_one(reply: str) -> N
 
 
 def test_code_that_is_not_in_the_program_is_no_quote() -> None:
-    said = [problem("word[i + 1] == word[0]"), problem("if word[i] in 'aeiou'")]
-    read = read_critique(json.dumps({"problems": said}), PROGRAM)
+    message = [problem("word[i + 1] == word[0]"), problem("if word[i] in 'aeiou'")]
+    read = read_critique(json.dumps({"problems": message}), PROGRAM)
     assert read is not None
     assert [p.quote for p in read.problems] == ["if word[i] in 'aeiou'"]
     assert read.dropped == 1
 
 
 def test_a_sentence_in_place_of_a_quote_is_about_the_whole_program() -> None:
-    said = problem(
+    message = problem(
         "The function takes the last vowel and not the closest.", what="A case is missed."
     )
-    read = read_critique(json.dumps({"problems": [said]}), PROGRAM)
+    read = read_critique(json.dumps({"problems": [message]}), PROGRAM)
     assert read is not None
     (kept,) = read.problems
     assert (kept.kind, kept.quote) == ("general", "")
@@ -196,13 +196,13 @@ def test_a_sentence_in_place_of_a_quote_is_about_the_whole_program() -> None:
 
 def test_of_a_text_only_what_is_quoted_or_missing_stands() -> None:
     text = "We use Python:\n\nimport this\n\nand open in May."
-    said = json.dumps({"problems": [problem("the opening in May is too early")]})
-    assert read_critique(said, text, program=False) == ((), 1)
+    message = json.dumps({"problems": [problem("the opening in May is too early")]})
+    assert read_critique(message, text, program=False) == ((), 1)
 
 
 @given(st.text("a1.é_"))
 def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
-    assert Program("xy == zw").is_meant(f"{before}.xy == zw")
+    assert Program("xy == zw").is_about(f"{before}.xy == zw")
 
 
 @pytest.mark.parametrize(

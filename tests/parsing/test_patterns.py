@@ -28,7 +28,7 @@ def test_every_pattern_can_be_compiled() -> None:
         assert pattern.search("") is None or pattern.match("") is not None
 
 
-def test_a_pattern_that_nobody_uses_is_not_compiled() -> None:
+def test_a_pattern_that_no_one_uses_is_not_compiled() -> None:
     wrong = Pattern("(")
     with pytest.raises(re.error):
         wrong.search("")

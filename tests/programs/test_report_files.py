@@ -36,7 +36,7 @@ def made() -> dict[str, str]:
 
 def test_the_page_says_everything_that_the_screen_says() -> None:
     page = made()["report.md"]
-    assert page.startswith("# Programs\n\n**Nobody wins beyond chance: ")
+    assert page.startswith("# Programs\n\n**No winner beyond chance: ")
     assert "- Model: echo/echo\n- Seed: 7" in page
     for heading in ("Pass rates", "By difficulty", "Paired tests", "What it took", "Verdicts"):
         assert f"## {heading}" in page
@@ -53,7 +53,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
 
 def test_the_numbers_are_there_for_programs() -> None:
     found = json.loads(made()["report.json"])
-    assert found["conclusion"].startswith("nobody wins beyond chance")
+    assert found["conclusion"].startswith("no winner beyond chance")
     assert [each["strategy"] for each in found["report"]["scores"]] == ["single", "tournament"]
     assert found["report"]["scores"][0]["spent"]["unpriced"] == 24
 

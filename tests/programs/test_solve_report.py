@@ -287,23 +287,23 @@ def test_a_leader_who_beats_only_some_does_not_win() -> None:
     a, b, c = [True] * 30, [True] * 28 + [False] * 2, [False] * 30
     said = solve_report(set_of({"a": a, "b": b, "c": c}), assignments(30)).conclusion
     assert said.startswith(
-        "nobody wins beyond chance, but c loses beyond chance: a solved 100 % and b 93 %"
+        "no winner beyond chance, but c loses beyond chance: a solved 100 % and b 93 %"
     )
 
 
 def test_whoever_loses_to_somebody_is_named_in_the_headline() -> None:
     tried = {"a": [True] * 30, "b": [True] * 29 + [False], "c": [False] * 30, "d": [False] * 30}
     said = solve_report(set_of(tried), assignments(30)).conclusion
-    assert said.startswith("nobody wins beyond chance, but c and d lose beyond chance: a solved")
+    assert said.startswith("no winner beyond chance, but c and d lose beyond chance: a solved")
 
 
 def test_a_draw_says_how_large_a_difference_would_have_shown() -> None:
     one, other = [True] * 50 + [False] * 50, [False] * 10 + [True] * 52 + [False] * 38
     said = solve_report(set_of({"a": one, "b": other}), assignments(100)).conclusion
-    assert said.startswith("nobody wins beyond chance: b solved 52 % and a 50 %")
+    assert said.startswith("no winner beyond chance: b solved 52 % and a 50 %")
     assert "100 problems show a difference of 13 points or more four times out of five" in said
     same = solve_report(set_of({"a": one, "b": one}), assignments(100)).conclusion
-    assert same.startswith("nobody wins: all solved the same problems")
+    assert same.startswith("no winner: all solved the same problems")
     assert "100 problems show a difference of 8 points or more" in same
 
 
@@ -314,12 +314,12 @@ def test_a_draw_says_how_large_a_difference_would_have_shown() -> None:
         ([solved("p1")], "tournament solved 100 % (3 to 100) of 1 problem"),
         (
             set_of({"a": [True, False], "b": [True, False]}),
-            "nobody wins: all solved the same problems, 50 % (1 to 99) of them; "
+            "no winner: all solved the same problems, 50 % (1 to 99) of them; "
             "2 problems are too few for any difference to show",
         ),
         (
             set_of({"a": [False, False], "b": [False, False]}),
-            "nobody wins: none solved any of 2 problems; "
+            "no winner: none solved any of 2 problems; "
             "2 problems are too few for any difference to show",
         ),
     ],
@@ -358,7 +358,7 @@ def test_the_published_lead_on_table_10_is_none_beyond_chance(shared: Path) -> N
     assert duel.gained <= 11
     assert duel.lost <= 5
     assert report.winner is None
-    assert report.conclusion.startswith("nobody wins beyond chance: autoreason solved")
+    assert report.conclusion.startswith("no winner beyond chance: autoreason solved")
     assert duel.detectable.value is not None
     assert duel.detectable.value > 0.04, "four points cannot be told on these problems"
 

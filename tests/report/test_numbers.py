@@ -67,7 +67,7 @@ def test_one_is_singular() -> None:
     assert numbers.count(0, "call") == "0 calls"
 
 
-def test_an_interval_stands_beside_its_value() -> None:
+def test_an_interval_is_next_to_its_value() -> None:
     found = Estimate(0.77, 0.69, 0.83)
     assert numbers.interval(found) == "0.77 (0.69 to 0.83)"
     assert numbers.percent_interval(found) == "77 % (69 to 83)"

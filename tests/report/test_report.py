@@ -30,7 +30,7 @@ class Sample(Report, Struct, frozen=True):
 
     @property
     def conclusion(self) -> str:
-        return "nobody wins: 7 judges see no difference"
+        return "no winner: 7 judges see no difference"
 
     def sections(self) -> list[Section]:
         columns = [Column("text", figures=False), *(Column(f"c{at}") for at in range(4))]
@@ -52,7 +52,7 @@ def on_console(*, terminal: bool, soft_wrap: bool) -> str:
 
 def test_print_begins_with_the_conclusion_as_a_sentence() -> None:
     first, blank, *_ = str(Sample()).splitlines()
-    assert first == "Nobody wins: 7 judges see no difference."
+    assert first == "No winner: 7 judges see no difference."
     assert blank == ""
 
 
@@ -76,14 +76,14 @@ def test_a_terminal_gets_what_fits_and_a_pipe_everything() -> None:
 
 def test_a_program_gets_plain_values_and_the_conclusion() -> None:
     assert Sample().to_dict() == {
-        "conclusion": "nobody wins: 7 judges see no difference",
+        "conclusion": "no winner: 7 judges see no difference",
         "cost": 0.5,
     }
 
 
 def test_a_page_in_markdown_names_what_else_is_known() -> None:
     page = Sample().to_markdown({"Run": "amber-fox"}, {"Dots": "dots.svg"})
-    assert page.startswith("# A &lt;sample>\n\n**Nobody wins")
+    assert page.startswith("# A &lt;sample>\n\n**No winner")
     assert "- Run: amber-fox" in page
     assert "![Dots](dots.svg)" in page
 
@@ -91,7 +91,7 @@ def test_a_page_in_markdown_names_what_else_is_known() -> None:
 def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
     found = Sample()._repr_html_()
     assert "<html" not in found
-    assert "Nobody wins" in found
+    assert "No winner" in found
     assert "<svg" in found
 
 
@@ -113,7 +113,7 @@ def test_a_page_opens_without_a_network_light_and_dark(
     assert errors == []
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     assert (text == "rgb(34, 34, 34)") == (scheme == "light")
-    assert page.inner_text(".conclusion") == "Nobody wins: 7 judges see no difference."
+    assert page.inner_text(".conclusion") == "No winner: 7 judges see no difference."
     assert page.inner_text("h1") == "A <sample>"
     assert page.text_content("svg text") == "<one>"
     page.close()

@@ -18,8 +18,8 @@ from autoreason.prompts import built_in
 from autoreason.run import replay_async
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.settings import DEFAULT_MODEL, Budget
-from autoreason.studies.certify.properties import BALLOTS, POSITION, Finding, Property
-from autoreason.studies.certify.store import keep
+from autoreason.studies.certify.properties import BALLOTS, POSITION, CertificateFinding, Property
+from autoreason.studies.certify.store import write_certificate
 from autoreason.task import Task
 
 SMALL = built_in(small=True).sources
@@ -29,11 +29,11 @@ def failed(what: Property) -> None:
     """A certificate of `openai/gpt` that failed in one respect."""
     before = stored()
     kept = [each for each in before.certificate.findings if each.name != what.name]
-    finding = Finding(
-        name=what.name, verdict="fail", value=0.0, low=0.0, high=0.1, n=24, said="", rule=""
+    finding = CertificateFinding(
+        name=what.name, verdict="fail", value=0.0, low=0.0, high=0.1, n=24, statement="", rule=""
     )
     certificate = replace(before.certificate, findings=(*kept, finding))
-    keep(replace(before, certificate=certificate))
+    write_certificate(replace(before, certificate=certificate))
 
 
 def test_the_embedded_model_is_asked_in_few_words_and_others_are_not() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks.kills import killed_until_done
+from benchmarks.kills import run_with_kills
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, start_run
@@ -87,7 +87,7 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
     for number in range(3):
         path = tmp_path / str(number)
         work = partial(solve_or_go_on, path, strategies, width)
-        code, killed = killed_until_done(work, chance)
+        code, killed = run_with_kills(work, chance)
         kills += killed
         assert code == 0
         assert story(path) == whole
@@ -98,7 +98,7 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
     tmp_path: Path,
 ) -> None:
     work = partial(solve_or_go_on, tmp_path / "run", ("search",), 3)
-    code, kills = killed_until_done(work, random.Random(6))
+    code, kills = run_with_kills(work, random.Random(6))
     assert (code, kills > 0) == (0, True)
     with open_journal(tmp_path / "run") as journal:
         run = journal.runs()[0].id

@@ -19,7 +19,7 @@ from autoreason.run.studies import (
     rejudge_async,
 )
 from autoreason.settings import Budget
-from autoreason.studies.certify.store import find
+from autoreason.studies.certify.store import find_certificate
 from autoreason.testing import EchoModel
 
 TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
@@ -46,7 +46,7 @@ async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
         seed=1,
         journal=tmp_path / "j.db",
     )
-    assert [each.spent.calls for each in report.entrants] == [4, 0], "drafts are shared"
+    assert [each.spent.calls for each in report.compared] == [4, 0], "drafts are shared"
 
 
 async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
@@ -62,7 +62,7 @@ async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
 
 async def test_a_certificate_is_stored_by_the_library(tmp_path: Path) -> None:
     certificate = await certify_async("echo/echo", seed=1, journal=tmp_path / "j.db")
-    stored = find("echo/echo")
+    stored = find_certificate("echo/echo")
     assert stored
     assert stored.certificate == certificate
 
@@ -73,7 +73,7 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("autoreason.studies.certify.store.keep", refuse)
+    monkeypatch.setattr("autoreason.studies.certify.store.write_certificate", refuse)
     warnings: list[str] = []
     prepared = prepare_certify("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)

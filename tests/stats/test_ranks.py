@@ -22,7 +22,7 @@ def test_judges_who_say_the_same_agree_fully_and_judges_who_say_the_opposite_not
     assert agreement(["ABC", "BAC"]) == pytest.approx(1 / 3)
 
 
-def test_one_judge_agrees_with_nobody() -> None:
+def test_one_judge_agrees_with_no_one() -> None:
     assert agreement([]) is None
     assert agreement(["ABC"]) is None
     assert agreement(["A", "A"]) is None

@@ -55,7 +55,7 @@ def test_ordinal_alpha_sees_only_the_order() -> None:
     assert krippendorff_alpha(stretched).value == krippendorff_alpha(KRIPPENDORFF_2011).value
 
 
-def test_where_nobody_can_agree_there_is_a_reason() -> None:
+def test_where_no_one_can_agree_there_is_a_reason() -> None:
     assert krippendorff_alpha([[1, 2]]).reason == "needs two raters or more, there is one rater"
     assert krippendorff_alpha([[1, None], [None, 2]]).reason == "no thing was rated by two raters"
     assert krippendorff_alpha([[3, 3], [3, 3]]).value is None

@@ -20,7 +20,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.story import build_story
-from autoreason.studies.pairs import Pair, Pairs, find_pairs, summary
+from autoreason.studies.pairs import Pairs, TrainingPair, count_pairs, find_pairs
 from autoreason.task import Task
 
 FOR_TWO_PASSES = {
@@ -175,7 +175,7 @@ async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
 async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> None:
     create_run(journal, "20260101-empty-run", "Nothing", "0")
     found = find_pairs(["20260101-empty-run"], journal=journal)
-    assert summary(found) == {
+    assert count_pairs(found) == {
         "pairs": 0,
         "runs": 1,
         "panels": 0,
@@ -238,6 +238,6 @@ async def test_no_vote_is_lost_or_counted_twice(
         assert pair.chosen_votes == above
 
 
-def _slot(pair: Pair, name: str) -> str:
+def _slot(pair: TrainingPair, name: str) -> str:
     assert pair.stages == ("pass/1",)
     return "A" if name == "draft" else name.split()[-1]

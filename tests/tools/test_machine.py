@@ -37,8 +37,8 @@ def test_what_is_missing_is_named_and_then_installed(
     command(bare, "bwrap")
     command(bare, "apt-get", f'echo "$@" >> {bare}/log; echo unpacking')
     prepare(leave=False)
-    said, errors = capfd.readouterr()
-    assert said == (
+    message, errors = capfd.readouterr()
+    assert message == (
         "▸ installing on this machine, with apt-get: chromium (pages are tested in a browser)\n"
     )
     assert errors == ""
@@ -53,8 +53,8 @@ def test_lists_of_packages_are_fetched_where_there_are_none(
     )
     command(bare, "apt-get", script)
     prepare(leave=False)
-    said, errors = capfd.readouterr()
-    assert len(said.splitlines()) == 1
+    message, errors = capfd.readouterr()
+    assert len(message.splitlines()) == 1
     assert errors == ""
 
 
@@ -63,9 +63,9 @@ def test_what_apt_says_when_it_fails_is_shown(
 ) -> None:
     command(bare, "apt-get", "echo E: no network >&2; exit 100")
     prepare(leave=False)
-    said, errors = capfd.readouterr()
+    message, errors = capfd.readouterr()
     assert errors == "E: no network\n"
-    assert said.splitlines()[-1] == (
+    assert message.splitlines()[-1] == (
         "▸ not on this machine: chromium (pages are tested in a browser), bubblewrap (programs are"
         " jailed in it); apt-get failed. Tests that need it are skipped."
     )
@@ -79,7 +79,7 @@ def test_a_machine_is_left_alone_where_asked_or_not_allowed(
     if not leave:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
     prepare(leave=leave)
-    (said,) = capfd.readouterr().out.splitlines()
-    assert "left alone" in said if leave else "install it yourself" in said
+    (message,) = capfd.readouterr().out.splitlines()
+    assert "left alone" in message if leave else "install it yourself" in message
     assert not (bare / "touched").exists()
     assert missing() == ["chromium", "bubblewrap"]

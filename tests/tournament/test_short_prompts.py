@@ -146,7 +146,7 @@ async def test_so_many_fresh_drafts_at_most_and_none_that_break_more_than_a() ->
     assert asked == [f"pass/1/draft/{n}/try/0" for n in range(MAX_RIVALS)]
     decided = [each for each in events if isinstance(each, PassDecided)]
     assert (decided[0].outcome, decided[0].reason) == (
-        *("unopposed", "two critics found nothing to mend"),
+        *("unopposed", "two critics found nothing to fix"),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from autoreason.events import BallotCast, Verdict
 from autoreason.stats.results import Estimate
-from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.orders import balanced_orders
 from autoreason.tournament.voting import borda
@@ -65,9 +65,11 @@ def ballot(seat: int, order: Ranking, ranking: Iterable[str]) -> BallotCast:
     )
 
 
-def judged(rankings: Iterable[Ranking], cluster: int = 0) -> list[Judged]:
+def judged(rankings: Iterable[Ranking], cluster: int = 0) -> list[CountedBallot]:
     """Rankings as a report takes them."""
-    return [Judged(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings]
+    return [
+        CountedBallot(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings
+    ]
 
 
 def verdict_of(rankings: Sequence[Ranking]) -> Verdict:

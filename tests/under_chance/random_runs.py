@@ -10,7 +10,7 @@ from typing import Any
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, make_settings
-from autoreason.studies.audit.own_runs import audited
+from autoreason.studies.audit.own_runs import audit_story
 from autoreason.studies.audit.record import AuditedRun
 from autoreason.studies.simulate.cast import PROMPTS
 from autoreason.task import Task
@@ -55,4 +55,4 @@ def random_run(seed: int, **changes: Any) -> AuditedRun:
     cast = RandomCast(random.Random(f"cast {seed}"))
     tournament = Tournament(JobContext(TASK, settings, PROMPTS, cast.ask, lambda _: None))
     asyncio.run(tournament.run())
-    return audited(f"run {seed}", tournament.story, TASK, settings, {})
+    return audit_story(f"run {seed}", tournament.story, TASK, settings, {})

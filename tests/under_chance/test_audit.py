@@ -13,15 +13,21 @@ from scipy.stats import binomtest
 from tests.programs.stage import MadeUpExaminer, critique, fenced, program
 from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import task, terms
-from tests.studies.audit.made_up import held, panel, run, vote
+from tests.studies.audit.example_runs import audited_pass, panel, run, vote
 from tests.under_chance.random_runs import random_run
 
 from autoreason.exchange import Request
 from autoreason.models.testing import ScriptedModel
-from autoreason.studies.audit.audit import CHECKS, examine
-from autoreason.studies.audit.findings import LEVEL, Finding, Found, OpenFinding, settle
+from autoreason.studies.audit.audit import CHECKS, audit_runs
+from autoreason.studies.audit.findings import (
+    LEVEL,
+    AuditFinding,
+    AuditResult,
+    PendingFinding,
+    settle,
+)
 from autoreason.studies.audit.own_runs import read_run
-from autoreason.studies.audit.record import SLOTS, AuditedRun, Vote
+from autoreason.studies.audit.record import SLOTS, AuditedRun, AuditedVote
 
 SINGLE, LARGE = 200, 40
 PROTOCOLS: tuple[dict[str, Any], ...] = (
@@ -41,27 +47,27 @@ def runs() -> list[AuditedRun]:
 
 
 @pytest.fixture(scope="module")
-def uncorrected(runs: list[AuditedRun]) -> list[list[Found]]:
+def uncorrected(runs: list[AuditedRun]) -> list[list[AuditResult]]:
     """What is found in each run by itself, question by question."""
     return [[check([one]) for check in ABOUT_CHANCE] for one in runs]
 
 
 @pytest.fixture(scope="module")
-def alone(uncorrected: list[list[Found]]) -> list[tuple[Finding, ...]]:
+def alone(uncorrected: list[list[AuditResult]]) -> list[tuple[AuditFinding, ...]]:
     """What is found in each run by itself."""
     return [settle(found) for found in uncorrected]
 
 
-def findings(record: list[AuditedRun]) -> tuple[Finding, ...]:
+def findings(record: list[AuditedRun]) -> tuple[AuditFinding, ...]:
     return settle(check(record) for check in ABOUT_CHANCE)
 
 
-def beyond_chance(found: tuple[Finding, ...]) -> list[str]:
+def beyond_chance(found: tuple[AuditFinding, ...]) -> list[str]:
     """Everything said to be more, or less, than chance explains."""
     return [each.name for each in found if each.p is not None and each.p <= LEVEL]
 
 
-def named(found: tuple[Finding, ...], name: str) -> Finding:
+def named(found: tuple[AuditFinding, ...], name: str) -> AuditFinding:
     (one,) = [each for each in found if each.name == name]
     return one
 
@@ -70,7 +76,9 @@ def no_more_than_the_level(claims: int, records: int, level: float = LEVEL) -> b
     return bool(binomtest(claims, records, level, alternative="greater").pvalue > 0.01)
 
 
-def test_hardly_a_record_is_said_to_be_more_than_chance(alone: list[tuple[Finding, ...]]) -> None:
+def test_hardly_a_record_is_said_to_be_more_than_chance(
+    alone: list[tuple[AuditFinding, ...]],
+) -> None:
     tested = Counter(f.name for found in alone for f in found if f.p is not None)
     for name in ("position", "shared order", "agreement", "concordance", "length preferred"):
         assert tested[name] > 0.9 * SINGLE, name
@@ -81,7 +89,7 @@ def test_hardly_a_record_is_said_to_be_more_than_chance(alone: list[tuple[Findin
     assert no_more_than_the_level(false, SINGLE), claims
 
 
-def test_no_sentence_claims_more_without_its_test(alone: list[tuple[Finding, ...]]) -> None:
+def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding, ...]]) -> None:
     for found in alone:
         sound = {name: named(found, name) for name in ("agreement", "concordance", "survival")}
         for each in (*sound.values(), named(found, "confirmation")):
@@ -91,10 +99,10 @@ def test_no_sentence_claims_more_without_its_test(alone: list[tuple[Finding, ...
 
 @pytest.mark.parametrize("level", [LEVEL, 0.005])
 def test_single_questions_keep_their_level_as_well(
-    uncorrected: list[list[Found]], level: float
+    uncorrected: list[list[AuditResult]], level: float
 ) -> None:
     for check, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
-        p_values = [each.p for each in found if isinstance(each, OpenFinding)]
+        p_values = [each.p for each in found if isinstance(each, PendingFinding)]
         false = sum(p <= level for p in p_values)
         assert not p_values or no_more_than_the_level(false, len(p_values), level), check.__name__
 
@@ -104,17 +112,17 @@ def test_in_a_large_record_the_alarm_says_that_judges_do_not_agree(runs: list[Au
     for found in large:
         for name in ("agreement", "concordance"):
             assert named(found, name).level == "alarm"
-            assert "not shown to be more than chance" in named(found, name).said
+            assert "not shown to be more than chance" in named(found, name).statement
     assert no_more_than_the_level(sum(map(bool, map(beyond_chance, large))), len(large))
 
 
 def test_fifteen_thousand_panels_raise_it_and_nothing_else() -> None:
     rng = random.Random(2)
 
-    def ballot() -> Vote:
+    def ballot() -> AuditedVote:
         return vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3))
 
-    passes = [held(panel(ballot(), ballot(), ballot()), n) for n in range(15_093)]
+    passes = [audited_pass(panel(ballot(), ballot(), ballot()), n) for n in range(15_093)]
     record = [
         run(*passes[at : at + 100], name=str(at), k=None) for at in range(0, len(passes), 100)
     ]
@@ -137,7 +145,7 @@ async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> 
             done = await start_run(
                 journal, model, task=task(12), settings=settings, examiner=examiner
             )
-            audit = examine(read_run(done.run, journal))
+            audit = audit_runs(read_run(done.run, journal))
             panels += audit.panels
             found.append(bool(beyond_chance(audit.findings)))
     assert panels > 100

@@ -10,7 +10,7 @@ from tests.studies.certify.judges import Habit, certified, luck
 
 from autoreason.exchange import Request
 from autoreason.studies.certify import properties as rules
-from autoreason.studies.certify.properties import Finding
+from autoreason.studies.certify.properties import CertificateFinding
 
 PAIRS = [16, 24]
 
@@ -38,7 +38,7 @@ asked = pytest.mark.parametrize("outcomes", [pairs_asked_once, pairs_asked_twice
 
 def how_often(
     verdict: str,
-    rule: Callable[[list[float]], Finding],
+    rule: Callable[[list[float]], CertificateFinding],
     outcomes: Iterator[tuple[list[float], float]],
 ) -> float:
     """How likely a rule comes to a verdict."""
@@ -54,14 +54,14 @@ def how_often(
 def test_a_judge_no_better_than_the_floor_passes_once_in_forty_times_at_most(
     outcomes: Outcomes, pairs: int, what: rules.Property, floor: float
 ) -> None:
-    def rule(shares: list[float]) -> Finding:
+    def rule(shares: list[float]) -> CertificateFinding:
         return rules.at_least(what, shares, floor, "")
 
     assert how_often("pass", rule, outcomes(pairs, floor)) <= 0.025
 
 
 def test_ballots_as_often_unreadable_as_is_allowed_pass_once_in_forty_times_at_most() -> None:
-    def rule(read: list[float]) -> Finding:
+    def rule(read: list[float]) -> CertificateFinding:
         return rules.at_least(rules.BALLOTS, read, rules.READABLE, "")
 
     assert how_often("pass", rule, pairs_asked_once(144, rules.READABLE)) <= 0.025
@@ -72,7 +72,7 @@ def test_ballots_as_often_unreadable_as_is_allowed_pass_once_in_forty_times_at_m
 def test_a_judge_without_a_taste_for_length_fails_once_in_forty_times_at_most(
     outcomes: Outcomes, pairs: int
 ) -> None:
-    def rule(shares: list[float]) -> Finding:
+    def rule(shares: list[float]) -> CertificateFinding:
         return rules.not_above(rules.LENGTH, shares, rules.COIN, "")
 
     assert how_often("fail", rule, outcomes(pairs, rules.COIN)) <= 0.025
@@ -84,7 +84,7 @@ def test_a_judge_without_a_taste_for_length_fails_once_in_forty_times_at_most(
 def test_a_judge_within_the_band_seldom_fails_on_position(
     outcomes: Outcomes, pairs: int, truth: float
 ) -> None:
-    def rule(shares: list[float]) -> Finding:
+    def rule(shares: list[float]) -> CertificateFinding:
         return rules.within(rules.POSITION, shares, rules.BAND, "")
 
     assert how_often("fail", rule, outcomes(pairs, truth)) <= 0.025

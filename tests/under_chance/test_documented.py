@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "evidence.md"
+SOURCE = HERE.parents[1] / "src" / "autoreason"
 
 
 def named() -> set[str]:
@@ -32,3 +33,21 @@ def test_every_test_that_the_page_names_is_there() -> None:
 
 def test_the_page_names_every_test() -> None:
     assert there() - named() == set()
+
+
+def sentences() -> str:
+    """The source with strings joined; of a value in a sentence, the last wording it may have."""
+    code = "\n".join(file.read_text("utf-8") for file in SOURCE.rglob("*.py"))
+    joined = re.sub(r'"\s*\n\s*f?"', "", code)
+    return re.sub(r"\{(?:[^{}]*'([^{}']*)')?[^{}]*\}", r"\1", joined)
+
+
+def test_every_statement_that_the_page_quotes_is_in_the_source() -> None:
+    source = sentences()
+    quoted = re.findall(r'"([^"]+)"', PAGE.read_text("utf-8"))
+    # Capitals, an ellipsis and a fraction stand for values.
+    parts = [
+        part.strip(" ,()=") for each in quoted for part in re.split(r"…|\b[A-Z]\b(?: %)?|1 /", each)
+    ]
+    assert len(parts) > 20
+    assert [part for part in parts if part not in source] == []

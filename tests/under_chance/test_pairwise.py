@@ -12,7 +12,7 @@ from tests.under_chance.luck import ballot, misses, most_often, names
 
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.pairwise import _orders, duel, votes
+from autoreason.studies.panels.pairwise import _orders, pair_verdict, votes
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.results import panel_report
 from autoreason.task import Entry, Task
@@ -32,7 +32,7 @@ def drawn_report(rng: np.random.Generator, judges: int, texts: int, bias: float)
             turned = rng.random() >= bias and rng.random() < 0.5
             cast.append(ballot(seat, order, reversed(order) if turned else order))
         stage = f"pair/{at}"
-        ended = PanelDecided(stage=stage, verdict=duel(votes(cast)))
+        ended = PanelDecided(stage=stage, verdict=pair_verdict(votes(cast)))
         held[stage] = RecordedPanel(stage=stage, ballots=cast, decided=ended)
     entries = tuple(
         Entry(name=name, text="word " * (10 + at)) for at, name in enumerate(names(texts))
@@ -47,7 +47,7 @@ def said(judges: int, texts: int, bias: float) -> Counter[str]:
     made: Counter[str] = Counter()
     for _ in range(TIMES):
         found = drawn_report(rng, judges, texts, bias)
-        assert (found.winner is None) == found.conclusion.startswith("nobody wins")
+        assert (found.winner is None) == found.conclusion.startswith("no winner")
         made["wins"] += found.winner is not None
         made["points"] += any(misses(each.mean, 0.5) for each in found.standings)
         made["preferred"] += any(misses(each.preferred, 0.5) for each in found.duels)

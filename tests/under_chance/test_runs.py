@@ -16,7 +16,7 @@ from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.play import tournament_of
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.tournament import statements
 
@@ -44,8 +44,8 @@ def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
     changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}}.get(kind, {})
-    settings = entrant(protocol, changes).settings
-    luck = Luck(20, RUNS).remembered()
+    settings = named_protocol(protocol, changes).settings
+    luck = Luck(20, RUNS).cached()
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
 

@@ -68,7 +68,17 @@ def _to_3(fields: Fields) -> Fields:
     return fields
 
 
-STEPS: tuple[Step, ...] = (_to_2, _to_3)
+def _to_4(fields: Fields) -> Fields:
+    """A plain sentence for passes in which critics found nothing."""
+    match fields["type"]:
+        case "PartEvent":
+            fields["event"] = _to_4(fields["event"])
+        case "PassDecided" if fields.get("reason") == "two critics found nothing to mend":
+            fields["reason"] = "two critics found nothing to fix"
+    return fields
+
+
+STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4)
 """One step for every version but the newest."""
 
 

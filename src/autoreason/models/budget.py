@@ -220,14 +220,14 @@ class BudgetTracker:
 
     def _fits(self, upper: CostBound) -> bool:
         budget, spent = self._budget, self.used
-        wanted = _sum(self._reserved, upper)
-        if budget.calls is not None and spent.calls + wanted.calls > budget.calls:
+        needed = _sum(self._reserved, upper)
+        if budget.calls is not None and spent.calls + needed.calls > budget.calls:
             return False
-        if budget.tokens is not None and spent.tokens + wanted.tokens > budget.tokens:
+        if budget.tokens is not None and spent.tokens + needed.tokens > budget.tokens:
             return False
         if budget.cost is None:
             return True
-        return (spent.cost or 0) + (wanted.cost or 0) <= budget.cost
+        return (spent.cost or 0) + (needed.cost or 0) <= budget.cost
 
 
 def _sum(one: CostBound, other: CostBound, sign: int = 1) -> CostBound:

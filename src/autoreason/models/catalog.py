@@ -77,8 +77,8 @@ CATALOG = {
 
 def model_file(source: str, sha256: str = "") -> ModelFile:
     """What to fetch: a name of the catalog, `https://…/x.gguf`, or `hf:owner/repo/x.gguf`."""
-    wanted = sha256.lower()
-    if wanted and not _SHA256.fullmatch(wanted):
+    expected = sha256.lower()
+    if expected and not _SHA256.fullmatch(expected):
         raise InvalidInput(f"{sha256!r} is no SHA-256; it has 64 digits from 0 to f")
     if source in CATALOG:
         return CATALOG[source]
@@ -89,18 +89,18 @@ def model_file(source: str, sha256: str = "") -> ModelFile:
             raise InvalidInput(f"{source!r} names no file; write hf:owner/repo/file.gguf")
         hub = os.environ.get("HF_ENDPOINT") or _HUB
         url = f"{hub.rstrip('/')}/{owner}/{repo}/resolve/main/{quote(file)}"
-        return ModelFile(file=_file_name(file), sha256=wanted, url=url)
+        return ModelFile(file=_file_name(file), sha256=expected, url=url)
     parts = urlsplit(source)
     if parts.scheme not in ("http", "https"):
         raise InvalidInput(
             f"there is no model {source!r} to fetch; it is {', '.join(CATALOG)}, an https address "
             "of a .gguf file, or hf:owner/repo/file.gguf"
         )
-    if not wanted:
+    if not expected:
         raise InvalidInput(
             "say what the file must be: --sha256 and the 64 digits that its publisher names"
         )
-    return ModelFile(file=_file_name(unquote(parts.path)), sha256=wanted, url=source)
+    return ModelFile(file=_file_name(unquote(parts.path)), sha256=expected, url=source)
 
 
 def _file_name(path: str) -> str:

@@ -95,10 +95,8 @@ def redirected(route: Route, status: int, location: str) -> CallFailed:
     except ValueError:
         there = urlsplit("")
     # What comes before the host or after the path may be a secret.
-    shown = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
-    message = (
-        f"{route.who} answered {status} and points to {_one_line(shown)[:_MAX_LENGTH] or 'nowhere'}"
-    )
+    target = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
+    message = f"{route.who} answered {status} and points to {_one_line(target)[:_MAX_LENGTH] or 'nowhere'}"
     other_server = (there.scheme, there.netloc) != (here.scheme, here.netloc)
     if here.scheme == "http" and there.scheme == "https" and here.hostname == there.hostname:
         message += "; write https:// in its base URL"

@@ -33,7 +33,7 @@ _STATUS_OF_WORD = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Within a stream the HTTP status was sent before, so the error's type stands for it."""
+"""Within a stream the HTTP status was sent before, so the error's type is used for it."""
 
 _NO_CREDIT = frozenset(
     {
@@ -124,10 +124,10 @@ def refusal(
 ) -> Refused:
     """The error to raise for a provider's answer."""
     status_meant = status if status >= 300 else _status_of(provider_error)
-    message_shown = _trim(hide(provider_error.message)) or "no reason given"
+    message = _trim(hide(provider_error.message)) or "no reason given"
     return Refused(
         _kind(status_meant, provider_error),
-        f"{who} answered {status_meant}: {message_shown}",
+        f"{who} answered {status_meant}: {message}",
         provider_error=provider_error,
         status=status_meant,
         retry_after=retry_after(status_meant, headers, provider_error.wait),

@@ -49,9 +49,9 @@ def find_key(provider: str, variables: Iterable[str], *, needed: bool) -> Secret
         if value:
             return _checked(value, f"the variable {name}")
     path = key_file()
-    kept = _read(path)
+    file_values = _read(path)
     for name in (*names, provider):
-        value = kept.get(name, "").strip()
+        value = file_values.get(name, "").strip()
         if value:
             return _checked(value, f"{name} in {path}")
     if needed:

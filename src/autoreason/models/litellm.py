@@ -18,7 +18,7 @@ from autoreason.models.dialects.anthropic import text_block
 from autoreason.models.dialects.base import count, credible, last_stable, messages_of
 from autoreason.models.dialects.openai_chat import shape
 from autoreason.models.quirks import Quirks
-from autoreason.models.repetition import LoopDetector, marked
+from autoreason.models.repetition import LoopDetector, check_repetition
 from autoreason.models.retry_after import retry_after
 
 _PREFIXES = {
@@ -150,7 +150,7 @@ def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, An
     return [
         {
             "role": each.speaker,
-            "content": [text_block(each, marked=True)] if place == last else each.text,
+            "content": [text_block(each, cached=True)] if place == last else each.text,
         }
         for place, each in enumerate(messages)
     ]
@@ -164,7 +164,7 @@ def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float)
     text = choice.message.content or ""
     finish = choice.finish_reason or ""
     usual = Outcome.OK if text.strip() else Outcome.EMPTY
-    return marked(
+    return check_repetition(
         Reply(
             outcome=_OUTCOMES.get(finish, usual),
             text=text,

@@ -344,8 +344,8 @@ def _load(path: Path, window: int) -> _Server:
 def _library() -> Any:
     # Waiting threads spin by default, which on a busy machine makes it many times slower.
     # It is read once, when the library is loaded; child processes must not inherit it.
-    ours = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}.isdisjoint(os.environ)
-    if ours:
+    is_ours = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}.isdisjoint(os.environ)
+    if is_ours:
         os.environ["GOMP_SPINCOUNT"] = "1000"
     try:
         return importlib.import_module("xllamacpp")
@@ -354,7 +354,7 @@ def _library() -> Any:
             f"xllamacpp is installed but cannot be used here ({problem}); choose another model"
         ) from problem
     finally:
-        if ours:
+        if is_ours:
             del os.environ["GOMP_SPINCOUNT"]
 
 

@@ -36,7 +36,7 @@ def current_call() -> str:
 
 
 def bare_url(url: str) -> str:
-    """An address without the parts that may hold a secret."""
+    """An address without the parts that may contain a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 

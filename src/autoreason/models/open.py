@@ -70,16 +70,16 @@ def open_model(
 
 def _is_own(name: str, base_url: str | None) -> bool:
     """Whether a provider is code that the user brings."""
-    known = name in PROVIDERS or base_url
-    return is_in_file(name) or (not known and name in installed("models"))
+    is_built_in = name in PROVIDERS or base_url
+    return is_in_file(name) or (not is_built_in and name in installed("models"))
 
 
 def _open_own(name: str, address: str) -> Model:
-    found = load("models", name)
-    if not callable(found):
+    factory = load("models", name)
+    if not callable(factory):
         raise InvalidInput(f"{name} opens no model; make it a class or a function of an address")
     try:
-        model: Model = found(address)
+        model: Model = factory(address)
     except Exception as error:
         raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
     if not all(hasattr(model, each) for each in ("address", "ask", "close")):
@@ -90,7 +90,7 @@ def _open_own(name: str, address: str) -> Model:
 def warm_up(addresses: Iterable[str]) -> None:
     """Begin to import what these models will need, while the caller waits for another process.
 
-    Not beside other work in this one: two threads that take turns are slower than one after the other.
+    Not next to other work in this process: two threads that take turns are slower than one after the other.
     """
     if providers_of(addresses):
         Thread(target=import_module, args=("aiohttp",), daemon=True).start()
@@ -205,9 +205,9 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
     # Another spelling of a name we know would be given its key.
     if base_url and name.lower() not in known:
         return _own_server(name)
-    meant = get_close_matches(name.lower(), known, n=1)
+    similar = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
-    hint = f" (did you mean {meant[0]}/{rest or '…'}?)" if meant else ""
+    hint = f" (did you mean {similar[0]}/{rest or '…'}?)" if similar else ""
     raise InvalidInput(
         f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
         "with OpenAI's interface by its base URL"
@@ -220,15 +220,15 @@ def _own_server(name: str) -> Provider:
         raise InvalidInput(
             f"{name!r} is no name for a server of your own; use plain letters, digits, `.`, `_` and `-`"
         )
-    found = custom(name)
-    taken = {variable: each.name for each in PROVIDERS.values() for variable in each.key_variables}
-    for variable in (*found.key_variables, name.upper()):
-        if variable in taken:
+    provider = custom(name)
+    owners = {variable: each.name for each in PROVIDERS.values() for variable in each.key_variables}
+    for variable in (*provider.key_variables, name.upper()):
+        if variable in owners:
             raise InvalidInput(
                 f"a server called {name} would be given {variable}, which is the key of "
-                f"{taken[variable]}; choose another name"
+                f"{owners[variable]}; choose another name"
             )
-    return found
+    return provider
 
 
 def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Secret | None:

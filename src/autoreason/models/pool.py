@@ -35,7 +35,7 @@ class ModelPool:
         self._transport = Transport()
         self._bare: dict[str, Model] = {}
         self._layered: dict[str, Model] = {}
-        self._given: dict[str, Model] = {}
+        self._own_models: dict[str, Model] = {}
         self._checked: dict[str, asyncio.Future[Check]] = {}
         self._limiters: dict[str, ConcurrencyLimiter] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
@@ -48,11 +48,11 @@ class ModelPool:
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
-        self._given.update(models)
+        self._own_models.update(models)
 
     def lend(self, address: str) -> Model:
         """The model behind an address."""
-        model = self._given.get(address) or self._layered.get(address)
+        model = self._own_models.get(address) or self._layered.get(address)
         if model is None:
             model = self._layered[address] = self._open(address)
         return model

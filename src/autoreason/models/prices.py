@@ -89,18 +89,18 @@ def price(address: str, usage: Usage) -> Decimal | None:
     """What a call cost in US dollars; None where that is not known."""
     if _is_free(address):
         return Decimal(0)
-    known = _today(address)
-    return None if known is None else known.cost(usage)
+    current = _today(address)
+    return None if current is None else current.cost(usage)
 
 
 def rates(address: str, input_tokens: int | None = None) -> Rates | None:
     """The most a model's tokens can cost, for a prompt of this length or else of any."""
     if _is_free(address):
         return Rates(Decimal(0), Decimal(0))
-    known = _today(address)
-    if known is None:
+    current = _today(address)
+    if current is None:
         return None
-    steps = (known, *known.above) if input_tokens is None else (known.at(input_tokens),)
+    steps = (current, *current.above) if input_tokens is None else (current.at(input_tokens),)
     # What is read may be put into a cache on the way, which costs more than reading it.
     return Rates(
         max(max(each.input, each.write or each.input) for each in steps),
@@ -123,8 +123,8 @@ def snapshot() -> Snapshot:
 
 @lru_cache(maxsize=16)
 def _rows(provider: str) -> tuple[_Row, ...]:
-    listed = snapshot().providers.get(provider)
-    return () if listed is None else msgspec.json.decode(listed, type=tuple[_Row, ...])
+    rows = snapshot().providers.get(provider)
+    return () if rows is None else msgspec.json.decode(rows, type=tuple[_Row, ...])
 
 
 @lru_cache(maxsize=1024)
@@ -139,8 +139,8 @@ def _today(address: str) -> _Rates | None:
     if row is None:
         return None
     today = datetime.now(UTC).date()
-    begun = [each for each in row.rates if each.since is None or each.since <= today]
-    return begun[-1] if begun else None
+    valid = [each for each in row.rates if each.since is None or each.since <= today]
+    return valid[-1] if valid else None
 
 
 def _is_free(address: str) -> bool:

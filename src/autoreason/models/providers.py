@@ -48,11 +48,11 @@ class Provider:
     open_list: bool = False
     """Lists its models without a key, so that listing does not check the key."""
 
-    def base(self, given: str | None = None) -> str:
+    def base(self, url: str | None = None) -> str:
         """The address to use: the one given, else the environment's, else its own."""
         for name in self.base_variables:
-            given = given or os.environ.get(name, "").strip()
-        return _normal(self, given) if given else self.base_url
+            url = url or os.environ.get(name, "").strip()
+        return _normal(self, url) if url else self.base_url
 
     def at_home(self, base: str) -> bool:
         """Whether an address is the provider's own."""
@@ -73,17 +73,17 @@ class Provider:
         )
 
 
-def _normal(provider: Provider, given: str) -> str:
+def _normal(provider: Provider, url: str) -> str:
     """An address as typed, normalized to the base of requests; path prefixes are kept."""
-    if "://" not in given:
-        given = f"http://{given}"
+    if "://" not in url:
+        url = f"http://{url}"
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        named = "@" in parts.netloc
+        has_user = "@" in parts.netloc
     except ValueError:
-        usable = named = False
-    if named or ("@" in given and not usable):
+        usable = has_user = False
+    if has_user or ("@" in url and not usable):
         # Addresses are written down with every run.
         raise InvalidInput(
             f"the address for {provider.name} contains a user or a password; leave it out and put the"
@@ -91,21 +91,21 @@ def _normal(provider: Provider, given: str) -> str:
         )
     if not usable:
         raise InvalidInput(
-            f"{given!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"
+            f"{url!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"
         )
     if provider.name == "ollama":
-        return _ollama(given)
-    given = given.rstrip("/")
+        return _ollama(url)
+    url = url.rstrip("/")
     if provider.dialect is anthropic.DIALECT:
-        return given.removesuffix("/v1")
-    if provider.dialect is gemini.DIALECT and not given.endswith(("/v1beta", "/v1", "/v1alpha")):
-        return f"{given}/v1beta"
-    return given
+        return url.removesuffix("/v1")
+    if provider.dialect is gemini.DIALECT and not url.endswith(("/v1beta", "/v1", "/v1alpha")):
+        return f"{url}/v1beta"
+    return url
 
 
-def _ollama(given: str) -> str:
+def _ollama(url: str) -> str:
     """Ollama's own setting names where it listens, which is not always where it can be called."""
-    parts = urlsplit(given)
+    parts = urlsplit(url)
     host = "127.0.0.1" if parts.hostname == "0.0.0.0" else parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     default = {"https": 443}.get(parts.scheme, 11434)

@@ -20,12 +20,12 @@ def repeats_itself(text: str) -> bool:
 
 def _is_one_block(tail: str) -> bool:
     # A text repeats every n characters if it equals itself moved by n; the search is linear.
-    most = len(tail) // _TIMES
-    moved = tail.find(tail[:-most], 1)
+    longest_block = len(tail) // _TIMES
+    moved = tail.find(tail[:-longest_block], 1)
     return moved > 0 and tail.startswith(tail[moved:])
 
 
-def marked(reply: Reply) -> Reply:
+def check_repetition(reply: Reply) -> Reply:
     """A reply that came whole; one that repeats itself at the end is no result."""
     if reply.outcome in (Outcome.OK, Outcome.TRUNCATED) and repeats_itself(reply.text):
         return replace(reply, outcome=Outcome.TRUNCATED, finish=REPEATS)

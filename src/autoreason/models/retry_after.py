@@ -47,10 +47,10 @@ def duration(text: str | None) -> float | None:
 
 def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
     """Until the limit that was hit is lifted; the longest where that one is not known."""
-    given = [
+    resets = [
         (headers.get(left), _duration_or_moment(headers.get(reset), now)) for left, reset in _RESETS
     ]
-    waits = [(left, wait) for left, wait in given if wait is not None]
+    waits = [(left, wait) for left, wait in resets if wait is not None]
     spent = [wait for left, wait in waits if left == "0"]
     return max(spent or [wait for _, wait in waits], default=None)
 

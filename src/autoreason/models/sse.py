@@ -20,7 +20,7 @@ class Events:
         self._rest = b""
         self._data: bytes | None = None
         self._failed = False
-        self._begun = False
+        self._has_started = False
         self._half_end = False
         """The last byte ended a line; a line feed that follows belongs to the same end."""
         self._whole: list[bytes] | None = None
@@ -29,7 +29,7 @@ class Events:
     def feed(self, received: bytes) -> list[bytes]:
         """The data of every event that these bytes complete."""
         received = self._rest + received
-        if not self._begun:
+        if not self._has_started:
             received = self._begin(received)
         if self._whole is not None:
             self._whole.append(received)
@@ -58,7 +58,7 @@ class Events:
         received = received.removeprefix(BOM_UTF8)
         bare = received.lstrip()
         # Part of a byte order mark may be all that has come so far.
-        self._begun = bool(bare) and not BOM_UTF8.startswith(bare)
+        self._has_started = bool(bare) and not BOM_UTF8.startswith(bare)
         if bare.startswith((b"{", b"[")):
             self._whole = []
         return received

@@ -215,8 +215,8 @@ def _array(schema: Mapping[str, Any], echo: _Echo, path: str) -> list[Any]:
     if "enum" in items:
         # A list of choices is a ranking: all of them, in some order.
         return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
-    wanted = max(1, schema.get("minItems", 1))
-    return [_instance(items, echo, f"{path}/{number}") for number in range(wanted)]
+    length = max(1, schema.get("minItems", 1))
+    return [_instance(items, echo, f"{path}/{number}") for number in range(length)]
 
 
 def _phrase(echo: _Echo, path: str) -> str:
@@ -228,17 +228,17 @@ def _phrase(echo: _Echo, path: str) -> str:
 def _program(echo: _Echo) -> str:
     """A program that runs and is hardly ever right: a guess from its input."""
     guess = echo.pick(_GUESSES, "guess")
-    wanted = _DEFINES.search("\n".join(echo.user_texts))
-    if wanted is None:
+    definition = _DEFINES.search("\n".join(echo.user_texts))
+    if definition is None:
         lines = ["import sys", "", "given = sys.stdin.read().split()", f"print({guess})"]
-    elif wanted[1]:
+    elif definition[1]:
         lines = [
-            f"class {wanted[1]}:",
-            f"    def {wanted[2]}(self, *given):",
+            f"class {definition[1]}:",
+            f"    def {definition[2]}(self, *given):",
             f"        return {guess}",
         ]
     else:
-        lines = [f"def {wanted[2]}(*given):", f"    return {guess}"]
+        lines = [f"def {definition[2]}(*given):", f"    return {guess}"]
     return "\n".join(("A guess.", "", _FENCE, *lines, "```"))
 
 

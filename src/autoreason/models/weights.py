@@ -103,7 +103,7 @@ def is_pulled(model: ModelFile = SMOLLM2) -> bool:
 def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
     """Fetch the weights unless they are there already; what is damaged is fetched again.
 
-    What was fetched before an interruption is kept beside them, and the next pull goes on from there.
+    What was fetched before an interruption is kept next to them, and the next pull goes on from there.
     """
     emit = on_progress or (lambda _: None)
     path = weights_path(model)
@@ -235,10 +235,10 @@ def _unpack(
 def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     """Append what is missing; all of it again from a server that cannot begin in the middle."""
     have = target.tell()
-    asked = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
+    request = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
     with _reaching(model.url):
         try:
-            response = urlopen(asked, timeout=_PATIENCE)
+            response = urlopen(request, timeout=_PATIENCE)
         except HTTPError as answer:
             answer.close()
             if answer.code == 416:

@@ -20,13 +20,13 @@ from autoreason.exchange import (
 )
 from autoreason.models import prices
 from autoreason.models.dialects import openai_responses
-from autoreason.models.dialects.base import Dialect, Unreadable, credible
+from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.keys import Secret
 from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
-from autoreason.models.repetition import LoopDetector, marked
+from autoreason.models.repetition import LoopDetector, check_repetition
 from autoreason.models.sse import Events, Failed, Whole
 from autoreason.models.transport import HttpCall, Transport
 
@@ -82,7 +82,7 @@ class WireModel:
                 self.quirks = replace(self.quirks, **learned)
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
-        reply = marked(reply)
+        reply = check_repetition(reply)
         # A model that did it once does it again, and only a stream can be left early.
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
@@ -113,7 +113,7 @@ class WireModel:
             reply = self._read(dialect, await self._transport.fetch(call))
         except ErrorReply as error:
             raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
-        except (Unreadable, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CallFailed(
                 Failure.BROKEN_REPLY,
                 f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",

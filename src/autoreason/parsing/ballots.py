@@ -1,8 +1,8 @@
 """Reading a ranking out of what a judge wrote. A wrong ranking is far worse than none.
 
-The answer is cut into lines in the judge's own voice (`own_words`); those that declare a ranking
-are parsed strictly (`ranking_forms`), on the line itself or as the list below it; and what they
-declare is believed only where nothing else in the answer speaks against it.
+The answer is cut into the lines that the judge did not quote (`own_lines`); those that declare a
+ranking are parsed strictly (`rankings`), on the line itself or as the list below it; and what they
+declare is accepted only where nothing else in the answer contradicts it.
 """
 
 from __future__ import annotations
@@ -17,61 +17,61 @@ from autoreason.jobs.randomness import BOUNDARY
 from autoreason.parsing.normalization import (
     TextLine,
     is_reported,
-    own_words,
-    runs_worst_first,
-    structured,
-    takes_back,
+    is_worst_first,
+    own_lines,
+    read_json_ballot,
+    retracts,
 )
 from autoreason.parsing.patterns import Pattern
-from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, Unreadable
+from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, UnreadableRanking
 from autoreason.parsing.scores import contradicts_scores
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
-    text = _unmarked(_without_texts(text), labels)
-    ballot = structured(text)
+    text = _without_marks(_without_repeated_texts(text), labels)
+    ballot = read_json_ballot(text)
     if ballot and sorted(ballot.ranking) == sorted(labels):
-        doubted = _disowned(ballot.ranking, ballot.before, ballot.after)
-        return None if doubted else ballot.ranking
+        doubtful = _is_doubtful(ballot.ranking, ballot.before, ballot.after)
+        return None if doubtful else ballot.ranking
     forms = _forms(tuple(labels))
-    lines = own_words(text)
-    declared = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
-    ranking = _final(declared)
+    lines = own_lines(text)
+    declarations = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
+    ranking = _final_ranking(declarations)
     if ranking is None:
         return None
-    at = declared[-1].line
-    if _disowned(ranking, _joined(lines[:at]), _joined(lines[at:])):
+    at = declarations[-1].line
+    if _is_doubtful(ranking, _joined(lines[:at]), _joined(lines[at:])):
         return None
-    return None if _contradicted(ranking, lines, at, forms) else ranking
+    return None if _has_other_places(ranking, lines, at, forms) else ranking
 
 
-def _without_texts(text: str) -> str:
+def _without_repeated_texts(text: str) -> str:
     """The answer without what it repeats of the texts between their boundary lines."""
-    parts, done = [], 0
-    opened: dict[str, int] = {}
-    for line in _BOUNDARY_LINE.finditer(text) if _MARKED.search(text) else ():
+    parts, end = [], 0
+    starts: dict[str, int] = {}
+    for line in _BOUNDARY_LINE.finditer(text) if _BOUNDARY_MARK.search(text) else ():
         name = line["name"].lower()
         if not line["end"]:
-            opened[name] = line.start()
-        elif opened.get(name, -1) >= done:
-            parts += [text[done : opened[name]], "..."]
-            done = line.end()
-    return "".join(parts) + text[done:]
+            starts[name] = line.start()
+        elif starts.get(name, -1) >= end:
+            parts += [text[end : starts[name]], "..."]
+            end = line.end()
+    return "".join(parts) + text[end:]
 
 
-def _unmarked(text: str, labels: Sequence[str]) -> str:
+def _without_marks(text: str, labels: Sequence[str]) -> str:
     """The answer without the marks around texts, which some judges copy together with the label."""
 
     def bare(mark: re.Match[str]) -> str:
         return mark["name"] if mark["label"] in labels else mark[0]
 
     # Most answers contain no such mark, and skip the long search.
-    return _COPIED.sub(bare, text) if _MARKED.search(text) else text
+    return _COPIED_MARK.sub(bare, text) if _BOUNDARY_MARK.search(text) else text
 
 
 class Declaration(NamedTuple):
-    """A place in the answer that sets out to give the ranking."""
+    """A place in the answer that announces the ranking."""
 
     line: int
     ranking: Ranking | None
@@ -82,12 +82,12 @@ class Declaration(NamedTuple):
     """The first line of the group of declarations that this one belongs to."""
 
 
-def _final(declared: Sequence[Declaration]) -> Ranking | None:
+def _final_ranking(declarations: Sequence[Declaration]) -> Ranking | None:
     """The last ranking, unless an earlier one of equal weight differs."""
-    if not declared:
+    if not declarations:
         return None
-    last = declared[-1]
-    others = [one for one in declared if one.ranking not in (None, last.ranking)]
+    last = declarations[-1]
+    others = [one for one in declarations if one.ranking not in (None, last.ranking)]
     # Side by side they are options to choose from, unless one is called final and the other is not.
     if any(other.first == last.first for other in others) and last.weight[1] < _CALLED_FINAL:
         return None
@@ -105,22 +105,22 @@ def _declarations(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declarati
         reported = any(line and is_reported(lines[line - 1].text) for line in {first, at})
         together = False
         try:
-            ranking = _declared(head, below, forms)
-        except Unreadable:
+            ranking = _ranking_below(head, below, forms)
+        except UnreadableRanking:
             if not reported:
                 yield Declaration(at, None)
             continue
         if ranking:
-            together = _go_on(lines[at], below, lines[end : end + 1], forms)
+            together = _is_continued(lines[at], below, lines[end : end + 1], forms)
             if not reported:
                 yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)), first)
 
 
-def _go_on(
+def _is_continued(
     one: TextLine, between: Sequence[TextLine], other: Sequence[TextLine], forms: Forms
 ) -> bool:
     """Whether only labels in a list, or an "or", are between two declarations."""
-    with suppress(Unreadable):
+    with suppress(UnreadableRanking):
         return all(line.fenced == one.fenced for line in (*between, *other)) and all(
             _OR.fullmatch(line.text) or forms.list_entry(line.text) for line in between
         )
@@ -128,26 +128,26 @@ def _go_on(
 
 
 def _head(line: str) -> re.Match[str] | None:
-    """How a line opens that speaks of the ranking, or leads up to it: "Overall, C > A > B"."""
+    """The opening of a line that is about the ranking, or leads up to it: "Overall, C > A > B"."""
     head = _HEAD.match(line)
     leads_up = head and head["lead"] and ">" in line[head.end() :]
     return head if head and (head["core"] or leads_up) else None
 
 
-def _declared(head: re.Match[str], below: Sequence[TextLine], forms: Forms) -> Ranking | None:
+def _ranking_below(head: re.Match[str], below: Sequence[TextLine], forms: Forms) -> Ranking | None:
     """What follows a head on its line or, where nothing does, below it."""
     rest = head.string[head.end() :]
     if rest and head["delimiter"]:
-        found = forms.on_line(rest)
-        return found.ranking if found else None
+        in_line = forms.on_line(rest)
+        return in_line.ranking if in_line else None
     if rest:
         # "Ranking A, B, C was hard" declares nothing; "I rank C > A > B" does.
-        found = forms.try_line(rest)
-        return found.ranking if found and found.is_chain else None
+        in_line = forms.try_line(rest)
+        return in_line.ranking if in_line and in_line.is_chain else None
     if listed := forms.as_list(below):
         return listed
-    found = forms.try_line(below[0].text) if below else None
-    return found.ranking if found and found.is_alone else None
+    in_line = forms.try_line(below[0].text) if below else None
+    return in_line.ranking if in_line and in_line.is_alone else None
 
 
 def _bare_chains(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declaration]:
@@ -159,42 +159,42 @@ def _bare_chains(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declaratio
 
 def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | None:
     """A chain that is all of its line, unless the line above does not end before it."""
-    found = forms.try_line(lines[at].text) if ">" in lines[at].text else None
-    if not found or not found.is_chain or not found.is_alone:
+    in_line = forms.try_line(lines[at].text) if ">" in lines[at].text else None
+    if not in_line or not in_line.is_chain or not in_line.is_alone:
         return None
     above = lines[at - 1].text if at else "."
     leads_up = _HEAD.fullmatch(above) and not above.endswith(":")
-    return found.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
+    return in_line.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
 
 
 def _finality(head: re.Match[str]) -> int:
-    """Called final; or shouted, as judges are asked to; or merely written."""
+    """How final a head is: called final, in capitals as judges are asked to, or neither."""
     return _CALLED_FINAL if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
 
 
-def _disowned(ranking: Ranking, before: str, after: str) -> bool:
+def _is_doubtful(ranking: Ranking, before: str, after: str) -> bool:
     """Whether the text around a ranking retracts, reverses or contradicts it."""
-    if runs_worst_first(before) or runs_worst_first(after) or (after and takes_back(after)):
+    if is_worst_first(before) or is_worst_first(after) or (after and retracts(after)):
         return True
     where = _places(ranking)
-    for said, speaks_against in ((after, _gainsays), (before, _outvotes)):
-        if _mentions(said, where):
-            plain = said.translate(_NO_BRACKETS)
-            if contradicts_scores(plain, where) or speaks_against(plain, where):
+    for text, contradicts in ((after, _contradicts_places), (before, _names_other_ends)):
+        if _mentions(text, where):
+            plain = text.translate(_NO_BRACKETS)
+            if contradicts_scores(plain, where) or contradicts(plain, where):
                 return True
     return False
 
 
 def _mentions(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text can be about the labels at all. Most are not, and are spared the patterns."""
+    """Whether a text can be about the labels at all. Most are not, and skip the patterns."""
     # Two letters occur inside many words; only as a word of their own are they a label.
     return any(label in text for label in where) and not where.keys().isdisjoint(
         _WORD.findall(text.translate(_NO_BRACKETS))
     )
 
 
-def _gainsays(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text gives a label another place than it has."""
+def _contradicts_places(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text gives a label a place other than its own."""
     if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
         return True
     return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(
@@ -205,14 +205,16 @@ def _gainsays(text: str, where: Mapping[str, int]) -> bool:
     )
 
 
-def _outvotes(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text names the best and the worst, each only once, and not those there are."""
-    if any(run["told"] and _misordered(run, where) for run in _RUN.finditer(text)):
+def _names_other_ends(text: str, where: Mapping[str, int]) -> bool:
+    """Whether a text names one best and one worst, and they are not those of the ranking."""
+    if any(run["placed"] and _misordered(run, where) for run in _RUN.finditer(text)):
         return True
-    said = {(place, where[label]) for label, place, denied in _verdicts(text, where) if not denied}
-    once = len({place for place, _ in said}) == len({label for _, label in said}) == len(said)
-    ends = {1, max(where.values())} <= {place for place, _ in said}
-    return once and ends and any(place != label for place, label in said)
+    claims = {
+        (place, where[label]) for label, place, denied in _verdicts(text, where) if not denied
+    }
+    once = len({place for place, _ in claims}) == len({label for _, label in claims}) == len(claims)
+    ends = {1, max(where.values())} <= {place for place, _ in claims}
+    return once and ends and any(place != label for place, label in claims)
 
 
 def _places(ranking: Ranking) -> dict[str, int]:
@@ -228,13 +230,13 @@ def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, b
     """
     last = max(where.values(), default=0)
     for pattern in _VERDICTS:
-        for said in pattern.finditer(text):
-            if said["label"] in where:
-                yield said["label"], _place(said, last), bool(said["not"])
+        for match in pattern.finditer(text):
+            if match["label"] in where:
+                yield match["label"], _place(match, last), bool(match["not"])
 
 
-def _place(said: re.Match[str], last: int) -> int:
-    word = said.groupdict().get("place") or "best"
+def _place(match: re.Match[str], last: int) -> int:
+    word = match.groupdict().get("place") or "best"
     number = PLACES.get(word.lower()) or int(word.strip("#stndrhSTNDRH"))
     return number if number > 0 else last
 
@@ -245,23 +247,23 @@ def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
     if run["listed"] and ">" not in run[0]:
         # "B, C" may be any two of them, and "B is second, C first" is in no order.
         full = len(set(places)) == max(where.values())
-        if run["told"] or not full or not _ENDS.match(run.string, run.end()):
+        if run["placed"] or not full or not _ENDS.match(run.string, run.end()):
             return False
     rising = sorted(places, reverse="<" in run[0])
     return len(places) > 1 and places != rising
 
 
-def _contradicted(ranking: Ranking, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
+def _has_other_places(ranking: Ranking, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
     """Whether the judge states other places for the texts somewhere else."""
     others = {_bare_chain(lines, index, forms) for index in range(at)}
     others |= {forms.alone(lines[i : i + len(ranking)]) for i in range(at + 1, len(lines))}
     if others - {None, ranking}:
         return True
-    said = {(entry.place, entry.label) for line in lines if (entry := forms.verdict(line.text))}
+    entries = {(entry.place, entry.label) for line in lines if (entry := forms.verdict(line.text))}
     # Anything but one place per label is about single criteria, or about some of the texts.
-    if [place for place, _ in sorted(said)] != list(range(1, len(ranking) + 1)):
+    if [place for place, _ in sorted(entries)] != list(range(1, len(ranking) + 1)):
         return False
-    in_words = tuple(label for _, label in sorted(said))
+    in_words = tuple(label for _, label in sorted(entries))
     return sorted(in_words) == sorted(ranking) and in_words != ranking
 
 
@@ -278,9 +280,9 @@ _BOUNDARY_LINE = Pattern(
     rf"^[ \t]*<{{2,3}}(?P<end>END )?(?P<name>[^<>\n]{{1,60}} {BOUNDARY})>{{2,3}}[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_MARKED = Pattern(f" {BOUNDARY}", re.IGNORECASE)
+_BOUNDARY_MARK = Pattern(f" {BOUNDARY}", re.IGNORECASE)
 # "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
-_COPIED = Pattern(
+_COPIED_MARK = Pattern(
     rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",
     re.IGNORECASE,
 )
@@ -317,7 +319,7 @@ _ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
 _ASIDE = Pattern(r"\([^()]*\)")
 _PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
 _KIND = rf"(?: (?:place|one|overall|all|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
-_WRITTEN = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
+_LABEL = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
 _IS = (
     r"(?:is|was|being|as|ranks?|comes?(?: in| out)?|goes|finishes|belongs|deserves|remains|must be"
     r"|takes|gets|earns|serves (?:the|its) (?:task|reader|purpose)"
@@ -340,50 +342,53 @@ _CHOICE = (
     r"|recommendation)"
 )
 _GOES_TO = r"(?:is|was|remains|goes to|(?:sh|w)ould be)(?P<not> not|n't)?"
-_DONE = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
+_CLAUSE_END = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _VERDICTS = (
     Pattern(
         rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])?(?: (?:this|it)(?: one| {NOUN})?)?{_BY_THE_WAY}"
         rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|on|the|my|clear|overall|single|very) ){{0,3}}+"
-        rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_DONE}(?(set)(?!,))",
+        rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_CLAUSE_END}(?(set)(?!,))",
         _FLAGS,
     ),
     Pattern(
         rf"\b(?<!to )(?<!least ){_PLACED}{_KIND}{_BY_THE_WAY}"
-        rf"(?: {_GOES_TO}{_BY_THE_WAY} | ?[:=(]+ ?){_WRITTEN}",
+        rf"(?: {_GOES_TO}{_BY_THE_WAY} | ?[:=(]+ ?){_LABEL}",
         _FLAGS,
     ),
-    Pattern(rf"\b(?<!to ){_PLACED} {_WRITTEN}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
+    Pattern(rf"\b(?<!to ){_PLACED} {_LABEL}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
     Pattern(
-        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_WRITTEN}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
+        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
         _FLAGS,
     ),
     Pattern(
         rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
         rf"|(?:is|gets|has)(?P<not> not)? my {_CHOICE}"
         rf"|is(?: the)? (?:one|what|{NOUN}) i(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE})"
-        rf"{_KIND}{_DONE}",
+        rf"{_KIND}{_CLAUSE_END}",
         _FLAGS,
     ),
     Pattern(
-        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE} {_WRITTEN}(?P<not>(?!))?"
+        rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE} {_LABEL}(?P<not>(?!))?"
         r"(?! (?:as|last|second|third|behind|below|after)\b)",
         _FLAGS,
     ),
     Pattern(
-        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_WRITTEN}",
+        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}",
         _FLAGS,
     ),
 )
 _IS_UNNAMED = _IS.replace("?P<not>", "?:")
-_TOLD = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"
-_NOTED = r"(?: ?\([^()\n]{0,80}\))?+"
+_PLACED_AS = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"
+_BRACKETS = r"(?: ?\([^()\n]{0,80}\))?+"
 _NEXT = (
     r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"
     rf"(?:{NOUN} )?"
 )
-_RUN = Pattern(rf"\b\w++(?P<told>{_TOLD})?+{_NOTED}(?:{_NEXT}\w++(?:{_TOLD})?+{_NOTED})++", _FLAGS)
+_RUN = Pattern(
+    rf"\b\w++(?P<placed>{_PLACED_AS})?+{_BRACKETS}(?:{_NEXT}\w++(?:{_PLACED_AS})?+{_BRACKETS})++",
+    _FLAGS,
+)
 _COMPARISON = Pattern(
     rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:(?:an? )?(?:better|stronger)(?: {NOUN})? than|superior to"
     r"|preferable to|above|ahead of|before|over|beats|outranks|outperforms"

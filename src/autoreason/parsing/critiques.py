@@ -59,37 +59,37 @@ class Critique(NamedTuple):
 def read_critique(reply: str, text: str, *, program: bool | None = None) -> Critique | None:
     """The problems of a critic's reply that apply to `text`; None where it cannot be read.
 
-    Of a program critics speak in sentences rather than in quotes; such a problem stands if the critique as
-    a whole is plainly about this program. Whether it is one can be seen, unless it is said.
+    Critics of programs write sentences rather than quotes; such a problem is kept if the critique as a whole
+    is clearly about this program. Whether `text` is a program is detected unless `program` says so.
     """
-    stated = _stated(reply)
-    in_form = stated is not None
+    problems = _read_json(reply)
+    in_form = problems is not None
     about = Program(text) if (is_program(text) if program is None else program) else None
-    stands = (about or Prose(text)).quotes
-    if stated is None:
-        stated = _problems(_in_prose(reply, stands))
+    is_quoted = (about or Prose(text)).quotes
+    if problems is None:
+        problems = _problems(_in_prose(reply, is_quoted))
     if about:
-        kept = _about_program(stated, reply, about)
+        valid = _about_program(problems, reply, about)
     else:
-        kept = tuple(p for p in stated if p.kind == "missing" or stands(p.quote))
+        valid = tuple(p for p in problems if p.kind == "missing" or is_quoted(p.quote))
     # Prose without a valid quote may be about anything, so it is asked for again in the form.
-    return Critique(kept, len(stated) - len(kept)) if in_form or kept else None
+    return Critique(valid, len(problems) - len(valid)) if in_form or valid else None
 
 
 def _about_program(
-    stated: Sequence[CritiqueProblem], reply: str, program: Program
+    problems: Sequence[CritiqueProblem], reply: str, program: Program
 ) -> tuple[CritiqueProblem, ...]:
-    if not program.is_meant(reply):
+    if not program.is_about(reply):
         return ()
-    kept = []
-    for problem in stated:
+    valid = []
+    for problem in problems:
         if problem.quote and program.quotes(problem.quote):
-            kept.append(problem)
+            valid.append(problem)
         elif problem.kind == "missing":
-            kept.append(replace(problem, quote=""))
+            valid.append(replace(problem, quote=""))
         elif not is_code(problem.quote):
-            kept.append(replace(problem, kind="general", quote=""))
-    return tuple(kept)
+            valid.append(replace(problem, kind="general", quote=""))
+    return tuple(valid)
 
 
 def describe(problems: tuple[CritiqueProblem, ...]) -> str:
@@ -102,31 +102,31 @@ def _where(problem: CritiqueProblem) -> str:
     return {"quote": f"“{problem.quote}”: ", "missing": "Missing: ", "general": ""}[problem.kind]
 
 
-def _stated(reply: str) -> list[CritiqueProblem] | None:
+def _read_json(reply: str) -> list[CritiqueProblem] | None:
     """The problems in a reply in JSON, valid or broken; None where there is no list of them."""
-    listed = _listed(reply)
-    if listed == []:
+    items = _last_list(reply)
+    if items == []:
         return []
-    return _problems(listed or ()) or _problems(_fields(reply)) or None
+    return _problems(items or ()) or _problems(_fields(reply)) or None
 
 
 def _problems(items: Iterable[dict[str, Any]]) -> list[CritiqueProblem]:
     return list(dict.fromkeys(problem for item in items if (problem := _problem(item))))
 
 
-def _listed(reply: str) -> list[dict[str, Any]] | None:
+def _last_list(reply: str) -> list[dict[str, Any]] | None:
     """The last list of problems in the reply, whether bare, fenced or in the midst of prose."""
     decoder = json.JSONDecoder()
-    found = None
+    last = None
     for start in _LIST.finditer(reply):
         try:
             value, _ = decoder.raw_decode(reply, start.start())
         except (ValueError, RecursionError):
             continue
-        listed = value.get("problems") if isinstance(value, dict) else value
-        if isinstance(listed, list) and all(isinstance(item, dict) for item in listed):
-            found = listed
-    return found
+        items = value.get("problems") if isinstance(value, dict) else value
+        if isinstance(items, list) and all(isinstance(item, dict) for item in items):
+            last = items
+    return last
 
 
 def _fields(reply: str) -> Iterator[dict[str, str]]:
@@ -142,17 +142,17 @@ def _fields(reply: str) -> Iterator[dict[str, str]]:
     yield item
 
 
-def _in_prose(reply: str, stands: Callable[[str], bool]) -> Iterator[dict[str, str]]:
-    """Problems as a list in words, or as paragraphs; what finds no fault is none."""
-    said = _BLOCK.sub("\n\n", reply)
-    for item in [found[1] for found in _ITEM.finditer(said)] or said.split("\n\n"):
+def _in_prose(reply: str, is_quoted: Callable[[str], bool]) -> Iterator[dict[str, str]]:
+    """Problems as a list in words, or as paragraphs; those that find no fault are left out."""
+    prose = _BLOCK.sub("\n\n", reply)
+    for item in [item[1] for item in _ITEM.finditer(prose)] or prose.split("\n\n"):
         words = " ".join(item.replace("**", "").split())
         if not _FAULT.search(words) or _NO_FAULT.search(words) or _NO_PROBLEM.search(words):
             continue
         severity = _SEVERITY.search(words)
         # Prose quotes both what the text has and what it should have.
         quotes = [quote.strip('"`“”') for quote in _QUOTED.findall(item)]
-        quoted = next(filter(stands, quotes), "".join(quotes[:1]))
+        quoted = next(filter(is_quoted, quotes), "".join(quotes[:1]))
         yield {
             "severity": severity[0] if severity else "",
             "kind": "missing" if _ABSENT.search(words) and not quoted else "quote",
@@ -162,22 +162,22 @@ def _in_prose(reply: str, stands: Callable[[str], bool]) -> Iterator[dict[str, s
 
 
 def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
-    said = {
+    fields = {
         name: str(item.get(name) or "").strip() for name in ("severity", "kind", "quote", "problem")
     }
-    missing = said["kind"].lower() == "missing"
-    if not said["problem"] and not is_code(said["quote"]):
-        said |= {"problem": said["quote"], "quote": ""}
-    if not said["problem"] or said["problem"] == _PLACEHOLDER:
+    missing = fields["kind"].lower() == "missing"
+    if not fields["problem"] and not is_code(fields["quote"]):
+        fields |= {"problem": fields["quote"], "quote": ""}
+    if not fields["problem"] or fields["problem"] == _PLACEHOLDER:
         return None
     kind = {"kind": "missing", "quote": ""} if missing else {"kind": "quote"}
-    severity = said["severity"].lower()
-    known = severity if severity in _SEVERITIES else "major"
-    return msgspec.convert(said | {"severity": known} | kind, CritiqueProblem)
+    severity = fields["severity"].lower()
+    severity = severity if severity in _SEVERITIES else "major"
+    return msgspec.convert(fields | {"severity": severity} | kind, CritiqueProblem)
 
 
 _PLACEHOLDER = "what is wrong with them"
-# A list without the name stands by itself: "[]" in a sentence is none.
+# A list without the name must be on its own: "[]" in a sentence is none.
 _LIST = Pattern(r'\{\s*"problems"|^[ \t]*\[\s*(?:\{|\])', re.MULTILINE)
 # A quote inside a value may not be escaped, so a value ends where something can follow it.
 _FIELD = Pattern(

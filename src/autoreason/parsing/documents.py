@@ -30,7 +30,7 @@ class Document(NamedTuple):
 
 
 def read_document(reply: str) -> Document:
-    """The document and the notes of a reply; a model may mark the document too, though none is asked to."""
+    """The document and the notes of a reply; a model may mark the document too, though it is not asked to."""
     wrapped = _WRAPPED.match(reply)
     if wrapped:
         return Document(_bare(wrapped[1]), _split(wrapped[2]).notes)
@@ -42,10 +42,10 @@ def _split(reply: str) -> Document:
     before = _NOTES_FIRST.match(reply)
     reply = reply[before.end() :] if before else reply
     start = reply.lower().rfind("<notes>")
-    found = _NOTES.match(reply, reply.rfind("\n", 0, start) + 1) if start >= 0 else None
-    if not found:
+    notes = _NOTES.match(reply, reply.rfind("\n", 0, start) + 1) if start >= 0 else None
+    if not notes:
         return Document(_bare(reply), before[1].strip() if before else "")
-    return Document(_bare(reply[: found.start()]), (found["closed"] or found["open"] or "").strip())
+    return Document(_bare(reply[: notes.start()]), (notes["closed"] or notes["open"] or "").strip())
 
 
 def same_text(one: str, other: str) -> bool:

@@ -102,10 +102,10 @@ _MARKS = " \t*#_>-.:0123456789)"
 
 def without_opener(text: str, *allowed: str) -> str:
     """The text without a line that announces it (“Sure, here is the text:”), unless the task words it so."""
-    found = _ANNOUNCEMENT.match(text)
-    if not found or _names_label(found.group().strip(" *#_>-"), _spaced(allowed)):
+    opener = _ANNOUNCEMENT.match(text)
+    if not opener or _is_allowed(opener.group().strip(" *#_>-"), _plain(allowed)):
         return text
-    return text[found.end() :].strip()
+    return text[opener.end() :].strip()
 
 
 def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -118,26 +118,28 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
     lowered = text.casefold()
     for needles, pattern in _SIGNS:
         if any(needle in lowered for needle in needles):
-            passages += [found.group() for found in pattern.finditer(text)]
-    passages += _repeated(text, rules)
+            passages += [match.group() for match in pattern.finditer(text)]
+    passages += _repeated_rules(text, rules)
     if not passages:
         return ()
-    known = _spaced(allowed)
-    shown = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
-    return tuple(dict.fromkeys(leak for leak in shown if leak and not _names_label(leak, known)))
+    allowed_text = _plain(allowed)
+    leaks = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
+    return tuple(
+        dict.fromkeys(leak for leak in leaks if leak and not _is_allowed(leak, allowed_text))
+    )
 
 
-def _repeated(text: str, rules: tuple[str, ...]) -> list[str]:
+def _repeated_rules(text: str, rules: tuple[str, ...]) -> list[str]:
     """Lines of a text that are rules word for word, or comment on one, whatever marks are around them."""
-    wanted = {rule.strip(_MARKS).casefold() for rule in rules}
-    lines = (line.strip(_MARKS) for line in text.splitlines()) if wanted else ()
+    rules_plain = {rule.strip(_MARKS).casefold() for rule in rules}
+    lines = (line.strip(_MARKS) for line in text.splitlines()) if rules_plain else ()
     heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
-    return [head for line, head in heads if {line.casefold(), head.casefold()} & wanted]
+    return [head for line, head in heads if {line.casefold(), head.casefold()} & rules_plain]
 
 
-def _spaced(allowed: tuple[str, ...]) -> str:
+def _plain(allowed: tuple[str, ...]) -> str:
     return " ".join("\n".join(allowed).casefold().split())
 
 
-def _names_label(leak: str, known: str) -> bool:
-    return " ".join(leak.casefold().split()[:3]) in known
+def _is_allowed(leak: str, allowed_text: str) -> bool:
+    return " ".join(leak.casefold().split()[:3]) in allowed_text

@@ -1,6 +1,6 @@
-"""A judge's answer as plain lines in the judge's own voice: no typography, no quotations.
+"""A judge's answer as plain lines, without typography and quotations.
 
-Also the words by which a judge shows that a ranking is not its own, not meant, or not best first.
+Also the words that show that a ranking is not the judge's own, not meant, or not best first.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class TextLine(NamedTuple):
     """It is in a code block."""
 
 
-def own_words(answer: str) -> list[TextLine]:
+def own_lines(answer: str) -> list[TextLine]:
     """The lines of an answer that are neither empty nor quoted."""
-    text = "\n".join(_after_thinking(answer).splitlines())
+    text = "\n".join(_without_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub(lambda quote: quote["rest"].replace("\n", f"\n{_DISCUSSED} "), text)
     text = _spell_out_json(text)
@@ -39,7 +39,7 @@ Fields = list[tuple[str, Any]]
 """Of a JSON object, in their order."""
 
 
-class Ballot(NamedTuple):
+class JsonBallot(NamedTuple):
     """A ranking in a JSON object, and the text of its other fields."""
 
     ranking: tuple[str, ...]
@@ -47,13 +47,13 @@ class Ballot(NamedTuple):
     after: str
 
 
-def structured(text: str) -> Ballot | None:
+def read_json_ballot(text: str) -> JsonBallot | None:
     """The ballot of an answer that is one JSON object, as judges with a schema give it."""
     if not text.lstrip().startswith("{"):
         return None
     try:
         fields: Fields = _JSON.decode(text)
-        before, after = _beside_ranking(fields)
+        before, after = _text_around_ranking(fields)
     except (ValueError, RecursionError):
         return None
     at = [index for index, (key, _) in enumerate(fields) if key == "ranking"]
@@ -64,7 +64,7 @@ def structured(text: str) -> Ballot | None:
         if "rank" in key.lower() and (names := _names(value))
     ):
         return None
-    return Ballot(ranking, "\n".join(before), "\n".join(after))
+    return JsonBallot(ranking, "\n".join(before), "\n".join(after))
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(name.strip() for name in names)
 
 
-def _beside_ranking(fields: Fields) -> tuple[list[str], list[str]]:
+def _text_around_ranking(fields: Fields) -> tuple[list[str], list[str]]:
     """The text of an object before its ranking and after it, line by line."""
     before: list[str] = []
     after: list[str] = []
@@ -116,19 +116,19 @@ def is_reported(line_before: str) -> bool:
     return bool(_REPORTING.search(line_before)) or not _OWN_LEAD.search(line_before)
 
 
-def takes_back(text: str) -> bool:
-    """Whether a judge who has given a ranking goes back on it."""
+def retracts(text: str) -> bool:
+    """Whether a judge who has given a ranking retracts it."""
     return bool(_RETRACTION.search(text))
 
 
-def runs_worst_first(text: str) -> bool:
+def is_worst_first(text: str) -> bool:
     """Whether a judge says that some ranking begins with the worst."""
     plain = text.lower().replace("_", " ")
     return any(word in plain for word in _MAYBE_WORST_FIRST) and bool(_WORST_FIRST.search(plain))
 
 
-def _after_thinking(answer: str) -> str:
-    """What a model thinks aloud first is not yet its answer; if it never stops, it has none."""
+def _without_thinking(answer: str) -> str:
+    """The answer after the model's reasoning; empty where the reasoning never ends."""
     tag, end = "</", 0
     for match in _THINKING.finditer(answer):
         tag, end = match[1], match.end()
@@ -149,24 +149,24 @@ def _spell_out_json(text: str) -> str:
     """Every JSON object that starts a line becomes lines, its rankings as rankings."""
     # The real ballot comes last, and no answer has more objects than this; it bounds the work.
     starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MAX_OBJECTS:]
-    parts, done = [], 0
+    parts, end_of_last = [], 0
     for start in starts:
-        if start < done:
+        if start < end_of_last:
             continue
         try:
             value, end = _JSON.raw_decode(text, start)
             lines = _ballot_lines(value)
         except (ValueError, RecursionError):
             continue
-        parts += [text[done:start], "\n", *lines, "\n"]
-        done = end
-    return "".join(parts) + text[done:]
+        parts += [text[end_of_last:start], "\n", *lines, "\n"]
+        end_of_last = end
+    return "".join(parts) + text[end_of_last:]
 
 
 def _ballot_lines(fields: Fields) -> list[str]:
     before, after = (
         [f"{_DISCUSSED} {' '.join(line.translate(_NO_MARKS).split())}.\n" for line in lines]
-        for lines in _beside_ranking(fields)
+        for lines in _text_around_ranking(fields)
     )
     return [*before, *(_ranking_line(value) for key, value in fields if key in _RANKINGS), *after]
 

@@ -17,7 +17,7 @@ class Prose:
 
     def quotes(self, quote: str) -> bool:
         """Whether a quote is in the text, white space and typography aside; an ellipsis may join two passages."""
-        return _stands_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
+        return _occurs_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
 
     @cached_property
     def _plain(self) -> str:
@@ -33,25 +33,25 @@ class Program:
     def quotes(self, quote: str) -> bool:
         """Whether the code is in the program, white space between symbols aside."""
         parts = [_squeezed(part) for part in _ELLIPSIS.split(_LINE_NUMBER.sub("", quote))]
-        return _stands_in(parts, self._squeezed)
+        return _occurs_in(parts, self._squeezed)
 
-    def is_meant(self, reply: str) -> bool:
+    def is_about(self, reply: str) -> bool:
         """Whether a critique is about this program and not about another one.
 
-        Code that stands in it speaks for that, and so do the words of which its functions' names are made and
-        words that follow each other here and there; code that is not in it speaks against it.
+        Code from it counts for that, and so do the words of its functions' names and pairs of words that are
+        in both; code that is not in it counts against it.
         """
-        said = _CORRECTED.sub("", reply.replace('\\"', '"').replace("\\n", "\n"))
-        named = [_squeezed(span) for span in _BACKTICKS.findall(said)]
-        quotes = (_LINE_NUMBER.sub("", quote) for quote in _QUOTES.findall(said))
-        code = (*quotes, *filter(None, _CODE.findall(said)), *_STRINGS.findall(said))
-        spans = [*named, *map(_squeezed, code)]
+        prose = _CORRECTED.sub("", reply.replace('\\"', '"').replace("\\n", "\n"))
+        names = [_squeezed(span) for span in _BACKTICKS.findall(prose)]
+        quotes = (_LINE_NUMBER.sub("", quote) for quote in _QUOTES.findall(prose))
+        code = (*quotes, *filter(None, _CODE.findall(prose)), *_STRINGS.findall(prose))
+        spans = [*names, *map(_squeezed, code)]
         longest = max((len(s) for s in spans if s in self._squeezed), default=0)
-        words = _words(said)
+        words = _words(prose)
         points = _A_QUOTE * ((longest >= _SHORT) + (longest >= _LONG))
         points += _A_NAME * min(2, len(self._names.intersection(words)))
         points += min(3, len(self._pairs & _pairs(words)))
-        points -= min(4, sum(span not in self._squeezed for span in set(named)))
+        points -= min(4, sum(span not in self._squeezed for span in set(names)))
         # The longer a critique, the more of it matches by chance.
         return points >= (1 if len(set(words)) < _BRIEF else 2)
 
@@ -80,16 +80,16 @@ def is_code(quote: str) -> bool:
     return bool(_SIGNS.search(bare)) and not _SENTENCE.search(bare)
 
 
-def _stands_in(parts: list[str], text: str) -> bool:
+def _occurs_in(parts: list[str], text: str) -> bool:
     """Whether the parts follow each other in a text."""
     at = 0
     parts = [part.strip(" .,;:\"'") for part in parts]
     parts = [part for part in parts if any(sign.isalnum() for sign in part)]
     for part in parts:
-        found = text.find(part, at)
-        if found < 0:
+        start = text.find(part, at)
+        if start < 0:
             return False
-        at = found + len(part)
+        at = start + len(part)
     return bool(parts)
 
 
@@ -104,8 +104,8 @@ def _squeezed(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     """The words of a text in order, names taken apart, endings dropped; without those that join others."""
-    found = [word.lower() for word in _WORD.findall(text)]
-    return [_stem(word) for word in found if word not in _JOINING]
+    words = [word.lower() for word in _WORD.findall(text)]
+    return [_stem(word) for word in words if word not in _JOINING]
 
 
 def _stem(word: str) -> str:
@@ -162,10 +162,10 @@ _JOIN = (
     " because due use using used"
 )
 _JOINING = frozenset(_JOIN.split())
-_SAID_OF_ANY = (
+_PROGRAM_WORDS = (
     "def return assert test function case len range list number else import print str sum given check example"
     " true element find false append int sort input while result integer count value max math output calculate"
     " elif set lst index initialize num add word char start position first empty get tuple error order split end"
     " contain string array program code python none correct handle"
 )
-_COMMON = frozenset(map(_stem, _SAID_OF_ANY.split()))
+_COMMON = frozenset(map(_stem, _PROGRAM_WORDS.split()))

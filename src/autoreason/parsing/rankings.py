@@ -20,11 +20,11 @@ NOUN = (
 """What judges call the things they rank."""
 
 
-class Unreadable(Exception):
-    """Something sets out to be a ranking and is not a full one."""
+class UnreadableRanking(Exception):
+    """Something looks like a ranking and is not a full one."""
 
 
-class Entry(NamedTuple):
+class RankedLabel(NamedTuple):
     """A label and the place it is given."""
 
     label: str
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     """Where all that ends on its line."""
 
 
-class InLine(NamedTuple):
+class InlineRanking(NamedTuple):
     """A ranking written on one line."""
 
     ranking: Ranking
@@ -60,7 +60,7 @@ class Forms:
         mark = r"[.)]+\s+" if any(map(str.isdigit, labels)) else _MARK
         self._entry = re.compile(
             rf"(?:(?:rank |place |position )?[#(]?(?P<number>\d{{1,2}})(?:{mark}|{_MARK}(?={NOUN}))"
-            rf"|(?P<word>{_PLACE}){_MORE}\s*(?:[:.)=-]+|(?=\()|is\b)\s*)?"
+            rf"|(?P<word>{_PLACE}){_PLACE_NOUN}\s*(?:[:.)=-]+|(?=\()|is\b)\s*)?"
             rf"(?P<noun>{NOUN}[\s#]*)?{label}",
             re.IGNORECASE,
         )
@@ -68,9 +68,9 @@ class Forms:
             rf"\s*(?:,|and\b|or\b|&|/|=|\+)\s*(?:{NOUN}\s*)?{label}", re.IGNORECASE
         )
 
-    def on_line(self, text: str) -> InLine | None:
+    def on_line(self, text: str) -> InlineRanking | None:
         """The ranking a text begins with, such as "C, A, B" or "C > A > B"; None if it has none."""
-        entries: list[Entry] = []
+        entries: list[RankedLabel] = []
         kinds: set[str | None] = set()
         at = 0
         while entry := self._entry_at(text, at):
@@ -85,14 +85,16 @@ class Forms:
             return None
         # "A > B, C" may mean that B and C are equal.
         if len(kinds) > 1 or not _is_apart(text[at:], kinds):
-            raise Unreadable(text)
+            raise UnreadableRanking(text)
         alone = not re.search(r"\w", text[at:])
-        found = InLine(self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone)
+        in_line = InlineRanking(
+            self._arranged(entries), is_chain=kinds == {"chain"}, is_alone=alone
+        )
         # "A: 2nd, B: 1st" is a ranking; "A (2nd) > B (1st)" is ambiguous.
-        strict = found.is_chain or "(" in text[:at]
-        if strict and found.ranking != tuple(entry.label for entry in entries):
-            raise Unreadable(f"places and order disagree: {entries}")
-        return found
+        strict = in_line.is_chain or "(" in text[:at]
+        if strict and in_line.ranking != tuple(entry.label for entry in entries):
+            raise UnreadableRanking(f"places and order disagree: {entries}")
+        return in_line
 
     def as_list(self, lines: Sequence[TextLine]) -> Ranking | None:
         """The ranking that lines begin with as a list, one label each; None if they have none."""
@@ -101,7 +103,7 @@ class Forms:
             return None
         if first.place is None:
             return self._bare_list(lines)
-        entries: list[Entry] = []
+        entries: list[RankedLabel] = []
         for line in lines:
             if line.indent > lines[0].indent + 1:
                 continue
@@ -112,11 +114,11 @@ class Forms:
                 break
             if len(entries) == len(self.labels):
                 return self._arranged(entries)
-        raise Unreadable(lines[0].text)
+        raise UnreadableRanking(lines[0].text)
 
-    def try_line(self, text: str) -> InLine | None:
+    def try_line(self, text: str) -> InlineRanking | None:
         """The same of a line that need not be a ranking at all."""
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             return self.on_line(text)
         return None
 
@@ -125,20 +127,20 @@ class Forms:
         text = lines[0].text
         # Two labels side by side, or one below the other, need not be in any order.
         ordered = len(self.labels) > 2 or any(mark in text for mark in ",;>-")
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             if ordered and (listed := self._bare_list(lines)):
                 return listed
-        found = self.try_line(text) if ordered else None
-        return found.ranking if found and found.is_alone else None
+        in_line = self.try_line(text) if ordered else None
+        return in_line.ranking if in_line and in_line.is_alone else None
 
-    def verdict(self, line: str) -> Entry | None:
+    def verdict(self, line: str) -> RankedLabel | None:
         """The place a line gives a label in words: "Version C: worst", "Best: A"."""
-        with suppress(Unreadable):
+        with suppress(UnreadableRanking):
             entry = self.list_entry(line) if _PLACE_WORD.search(line, 0, _OPENING) else None
             return entry if entry and entry.in_words else None
         return None
 
-    def list_entry(self, line: str) -> Entry | None:
+    def list_entry(self, line: str) -> RankedLabel | None:
         """The label a line is about, if it is about exactly one."""
         bullet = _BULLET.match(line)
         entry = self._entry_at(line, bullet.end() if bullet else 0)
@@ -156,7 +158,7 @@ class Forms:
             entries.append(entry)
         return self._arranged(entries)
 
-    def _entry_at(self, text: str, at: int) -> Entry | None:
+    def _entry_at(self, text: str, at: int) -> RankedLabel | None:
         match = self._entry.match(text, at)
         label = self._label(match["label"]) if match else None
         if match is None or label is None:
@@ -164,16 +166,16 @@ class Forms:
         exact = match["label"] == label
         if not exact and _GOES_ON.match(text, match.end()):
             return None  # more likely the article than the label A
-        said = _SAID.match(text, match.end())
+        place_behind = _PLACE_BEHIND.match(text, match.end())
         before = self._place(match["number"] or match["word"])
-        behind = self._place(said["place"]) if said else None
-        end = said.end() if said and behind else match.end()
+        behind = self._place(place_behind["place"]) if place_behind else None
+        end = place_behind.end() if place_behind and behind else match.end()
         note = _NOTE.match(text, end)
         if note:
             end = note.end()
         if (before and behind and before != behind) or _DOUBT.search(text[match.end() : end]):
-            raise Unreadable(text)
-        return Entry(
+            raise UnreadableRanking(text)
+        return RankedLabel(
             label,
             place=before or behind,
             in_words=bool(behind or (before and match["word"])),
@@ -188,15 +190,15 @@ class Forms:
         alike = [label for label in self.labels if label.casefold() == written.casefold()]
         return alike[0] if len(alike) == 1 else None
 
-    def _place(self, said: str | None) -> int | None:
-        if said is None:
+    def _place(self, word: str | None) -> int | None:
+        if word is None:
             return None
         last = len(self.labels)
-        place = PLACES.get(said.lower()) or int(said.rstrip("stndrhSTNDRH"))
+        place = PLACES.get(word.lower()) or int(word.rstrip("stndrhSTNDRH"))
         place = last if place < 0 else place
         return place if 1 <= place <= last else None
 
-    def _arranged(self, entries: Sequence[Entry]) -> Ranking:
+    def _arranged(self, entries: Sequence[RankedLabel]) -> Ranking:
         """The labels by their places; without places, in the order in which they are written."""
         places = [entry.place or 0 for entry in entries]
         written = list(range(1, len(entries) + 1))
@@ -205,14 +207,14 @@ class Forms:
             if any(
                 e.place and (e.place != at or not e.in_words) for at, e in enumerate(entries, 1)
             ):
-                raise Unreadable(f"places and order disagree: {entries}")
+                raise UnreadableRanking(f"places and order disagree: {entries}")
             places = written
         by_place = [entry for _, entry in sorted(zip(places, entries, strict=True))]
         ranking = tuple(entry.label for entry in by_place)
         if sorted(ranking) != sorted(self.labels) or sorted(places) != written:
-            raise Unreadable(f"not every label once: {entries}")
+            raise UnreadableRanking(f"not every label once: {entries}")
         if not _marks_agree([entry.note for entry in by_place]):
-            raise Unreadable(f"marks and order disagree: {entries}")
+            raise UnreadableRanking(f"marks and order disagree: {entries}")
         return ranking
 
 
@@ -242,7 +244,7 @@ PLACES = (
 )
 """The words for places; -1 is the last one."""
 _PLACE = rf"(?:{'|'.join(PLACES)}|\d{{1,2}}(?:st|nd|rd|th))"
-_MORE = r"(?:[ -](?:best|place|choice))?"
+_PLACE_NOUN = r"(?:[ -](?:best|place|choice))?"
 _MARK = r"(?:[.):]+|\s?-)\s*"
 _OPEN, _CLOSE = r"[\[({\"']*", r"[\])}\"']*"
 _PLACE_WORD = Pattern(_PLACE, re.IGNORECASE)
@@ -251,13 +253,13 @@ _GOES_ON = Pattern(r"\s+\w")
 _BULLET = Pattern(r"[-+•]\s*")
 _NUMBERED = Pattern(r"\(?\d{1,2}[.)]\s")
 _NOTE = Pattern(r"\s*(?:\([^()]*\)|[:-]?\s*\d+(?:\.\d+)?\s*(?:/\s*\d+|%|points?\b))")
-_MARKED = Pattern(
+_SCORE = Pattern(
     r"[\s(:-]*(?:score:? )?(?P<mark>\d+(?:\.\d+)?)\s*(?:/|%|points?\b|\)$)", re.IGNORECASE
 )
-_SAID = Pattern(
+_PLACE_BEHIND = Pattern(
     r"\s*(?:[:=-]?\s*(?:(?:is|ranks|comes(?: in)?)\s+)?(?:the\s+)?"
     r"|(?P<bracket>\((?:(?:the|in|at|my|clear(?:ly)?|by far|overall|being|is|ranked|rank|place|position) )*+#?))"
-    rf"(?P<place>{_PLACE}|(?(bracket)\d{{1,2}}|(?!))){_MORE}"
+    rf"(?P<place>{_PLACE}|(?(bracket)\d{{1,2}}|(?!))){_PLACE_NOUN}"
     rf"(?(bracket)(?: of (?:all|them|the \w+))?(?:(?:[,;:]| -) [^()]*)?\)|(?=\s*(?:$|[-,.;:!?>]|then\b)))",
     re.IGNORECASE,
 )
@@ -281,7 +283,7 @@ _DOUBT = Pattern(
 
 def _marks_agree(notes: Sequence[str]) -> bool:
     """Whether the marks in these notes, if all have one, fall from the best to the worst."""
-    marks = [float(match["mark"]) for note in notes if (match := _MARKED.match(note))]
+    marks = [float(match["mark"]) for note in notes if (match := _SCORE.match(note))]
     return len(marks) < len(notes) or marks == sorted(marks, reverse=True)
 
 

@@ -170,10 +170,10 @@ def conclusion(report: SolveReport) -> str:
         same = f"all solved the same problems, {percent_interval(first.solved)} of them"
         if not first.solved.value:
             same = f"none solved any of {count(first.problems, 'problem')}"
-        return f"nobody wins: {same}; {_could_show(duel)}"
+        return f"no winner: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     lose = losing([short(score.strategy) for score in others if _is_beaten(report, score.strategy)])
-    return f"nobody wins beyond chance{lose}: {lead}; {_could_show(duel)}"
+    return f"no winner beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: StrategyDuel) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from autoreason.stats.results import Estimate
 
 UNKNOWN = "–"
-"""What stands in a table where nothing is known."""
+"""Shown in a table where nothing is known."""
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -54,7 +54,7 @@ def page(
 def body(
     conclusion: str, sections: Sequence[Section], about: Mapping[str, str], title: str = ""
 ) -> str:
-    """What stands on the page."""
+    """The contents of the page."""
     parts = [
         f'<div class="report"><style>{_STYLE}</style>',
         *([f"<h1>{title}</h1>"] if title else []),

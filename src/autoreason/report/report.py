@@ -30,7 +30,7 @@ class Section(NamedTuple):
     text: str = ""
     """Shown as it is, line by line."""
     detail: bool = False
-    """For pages; on a terminal it would stand in the way of the rest."""
+    """For pages; on a terminal it would hide the rest."""
 
 
 class Report:

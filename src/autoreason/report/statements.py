@@ -23,7 +23,7 @@ def losing(names: Sequence[str]) -> str:
 def agreement(tau: float | None, who: str = "judges") -> str:
     """Kendall's tau as the share of pairs that two judges put in the same order.
 
-    Chance is 50 % only among judges who were asked whatever the others said.
+    Chance is 50 % only among judges who were asked whatever the others answered.
     """
     if tau is None:
         return "unknown: no two valid ballots to compare"

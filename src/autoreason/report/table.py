@@ -184,7 +184,7 @@ class _Layout:
         return kept
 
     def blocks(self, kept: Sequence[int], room: int) -> Iterator[list[int]]:
-        """As many columns at a time as fit beside those that identify a row, and at least one."""
+        """As many columns at a time as fit next to those that identify a row, and at least one."""
         keys = [at for at in kept if at < self._keys]
         block: list[int] = []
         for at in kept[len(keys) :]:
@@ -239,7 +239,7 @@ def _wrapped(cell: list[str], width: int) -> list[str]:
 
 
 def _filled(line: str, width: int) -> list[str]:
-    """Lines of whole words; a name too long for its column keeps its end, which tells files apart."""
+    """Lines of whole words; a name too long for its column keeps its end, which distinguishes files."""
     if _width(line) <= width:
         return [line]
     first, *others = (_shortened(word, width) for word in line.split())

@@ -150,10 +150,10 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
     from autoreason.jobs.job import read_options
     from autoreason.plugins import short
-    from autoreason.studies.compare.comparison import Terms
+    from autoreason.studies.compare.comparison import ComparisonOptions
 
-    terms = read_options(settings, Terms)
-    often = "once" if terms.held == 1 else f"{terms.held} times"
+    terms = read_options(settings, ComparisonOptions)
+    often = "once" if terms.repeat_count == 1 else f"{terms.repeat_count} times"
     return [
         ("compares", f"{', '.join(map(short, terms.strategies))}; {often} each"),
         ("matched", f"by {terms.match}"),

@@ -29,9 +29,9 @@ def needs_few_words(settings: Settings) -> bool:
         return author == DEFAULT_MODEL
     # Certificates need imports that few commands use.
     from autoreason.studies.certify.properties import BALLOTS, DEFECTS
-    from autoreason.studies.certify.store import find
+    from autoreason.studies.certify.store import find_certificate
 
-    stored = find(author, settings.server_of(author))
+    stored = find_certificate(author, settings.server_of(author))
     # Other failures, such as a preference for the first position, say nothing about prompts.
     return stored is not None and bool(
         {BALLOTS.name, DEFECTS.name} & set(stored.certificate.failed)

@@ -65,8 +65,8 @@ def judge(
     Example:
         >>> from autoreason import judge
         >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
-        >>> report = judge("Explain tides.", texts, "echo/echo", judges=3)
-        >>> sorted(standing.name for standing in report.standings)
+        >>> report = judge("Explain tides.", texts, "echo/echo", judges=3, seed=1)
+        >>> [standing.name for standing in report.standings]
         ['a', 'b']
     """
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
@@ -144,7 +144,7 @@ def rejudge(
 
     Example:
         >>> from autoreason import refine, rejudge
-        >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=1)
+        >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=2)
         >>> [decision.stage for decision in rejudge(result.run, "echo/echo", judges=3).decisions]
         ['pass 1', 'playoff']
     """
@@ -229,7 +229,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [entrant.strategy for entrant in report.entrants]
+        >>> [each.strategy for each in report.compared]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")

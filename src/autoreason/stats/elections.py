@@ -1,4 +1,4 @@
-"""What rankings say about pairs: duels, Condorcet winners, majorities in a circle. Standard library only."""
+"""Pairs in rankings: duels, Condorcet winners, majorities in a circle. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ Ranking = Sequence[Sequence[str] | AbstractSet[str]]
 """Best first; each step is a name, or a group of names that share the place. Names left out are not compared."""
 
 Game = tuple[str, str, float]
-"""Two names, and what the first made of it: 1 won, 0.5 drawn, 0 lost."""
+"""Two names, and the first one's score: 1 for a win, 0.5 for a tie, 0 for a loss."""
 
 WinMatrix = Mapping[str, Mapping[str, int]]
 """How many rankings put the first name above the second."""
 
 
 def levels(ranking: Ranking) -> list[tuple[str, ...]]:
-    """The places of a ranking, each with everybody on it."""
+    """The places of a ranking, each with all names on it."""
     places = [(step,) if isinstance(step, str) else tuple(step) for step in ranking]
     names = [name for place in places for name in place]
     if len(set(names)) < len(names):
-        raise ValueError(f"a ranking names everybody once, not {', '.join(names)}")
+        raise ValueError(f"a ranking contains every name once, not {', '.join(names)}")
     return places
 
 
 def names_in(rankings: Iterable[Ranking]) -> list[str]:
-    """Everybody who is ranked, in order of first appearance."""
-    named = (name for ranking in rankings for place in levels(ranking) for name in place)
-    return list(dict.fromkeys(named))
+    """All names that are ranked, in order of first appearance."""
+    names = (name for ranking in rankings for place in levels(ranking) for name in place)
+    return list(dict.fromkeys(names))
 
 
 def games(rankings: Iterable[Ranking]) -> list[Game]:
-    """Every ranking as the duels it holds."""
-    played: list[Game] = []
+    """Every ranking as its duels."""
+    duels: list[Game] = []
     for ranking in rankings:
         places = levels(ranking)
         for place in places:
-            played += [(one, other, 0.5) for one, other in combinations(place, 2)]
+            duels += [(one, other, 0.5) for one, other in combinations(place, 2)]
         for better, worse in combinations(places, 2):
-            played += [(one, other, 1.0) for one in better for other in worse]
-    return played
+            duels += [(one, other, 1.0) for one in better for other in worse]
+    return duels
 
 
 def win_matrix(rankings: Sequence[Ranking]) -> WinMatrix:
-    """How many rankings put whom above whom; who shares a place is above nobody on it."""
+    """How many rankings put one name above another; names that share a place are above none on it."""
     names = names_in(rankings)
     wins = {one: {other: 0 for other in names if other != one} for one in names}
     for one, other, score in games(rankings):
@@ -54,15 +54,15 @@ def win_matrix(rankings: Sequence[Ranking]) -> WinMatrix:
 
 
 def borda(rankings: Sequence[Ranking]) -> dict[str, float]:
-    """Points by place (Borda 1781): n for the best of n, down to 1; who shares a place shares its points."""
+    """Points by place (Borda 1781): n for the best of n, down to 1; names that share a place share its points."""
     totals = dict.fromkeys(names_in(rankings), 0.0)
     for ranking in rankings:
         places = levels(ranking)
-        left = sum(len(place) for place in places)
+        points = sum(len(place) for place in places)
         for place in places:
             for name in place:
-                totals[name] += left - (len(place) - 1) / 2
-            left -= len(place)
+                totals[name] += points - (len(place) - 1) / 2
+            points -= len(place)
     return totals
 
 
@@ -77,7 +77,7 @@ def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
 
 
 def condorcet_winner(rankings: Sequence[Ranking]) -> str | None:
-    """Whoever beats each other one in a duel (Condorcet 1785); None where nobody does."""
+    """The name that beats every other one in a duel (Condorcet 1785); None where there is none."""
     wins = win_matrix(rankings)
     for one, over in wins.items():
         if all(times > wins[other][one] for other, times in over.items()):
@@ -99,7 +99,7 @@ def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
 
 
 def _closure(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Whom one gets to in any number of steps (Warshall 1962)."""
+    """What can be reached in any number of steps (Warshall 1962)."""
     reach = {one: set(others) for one, others in steps.items()}
     for middle in reach:
         for others in reach.values():

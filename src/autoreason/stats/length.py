@@ -16,7 +16,7 @@ def longer_preferred(
 ) -> Estimate:
     """How often the longer of two texts won; draws and texts of equal length say nothing and are left out.
 
-    `wins` holds 1, 0.5 or 0 for the first text, `length_differences` how much longer it is. Comparisons of one of
+    `wins` contains 1, 0.5 or 0 for the first text, `length_differences` how much longer it is. Comparisons of one of
     the `clusters`, a ballot say, hang together; `n` counts those, and the interval rests on them.
     """
     together: dict[Hashable, list[float]] = {}

@@ -1,4 +1,4 @@
-"""How small a difference can be seen."""
+"""The smallest difference that can be detected."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from scipy.stats import binom, norm
 from autoreason.stats.results import Estimate
 
 POWER = 0.8
-"""How often a difference that is there is to show."""
+"""How often a real difference should be detected."""
 
 
 def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
     """The smallest majority share that so many judges would show by the exact sign test."""
     if 0.5 ** (judges - 1) > alpha:
-        needed = 1 + ceil(-log2(alpha))
-        reason = f"even all of {judges} agreeing could be chance; it takes {needed} judges or more"
+        min_judges = 1 + ceil(-log2(alpha))
+        reason = (
+            f"even all of {judges} agreeing could be chance; it takes {min_judges} judges or more"
+        )
         return Estimate(None, n=judges, reason=reason)
 
     def missing(share: float) -> float:
@@ -47,7 +49,7 @@ def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estima
 def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
     """The smallest difference in shares solved that McNemar's test shows where every task that differs goes one way.
 
-    For ways of which nobody knows on how many tasks they differ: none smaller can be shown.
+    Where it is unknown on how many tasks the two differ: no smaller difference can be shown.
     """
     z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
 
@@ -70,6 +72,6 @@ def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate
 def _sign_test_power(judges: int, share: float, alpha: float) -> float:
     """How often the two-sided exact sign test ends at or below `alpha`."""
     # The largest losing side that is still significant; -1 where none is.
-    most = binom.ppf(alpha / 2, judges, 0.5)
-    most -= binom.cdf(most, judges, 0.5) > alpha / 2
-    return float(binom.cdf(most, judges, 1 - share) + binom.cdf(most, judges, share))
+    max_losses = binom.ppf(alpha / 2, judges, 0.5)
+    max_losses -= binom.cdf(max_losses, judges, 0.5) > alpha / 2
+    return float(binom.cdf(max_losses, judges, 1 - share) + binom.cdf(max_losses, judges, share))

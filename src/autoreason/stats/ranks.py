@@ -39,7 +39,7 @@ def agreement(rankings: Sequence[Sequence[str]]) -> float | None:
 
 
 def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
-    """Kendall's tau-b (1945) of two rows of scores or places, which may hold ties."""
+    """Kendall's tau-b (1945) of two rows of scores or places, which may contain ties."""
     _check_rows([one, other])
     if len(one) < 2:
         return Estimate(None, n=len(one), reason=f"needs two things or more, {_are(len(one))}")
@@ -56,7 +56,7 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
 
 
 class Concordance(NamedTuple):
-    """How far several judges agree, and whether chance could have done it."""
+    """How far several judges agree, and whether chance explains it."""
 
     w: Estimate
     test: Test
@@ -65,7 +65,7 @@ class Concordance(NamedTuple):
 def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
     """Kendall's W (Kendall and Babington Smith 1939) with its correction for ties, and Friedman's chi-square.
 
-    One row a judge, one column a thing; the numbers are scores or places and count by their order
+    One row per judge, one column per thing; the numbers are scores or places and count by their order
     in the row only. 1 is the same order by all; judges who rank at random come to 1 / judges on average. The p-value
     counts every way to shuffle the rows, or twenty thousand of them where they are too many.
     """
@@ -80,13 +80,13 @@ def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
     sums = [sum(column) for column in zip(*rows, strict=True)]
     spread = sum((each - fmean(sums)) ** 2 for each in sums)
     ties = sum(times**3 - times for row in rows for times in Counter(row).values())
-    most = (judges**2 * (things**3 - things) - judges * ties) / 12
-    if not most:
+    max_spread = (judges**2 * (things**3 - things) - judges * ties) / 12
+    if not max_spread:
         reason = "every judge puts everything on the same place"
         return Concordance(
             Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
         )
-    w = spread / most
+    w = spread / max_spread
     statistic = judges * (things - 1) * w
     spreads, tails = _spreads_by_chance(tuple(sorted(tuple(sorted(row)) for row in rows)))
     p = tails[bisect_left(spreads, spread * (1 - 1e-9))]
@@ -100,22 +100,22 @@ def _spreads_by_chance(rows: tuple[tuple[float, ...], ...]) -> tuple[list[float]
     if judges ** (things - 1) * factorial(things) <= _COUNTABLE:
         counts = Counter({(0.0,) * things: 1})
         for row in rows:
-            counts = _one_row_more(counts, set(permutations(row)))
+            counts = _add_row(counts, set(permutations(row)))
         middle = sum(map(sum, rows)) / things
-        seen: Counter[float] = Counter()
+        spread_counts: Counter[float] = Counter()
         for sums, times in counts.items():
-            seen[sum((each - middle) ** 2 for each in sums)] += times
-        one_more = 0
+            spread_counts[sum((each - middle) ** 2 for each in sums)] += times
+        observed = 0
     else:
-        seen = Counter(_spreads_of_shuffled(rows))
+        spread_counts = Counter(_spreads_of_shuffled(rows))
         # The judges at hand count as one more (Phipson and Smyth 2010).
-        one_more = 1
-    spreads = sorted(seen)
-    below = [0, *accumulate(seen[each] for each in spreads)]
-    return spreads, [(below[-1] - each + one_more) / (below[-1] + one_more) for each in below]
+        observed = 1
+    spreads = sorted(spread_counts)
+    below = [0, *accumulate(spread_counts[each] for each in spreads)]
+    return spreads, [(below[-1] - each + observed) / (below[-1] + observed) for each in below]
 
 
-def _one_row_more(
+def _add_row(
     counts: Mapping[tuple[float, ...], int], orders: Iterable[tuple[float, ...]]
 ) -> Counter[tuple[float, ...]]:
     further: Counter[tuple[float, ...]] = Counter()

@@ -1,4 +1,4 @@
-"""What a statistic comes to: a value with its interval, or a test; or why there is none."""
+"""The result of a statistic: a value with its interval, or a test; or why there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Estimate(Struct, frozen=True):
 
 
 class Test(Struct, frozen=True):
-    """How likely chance alone is to give as much or more; None, with a reason, where nobody can say."""
+    """How likely chance alone is to give as much or more; None, with a reason, where it is unknown."""
 
     # Else pytest takes it for a class of tests wherever it is imported.
     __test__: ClassVar[bool] = False

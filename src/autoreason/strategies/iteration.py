@@ -90,7 +90,7 @@ class CritiqueRevise(Iterated):
         if findings.outcome == "unreadable":
             self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         elif findings.outcome == "none":
-            self.end_pass(number, "unopposed", "A", reason="two critics found nothing to mend")
+            self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
         else:
             self.take(number, await revise(self.context, number, text, findings.problems))
 

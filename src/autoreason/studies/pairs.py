@@ -1,4 +1,4 @@
-"""Preference pairs: what judges decided between two texts, in the layout that preference tuning reads."""
+"""Preference pairs: judges' decisions between two texts, in the format that preference tuning reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Format = Literal["text", "chat"]
 
 
 @dataclass(frozen=True)
-class Pair:
+class TrainingPair:
     """Two texts for one prompt, and the judges who preferred either."""
 
     prompt: str
@@ -48,13 +48,13 @@ class Pair:
     def as_object(self, layout: Format = "text") -> dict[str, Any]:
         """One line of the file: plain strings, or lists of messages."""
         texts = {"prompt": self.prompt, "chosen": self.chosen, "rejected": self.rejected}
-        said: dict[str, Any] = dict(texts)
+        fields: dict[str, Any] = dict(texts)
         if layout == "chat":
             speakers = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
-            said = {
+            fields = {
                 part: [{"role": speakers[part], "content": text}] for part, text in texts.items()
             }
-        return said | {
+        return fields | {
             "votes": {"chosen": self.chosen_votes, "rejected": self.rejected_votes},
             "margin": self.chosen_votes - self.rejected_votes,
             "provenance": {
@@ -72,12 +72,12 @@ class Pair:
 class Pairs:
     """The pairs of some runs, and what was left out."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[TrainingPair, ...]
     runs: int
     panels: int
-    """Panels that came to a verdict."""
+    """Panels with a verdict."""
     undecided: int
-    """Panels with too few valid ballots to speak of one."""
+    """Panels with too few valid ballots for a verdict."""
     merged: int
     """Comparisons of two texts that an earlier panel of the run had compared already."""
     ties: int
@@ -99,7 +99,7 @@ class _Panel(NamedTuple):
 
 @dataclass
 class _Duel:
-    """Two texts of a run, and what all its panels thought of them."""
+    """Two texts of a run, and the votes of all its panels on them."""
 
     names: tuple[str, str]
     texts: tuple[str, str]
@@ -118,42 +118,40 @@ def find_pairs(
 ) -> Pairs:
     """Every pair of texts that the panels of these runs decided by a majority.
 
-    Where several panels of a run compared the same two texts, their votes are added and make one pair.
+    Where several panels of a run compared the same two texts, their votes are added up to one pair.
     """
     if not 0 <= min_agreement <= 1:
         raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
-    kept: list[Pair] = []
-    counted = dict.fromkeys(
-        ("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0
-    )
+    pairs: list[TrainingPair] = []
+    counts = dict.fromkeys(("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0)
     for run in runs:
         story = build_story([recorded.event for recorded in journal.events(run)])
-        counted["runs"] += 1
+        counts["runs"] += 1
         panels = list(_panels(story))
         duels = _duels(panels)
-        counted["panels"] += len(panels)
-        counted["undecided"] += _undecided(story)
-        counted["merged"] += sum(len(duel.stages) - 1 for duel in duels)
+        counts["panels"] += len(panels)
+        counts["undecided"] += _undecided(story)
+        counts["merged"] += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         for duel in duels:
-            left_out = _left_out(duel, min_agreement, winner_only)
-            if left_out:
-                counted[left_out] += 1
+            exclusion = _exclusion(duel, min_agreement, winner_only)
+            if exclusion:
+                counts[exclusion] += 1
             else:
-                kept.append(_pair(run, story, duel, prompt))
-    return Pairs(tuple(kept), **counted)
+                pairs.append(_pair(run, story, duel, prompt))
+    return Pairs(tuple(pairs), **counts)
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
     """Panels with a verdict: those of the run itself, and those of its parts."""
-    yield from _own_panels(story, story.task.entries if story.task else ())
+    yield from _panels_of_story(story, story.task.entries if story.task else ())
     for name, part in story.parts.items():
-        for panel in _own_panels(part, _beside(story, name)):
+        for panel in _panels_of_story(part, _sibling_entries(story, name)):
             yield _within(name, panel)
 
 
-def _beside(story: Story, part: str) -> tuple[Entry, ...]:
-    """What the parts beside one delivered: a panel that is a part of its own judges that."""
+def _sibling_entries(story: Story, part: str) -> tuple[Entry, ...]:
+    """What the other parts next to one delivered: a panel that is a part judges those."""
     repeat = PartName.parse(part).repeat
     delivered = {PartName.parse(name): each.text for name, each in story.parts.items()}
     return tuple(
@@ -163,20 +161,20 @@ def _beside(story: Story, part: str) -> tuple[Entry, ...]:
     )
 
 
-def _own_panels(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
+def _panels_of_story(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
     """Those of the passes, the playoff, and those over finished texts."""
     yield from _panels_of_passes(story)
     if story.playoff and story.playoff.winner:
-        texts = {reign.name: reign.text for reign in story.playoff.texts}
+        texts = {incumbent.name: incumbent.text for incumbent in story.playoff.texts}
         yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
-    for stage, held in story.panels.items():
-        if held.decided and held.decided.verdict:
-            finished = {reign.name: reign.text for reign in story.incumbents}
+    for stage, recorded in story.panels.items():
+        if recorded.decided and recorded.decided.verdict:
+            finished = {incumbent.name: incumbent.text for incumbent in story.incumbents}
             finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
-            yield _over(stage, finished, held.decided.verdict.winner, _one_a_judge(held))
+            yield _over(stage, finished, recorded.decided.verdict.winner, _one_per_judge(recorded))
 
 
-def _one_a_judge(panel: RecordedPanel) -> list[BallotCast]:
+def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
     """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
     if not panel.stage.startswith("pair/"):
         return panel.ballots
@@ -184,7 +182,7 @@ def _one_a_judge(panel: RecordedPanel) -> list[BallotCast]:
 
 
 def _within(part: str, panel: _Panel) -> _Panel:
-    """The same panel under names that say in which part it sat."""
+    """The same panel under names that include its part."""
     return _Panel(
         f"{part}/{panel.stage}",
         {slot: f"{part}: {name}" for slot, name in panel.names.items()},
@@ -195,17 +193,19 @@ def _within(part: str, panel: _Panel) -> _Panel:
 
 
 def _panels_of_passes(story: Story) -> Iterator[_Panel]:
-    reigning = "draft"
-    for held in story.passes:
-        names: dict[str, str] = {slot: f"pass {held.number} {slot}" for slot in held.candidates}
-        names["A"] = reigning
-        decided = held.decided
+    incumbent = "draft"
+    for recorded in story.passes:
+        names: dict[str, str] = {
+            slot: f"pass {recorded.number} {slot}" for slot in recorded.candidates
+        }
+        names["A"] = incumbent
+        decided = recorded.decided
         if decided and decided.verdict and decided.winner:
-            texts = {names[slot]: held.text(slot) for slot in ("A", *held.candidates)}
-            stage = f"pass/{held.number}"
-            yield _Panel(stage, names, texts, names[decided.winner], held.ballots)
+            texts = {names[slot]: recorded.text(slot) for slot in ("A", *recorded.candidates)}
+            stage = f"pass/{recorded.number}"
+            yield _Panel(stage, names, texts, names[decided.winner], recorded.ballots)
         if decided and decided.winner:
-            reigning = names[decided.winner]
+            incumbent = names[decided.winner]
 
 
 def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
@@ -213,41 +213,41 @@ def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCa
 
 
 def _undecided(story: Story) -> int:
-    passes = sum(_sat_in_vain(held) for held in story.passes)
+    passes = sum(_has_no_verdict(recorded) for recorded in story.passes)
     finished = sum(bool(p.decided and p.decided.verdict is None) for p in story.panels.values())
     playoff = bool(story.playoff and story.playoff.winner is None)
     return passes + finished + playoff + sum(map(_undecided, story.parts.values()))
 
 
-def _sat_in_vain(held: RecordedPass) -> bool:
-    return bool(held.ballots and held.decided and held.decided.verdict is None)
+def _has_no_verdict(recorded: RecordedPass) -> bool:
+    return bool(recorded.ballots and recorded.decided and recorded.decided.verdict is None)
 
 
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
-    found: dict[frozenset[str], _Duel] = {}
+    duels: dict[frozenset[str], _Duel] = {}
     for panel in panels:
-        cast = [(ballot, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
-        if any(name not in panel.names for _, ranking in cast for name in ranking):
-            # A panel over texts that this record does not hold.
+        valid = [(ballot, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
+        if any(name not in panel.names for _, ranking in valid for name in ranking):
+            # A panel over texts that are not in this record.
             continue
-        # Who stood on the ballot: an incumbent that broke its contract did not.
-        standing = sorted({panel.names[slot] for _, ranking in cast for slot in ranking})
-        for one, other in combinations(standing, 2):
+        # The texts on the ballot: an incumbent that broke its contract was not.
+        names = sorted({panel.names[slot] for _, ranking in valid for slot in ranking})
+        for one, other in combinations(names, 2):
             texts = (panel.texts[one], panel.texts[other])
             if texts[0] == texts[1]:
                 continue
-            duel = found.setdefault(frozenset(texts), _Duel((one, other), texts))
+            duel = duels.setdefault(frozenset(texts), _Duel((one, other), texts))
             duel.stages.append(panel.stage)
-            duel.winners |= {panel.texts[name] for name in standing if name == panel.winner}
-            for ballot, ranking in cast:
+            duel.winners |= {panel.texts[name] for name in names if name == panel.winner}
+            for ballot, ranking in valid:
                 ranked = [panel.texts[panel.names[slot]] for slot in ranking]
                 behind = ranked.index(duel.texts[0]) > ranked.index(duel.texts[1])
                 duel.votes[behind] += 1
                 duel.judges[ballot.model] = None
-    return list(found.values())
+    return list(duels.values())
 
 
-def _left_out(
+def _exclusion(
     duel: _Duel, min_agreement: float, winner_only: bool
 ) -> Literal["ties", "below", "not_won"] | None:
     one, other = duel.votes
@@ -260,11 +260,11 @@ def _left_out(
     return None
 
 
-def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> Pair:
+def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
     assert story.settings is not None
     ahead = int(duel.votes[1] > duel.votes[0])
     behind = 1 - ahead
-    return Pair(
+    return TrainingPair(
         prompt=prompt,
         chosen=duel.texts[ahead],
         rejected=duel.texts[behind],
@@ -285,25 +285,27 @@ def prompt_of(story: Story) -> str:
     assert story.task is not None
     assert story.settings is not None
     context = JobContext(
-        story.task, story.settings, PromptSet(story.prompts), _nobody, lambda _: None
+        story.task, story.settings, PromptSet(story.prompts), _refuse, lambda _: None
     )
     request = context.request("author", "draft/try/0", "", "", temperature=None)
-    return next(said.text for said in request.messages if said.stable and said.speaker == "user")
+    return next(
+        message.text for message in request.messages if message.stable and message.speaker == "user"
+    )
 
 
-async def _nobody(request: Request | Query[Any]) -> Any:
+async def _refuse(request: Request | Query[Any]) -> Any:
     raise AssertionError(f"nothing is asked here, not even {request.key}")
 
 
-def summary(found: Pairs) -> Mapping[str, int]:
+def count_pairs(pairs: Pairs) -> Mapping[str, int]:
     """The counts for programs."""
     return {
-        "pairs": len(found.pairs),
-        "runs": found.runs,
-        "panels": found.panels,
-        "undecided": found.undecided,
-        "merged": found.merged,
-        "ties": found.ties,
-        "below_agreement": found.below,
-        "not_won": found.not_won,
+        "pairs": len(pairs.pairs),
+        "runs": pairs.runs,
+        "panels": pairs.panels,
+        "undecided": pairs.undecided,
+        "merged": pairs.merged,
+        "ties": pairs.ties,
+        "below_agreement": pairs.below,
+        "not_won": pairs.not_won,
     }

@@ -102,7 +102,7 @@ class Tournament(Strategy):
                     self.context, number, incumbent.text, self._affords_rival
                 )
         if not challengers and findings.outcome == "none":
-            return self.decide(number, "A", reason="two critics found nothing to mend")
+            return self.decide(number, "A", reason="two critics found nothing to fix")
         ballot = self._ballot(number, incumbent, challengers)
         if not challengers and self._author_failed():
             return self.end_pass(

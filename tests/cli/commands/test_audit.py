@@ -40,19 +40,19 @@ def test_the_newest_run_is_audited_group_by_group(finished: Shell) -> None:
     places = [done.stdout.index(f"\n{group}\n") for group in GROUPS]
     assert places == sorted(places)
     assert size_of(done.stdout).startswith("1 run, 2 passes, ")
-    assert re.search("fine +invalid ballots +judges lost none of", done.stdout)
+    assert re.search("fine +invalid ballots +the record counts none of", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stdout.rstrip().splitlines()[-1].endswith(".")
 
 
 def test_programs_get_every_finding(finished: Shell) -> None:
-    told = json.loads(finished("audit", "last", "--json").stdout)
-    assert told["runs"] == 1
-    names = [finding["name"] for finding in told["findings"]]
+    report = json.loads(finished("audit", "last", "--json").stdout)
+    assert report["runs"] == 1
+    names = [finding["name"] for finding in report["findings"]]
     assert {"position", "leaks", "streaks", "cut-off texts"} <= set(names)
-    for finding in told["findings"]:
+    for finding in report["findings"]:
         assert finding["level"] in ("alarm", "look", "fine", "unknown")
-        assert finding["said"]
+        assert finding["statement"]
         assert finding["normal"]
         assert (finding["number"]["value"] is None) or finding["level"] != "unknown"
 
@@ -86,7 +86,7 @@ def test_a_folder_with_the_name_of_a_run_does_not_hide_the_run(finished: Shell) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("nobody",), "no run 'nobody'"),
         (("last", "--all"), "name records or give --all"),
@@ -96,14 +96,14 @@ def test_a_folder_with_the_name_of_a_run_does_not_hide_the_run(finished: Shell) 
     ],
 )
 def test_a_mistake_is_one_clear_sentence(
-    finished: Shell, arguments: tuple[str, ...], said: str
+    finished: Shell, arguments: tuple[str, ...], message: str
 ) -> None:
     good = json.dumps({"experiment": "x", "run": "1", "pass": 1})
     (finished.home / "bad.jsonl").write_text(f"{good}\n{{\n", "utf-8")
     (finished.home / "other.jsonl").write_text('{"a": 1}\n', "utf-8")
     done = finished("audit", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -145,7 +145,7 @@ def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
 
 
 def test_the_report_says_for_how_many_questions_p_values_are_corrected(finished: Shell) -> None:
-    told = json.loads(finished("audit", "--json").stdout)
-    tested = [finding for finding in told["findings"] if finding["p"] is not None]
-    assert told["tested"] == len(tested) > 2
+    report = json.loads(finished("audit", "--json").stdout)
+    tested = [finding for finding in report["findings"] if finding["p"] is not None]
+    assert report["tested"] == len(tested) > 2
     assert f"tested in {len(tested)} questions" in finished("audit").stdout

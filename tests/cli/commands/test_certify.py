@@ -18,8 +18,8 @@ from autoreason.cli.group import cli
 from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.settings import Models, make_settings
-from autoreason.studies.certify.properties import LEAST, PROPERTIES, Verdict
-from autoreason.studies.certify.store import keep
+from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES, Verdict
+from autoreason.studies.certify.store import write_certificate
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 144
@@ -99,7 +99,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
 
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
-    keep(stored("echo/echo"))
+    write_certificate(stored("echo/echo"))
     done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4")
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
@@ -115,7 +115,7 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
 
 def test_the_warning_names_the_server_of_the_judge(inside: Inside) -> None:
     url = "http://127.0.0.1:9/v1"
-    keep(stored("openai/x", url))
+    write_certificate(stored("openai/x", url))
     server = ("-m", "openai/x", "--base-url", url)
     said = inside("run", BRIEF, *server, "-q").err
     assert f"see `autoreason certify openai/x --base-url {url} --show`" in said
@@ -124,7 +124,7 @@ def test_the_warning_names_the_server_of_the_judge(inside: Inside) -> None:
 
 
 def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
-    keep(stored("echo/echo"))
+    write_certificate(stored("echo/echo"))
     alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
     assert (alone.status, alone.err) == (0, "")
     assert inside(*ECHO, "-q").err == ""
@@ -134,20 +134,20 @@ def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: 
 def test_a_judge_that_did_not_fail_is_seated_without_a_word(
     capsys: pytest.CaptureFixture[str], verdict: Verdict
 ) -> None:
-    keep(stored("echo/echo", verdict=verdict))
+    write_certificate(stored("echo/echo", verdict=verdict))
     warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
     assert capsys.readouterr().err == ""
 
 
 def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    keep(stored("echo/echo")).write_text("{")
+    write_certificate(stored("echo/echo")).write_text("{")
     warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
     assert capsys.readouterr().err == ""
 
 
 def test_a_mixed_panel_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     for address in ("a/one", "b/two"):
-        keep(stored(address))
+        write_certificate(stored(address))
     models = Models(author="c/x", critic="c/x", synthesizer="c/x", judges=("a/one", "c/x", "b/two"))
     warn_of_failed_judges(make_settings(models, 7))
     (line,) = capsys.readouterr().err.splitlines()
@@ -229,7 +229,7 @@ def test_help_states_every_rule_as_it_is() -> None:
         (line,) = [line for line in lines if line.startswith(f"{each.name}  ")]
         assert line.endswith(f"  {each.rule}")
     assert f"{QUESTIONS} questions" in said
-    assert f"fewer than {LEAST} of the 24 pairs" in said
+    assert f"fewer than {MIN_PAIRS} of the 24 pairs" in said
 
 
 def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Inside) -> None:

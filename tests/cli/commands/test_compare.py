@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.cli.inside import Inside
 
 from autoreason.exchange import Spent
-from autoreason.studies.compare.report import ComparisonReport, Entrant
+from autoreason.studies.compare.report import ComparedStrategy, ComparisonReport
 
 BRIEF = "Write about tides and boats"
 SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")
@@ -31,14 +31,14 @@ def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
     said = inside("compare", BRIEF, *SMALL, *TWO)
     assert said.status == 0
     assert "improve against" in said.out
-    assert "Nobody wins" in said.out
+    assert "No winner" in said.out
     assert "kept the draft" in said.out
     assert "repeat 1 improve, " in said.err
 
 
 def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
     spent = Spent(calls=12_467, input=61_043_210, output=1_234)
-    entrant = Entrant(
+    strategy = ComparedStrategy(
         strategy="critique_revise",
         delivered=7,
         words=1300.0,
@@ -47,7 +47,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
         keeps_contract=10,
     )
     report = ComparisonReport(
-        entrants=(entrant,), panel=None, repeats=10, judged=0, match="calls", left_out=()
+        compared=(strategy,), panel=None, repeats=10, judged=0, match="calls", left_out=()
     )
     written = StringIO()
     Console(width=80, file=written).print(report)
@@ -57,7 +57,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
 
 
 def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
-    entrant = Entrant(
+    strategy = ComparedStrategy(
         strategy="single",
         delivered=2,
         words=10.0,
@@ -66,7 +66,7 @@ def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
         keeps_contract=None,
     )
     report = ComparisonReport(
-        entrants=(entrant,), panel=None, repeats=2, judged=0, match="calls", left_out=()
+        compared=(strategy,), panel=None, repeats=2, judged=0, match="calls", left_out=()
     )
     written = StringIO()
     Console(width=80, file=written).print(report)
@@ -77,9 +77,9 @@ def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
 def test_programs_get_everything_as_one_object(inside: Inside) -> None:
     found = inside("compare", BRIEF, *SMALL, *TWO, "--json", "-q").json
     report = found["report"]
-    assert [each["strategy"] for each in report["entrants"]] == ["improve", "single"]
+    assert [each["strategy"] for each in report["compared"]] == ["improve", "single"]
     assert (report["repeats"], report["judged"], report["match"]) == (2, 2, "calls")
-    assert found["conclusion"].startswith(("nobody wins", "improve wins", "single wins"))
+    assert found["conclusion"].startswith(("no winner", "improve wins", "single wins"))
     assert inside("show", "--json").json == found
     assert inside("runs", "--json").json[0]["strategy"] == "compare"
 
@@ -128,7 +128,7 @@ def test_an_allowance_is_kept_by_all(inside: Inside) -> None:
         "compare", BRIEF, *SMALL, "--strategies", "improve,critique_revise", "--allowance", "4",
         "--json", "-q",
     ).json  # fmt: skip
-    assert [each["spent"]["calls"] for each in found["report"]["entrants"]] == [8, 8]
+    assert [each["spent"]["calls"] for each in found["report"]["compared"]] == [8, 8]
 
 
 def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:

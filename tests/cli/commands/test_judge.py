@@ -41,7 +41,7 @@ def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple
     said = inside("judge", "Write about tides", *texts, *PANEL)
     assert said.status == 0
     assert all(name in said.out for name in TEXTS)
-    assert re.search(r"(?m)^(Nobody wins|\w+\.md wins)", said.out)
+    assert re.search(r"(?m)^(No winner|\w+\.md wins)", said.out)
     assert "autoreason show" in said.out
     assert "judge 1: " in said.err
 

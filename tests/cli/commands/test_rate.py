@@ -15,7 +15,7 @@ from tests.cli.test_terminal import Terminal
 from autoreason.studies.raters.packet import read_packet
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import opening, unseal
-from autoreason.studies.raters.sheets import Ranked, Scored
+from autoreason.studies.raters.sheets import RankingClick, ScoreClick
 from autoreason.studies.raters.storage import open_sheet
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -50,10 +50,10 @@ def rate(folder: Path, person: str, *ranking: str) -> None:
     key = unseal((folder / "key.sealed").read_bytes())
     codes = {name: code for code, name in key.tasks[0].names.items()}
     page = open_sheet(folder, read_packet(folder), person, NOW)
-    page.add(Ranked(0, tuple(codes[name] for name in ranking)), NOW)
+    page.add(RankingClick(0, tuple(codes[name] for name in ranking)), NOW)
     for place, name in enumerate(ranking):
         for line in LINES:
-            page.add(Scored(codes[name], line, 5 - place), NOW)
+            page.add(ScoreClick(codes[name], line, 5 - place), NOW)
 
 
 class Keyboard(Terminal):
@@ -98,7 +98,7 @@ def test_texts_of_one_name_are_told_apart_by_their_folders(files: Shell) -> None
 
 
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--seed", "2").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--seed", "3").returncode == 0
     story = json.loads(shell("show", "--json").stdout)
     assert story["draft"]["text"].split() != story["text"].split()
     assert shell("rate", "new", "study", "--run", "last").returncode == 0
@@ -211,7 +211,7 @@ def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: 
 
 
 def test_people_are_compared_with_the_judges_who_confirmed_the_run_they_rate(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--seed", "2")
+    shell("run", BRIEF, *FAST, "-q", "--seed", "3")
     shell("rate", "new", "study", "--run", "last")
     rate(shell.home / "study", "Anna", "delivered", "draft")
     done = shell("rate", "report", "study", "--yes", "--json", "--panel", "last")
@@ -227,7 +227,7 @@ def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     packet("run", BRIEF, *FAST, "-q", "--no-playoff", "--confirmation", "0")
     said = refused(packet, "report", "study", "--yes", "--panel", "last")
-    assert "holds no rankings of finished texts" in said
+    assert "has no rankings of finished texts" in said
     assert opening(packet.home / "study") is None
 
 

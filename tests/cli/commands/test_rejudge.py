@@ -49,7 +49,7 @@ def test_a_run_without_panels_is_one_sentence(inside: Inside, strategy: str) -> 
     assert inside("run", "Write about tides", *RUN, "--strategy", strategy).status == 0
     refused = inside("rejudge", "last", *PANEL)
     assert refused.status == 2
-    assert "held no panel that decided anything" in refused.sentence
+    assert "has no panel that decided anything" in refused.sentence
     assert "there is no run that held a panel" in inside("rejudge", *PANEL).sentence
     assert len(inside.runs()) == 1
 

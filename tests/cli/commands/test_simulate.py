@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.conftest import FAST, Shell
 from tests.cli.test_startup import HEAVY, imported
-from tests.studies.simulate.test_fit import sittings
+from tests.studies.simulate.test_fit import recorded_panels
 
 from autoreason.cli.group import cli
 from autoreason.errors import InvalidInput
@@ -54,11 +54,11 @@ def test_judges_are_fitted_to_a_file_and_their_world_is_played(quick_shell: Shel
     lines = [
         {
             "experiment": "e",
-            "run": sitting.run,
+            "run": panel.run,
             "judge_model": "m",
-            "judges": [{"order": vote.order, "ranking": vote.ranking} for vote in sitting.votes],
+            "judges": [{"order": vote.order, "ranking": vote.ranking} for vote in panel.votes],
         }
-        for sitting in sittings(30, first=1.0)
+        for panel in recorded_panels(30, first=1.0)
     ]
     (quick_shell.home / "b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     done = quick_shell("simulate", "--fit", "b.jsonl", "-o", "mine.yaml")

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from tests.studies.audit.made_up import ORDERS, held, look, panel, run, trajectory, vote, won_by
+from tests.studies.audit.example_runs import (
+    ORDERS,
+    audited_pass,
+    finding_of,
+    panel,
+    run,
+    trajectory,
+    vote,
+    won_by,
+)
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
@@ -21,26 +30,26 @@ from autoreason.studies.audit import (
     check_stopping,
     check_texts,
 )
-from autoreason.studies.audit.audit import CHECKS, Check, conclude, examine
-from autoreason.studies.audit.record import SLOTS, AuditedRun, Calls, Programs
+from autoreason.studies.audit.audit import CHECKS, Check, audit_runs, conclude
+from autoreason.studies.audit.record import SLOTS, AuditedCalls, AuditedPrograms, AuditedRun
 from autoreason.tournament.orders import balanced_orders
 
-LOST = vote()
+INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_a_record_without_anything_is_unknown_and_says_why(check: Check) -> None:
     for runs in ((), (run(),)):
-        finding = look(check, runs)
+        finding = finding_of(check, runs)
         assert finding.level == "unknown"
         assert finding.number.value is None
-        assert finding.said == finding.number.reason
+        assert finding.statement == finding.number.reason
         assert finding.fix == ""
 
 
 def test_every_look_has_a_name_of_its_own() -> None:
-    names = [look(check, ()).name for check in CHECKS]
+    names = [finding_of(check, ()).name for check in CHECKS]
     assert len(set(names)) == len(names)
 
 
@@ -48,83 +57,91 @@ def test_every_look_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "level"), [(0, "fine"), (3, "look"), (20, "alarm"), (100, "alarm")]
+    ("invalid", "level"), [(0, "fine"), (3, "look"), (20, "alarm"), (100, "alarm")]
 )
-def test_lost_ballots_are_counted(lost: int, level: str) -> None:
-    votes = [LOST] * lost + [vote(*B_FIRST)] * (100 - lost)
-    finding = look(check_ballots.lost_ballots, [run(held(panel(*votes)))])
+def test_invalid_ballots_are_counted(invalid: int, level: str) -> None:
+    votes = [INVALID] * invalid + [vote(*B_FIRST)] * (100 - invalid)
+    finding = finding_of(check_ballots.invalid_ballots, [run(audited_pass(panel(*votes)))])
     assert finding.level == level
-    assert finding.number.value == pytest.approx(lost / 100)
+    assert finding.number.value == pytest.approx(invalid / 100)
 
 
 def test_a_judge_model_that_loses_most_ballots_is_named() -> None:
     good = [won_by("B") for _ in range(40)]
-    bad = held(panel(*(vote(judge="lossy/judge") for _ in range(9))))
-    finding = look(check_ballots.lost_ballots, [run(*good, bad)])
+    bad = audited_pass(panel(*(vote(judge="lossy/judge") for _ in range(9))))
+    finding = finding_of(check_ballots.invalid_ballots, [run(*good, bad)])
     assert finding.level == "alarm"
-    assert "9 of 9 by lossy/judge" in finding.said
+    assert "9 of 9 by lossy/judge" in finding.statement
 
 
 def test_an_empty_panel_that_counts_as_a_win_for_a_is_an_alarm() -> None:
-    empty = held(panel(LOST, LOST, LOST), winner="A", streak=2)
-    finding = look(check_ballots.empty_panels, [run(won_by("A", streak=1), empty)])
+    empty = audited_pass(panel(INVALID, INVALID, INVALID), winner="A", streak=2)
+    finding = finding_of(check_ballots.empty_panels, [run(won_by("A", streak=1), empty)])
     assert finding.level == "alarm"
-    assert "1 run converged on one" in finding.said
-    decided_nothing = held(panel(LOST, LOST, LOST))
-    finding = look(check_ballots.empty_panels, [run(won_by("A"), decided_nothing)])
+    assert "1 run converged on one" in finding.statement
+    decided_nothing = audited_pass(panel(INVALID, INVALID, INVALID))
+    finding = finding_of(check_ballots.empty_panels, [run(won_by("A"), decided_nothing)])
     assert finding.level == "look"
-    assert "none was taken for a decision" in finding.said
-    assert look(check_ballots.empty_panels, [run(won_by("A"))]).level == "fine"
+    assert "none was taken for a decision" in finding.statement
+    assert finding_of(check_ballots.empty_panels, [run(won_by("A"))]).level == "fine"
 
 
 def test_a_decision_below_the_quorum_is_seen() -> None:
-    short = held(panel(vote(*B_FIRST), LOST, LOST))
-    finding = look(check_ballots.below_quorum, [run(short)])
+    short = audited_pass(panel(vote(*B_FIRST), INVALID, INVALID))
+    finding = finding_of(check_ballots.below_quorum, [run(short)])
     assert finding.level == "alarm"
-    assert "1 of 1 panel (100 %) decided below a quorum" in finding.said
-    assert look(check_ballots.below_quorum, [run(won_by("A"))]).level == "fine"
-    alone = held(panel(vote(*B_FIRST)))
-    assert "1 panel had a single judge" in look(check_ballots.below_quorum, [run(alone)]).said
+    assert "1 of 1 panel (100 %) decided below a quorum" in finding.statement
+    assert finding_of(check_ballots.below_quorum, [run(won_by("A"))]).level == "fine"
+    alone = audited_pass(panel(vote(*B_FIRST)))
+    assert (
+        "1 panel had a single judge"
+        in finding_of(check_ballots.below_quorum, [run(alone)]).statement
+    )
 
 
 def test_a_ranking_that_names_a_text_twice_is_an_alarm() -> None:
     faulty = vote(faulty=True)
-    assert look(check_ballots.partial_rankings, [run(held(panel(faulty)))]).level == "alarm"
-    assert look(check_ballots.partial_rankings, [run(won_by("A"))]).level == "fine"
+    assert (
+        finding_of(check_ballots.partial_rankings, [run(audited_pass(panel(faulty)))]).level
+        == "alarm"
+    )
+    assert finding_of(check_ballots.partial_rankings, [run(won_by("A"))]).level == "fine"
 
 
 @pytest.mark.parametrize(
-    ("text", "ranking", "level", "said"),
+    ("text", "ranking", "level", "message"),
     [
         ("RANKING: 2, 3, 1", ("B", "AB", "A"), "fine", "all"),
         ("**RANKING: 2, 3, 1**", ("B", "AB", "A"), "look", "reads 1 of the 1"),
-        ("**RANKING: 2, 3, 1**", (), "look", "the record counts as lost"),
+        ("**RANKING: 2, 3, 1**", (), "look", "the record counts as invalid"),
         ("RANKING: 1, 2, 3", ("B", "AB", "A"), "alarm", "1 recorded ballot says something else"),
         ("I cannot say.", (), "alarm", "reads 0 of the 1"),
     ],
 )
 def test_what_judges_wrote_is_read_again(
-    text: str, ranking: tuple[str, ...], level: str, said: str
+    text: str, ranking: tuple[str, ...], level: str, message: str
 ) -> None:
-    finding = look(check_ballots.ballot_form, [run(held(panel(vote(*ranking, text=text))))])
+    finding = finding_of(
+        check_ballots.ballot_form, [run(audited_pass(panel(vote(*ranking, text=text))))]
+    )
     assert finding.level == level
-    assert said == "all" or said in finding.said
+    assert message == "all" or message in finding.statement
 
 
 def test_decisions_by_the_tie_rule_are_counted() -> None:
     tie = panel(vote("A", "B", "AB"), vote("B", "A", "AB"))
     assert tie.tied
-    finding = look(check_ballots.ties, [run(*(held(tie) for _ in range(20)))])
+    finding = finding_of(check_ballots.ties, [run(*(audited_pass(tie) for _ in range(20)))])
     assert finding.level == "alarm"
-    assert "100 % of the survivals of A are such ties" in finding.said
-    assert look(check_ballots.ties, [run(won_by("A"))]).level == "fine"
+    assert "100 % of the survivals of A are such ties" in finding.statement
+    assert finding_of(check_ballots.ties, [run(won_by("A"))]).level == "fine"
 
 
 def test_a_panel_that_decides_nothing_needs_no_quorum() -> None:
-    asked = held(panel(vote(*B_FIRST), winner=None))
-    assert look(check_ballots.below_quorum, [run(asked)]).level == "unknown"
-    finding = look(check_ballots.below_quorum, [run(asked, won_by("A"))])
-    assert finding.said == "every one of 1 panel had its quorum"
+    asked = audited_pass(panel(vote(*B_FIRST), winner=None))
+    assert finding_of(check_ballots.below_quorum, [run(asked)]).level == "unknown"
+    finding = finding_of(check_ballots.below_quorum, [run(asked, won_by("A"))])
+    assert finding.statement == "every one of 1 panel had its quorum"
 
 
 # Judges.
@@ -141,80 +158,82 @@ def judged_by_position(panels: int, seed: int, first: float) -> AuditedRun:
             if rng.random() > first:
                 rng.shuffle(ranking)
             votes.append(vote(*ranking, order=order))
-        passes.append(held(panel(*votes), number))
+        passes.append(audited_pass(panel(*votes), number))
     return run(*passes)
 
 
 def test_judges_who_like_the_first_position_are_an_alarm_and_fair_ones_are_not() -> None:
-    biased = look(check_judges.position, [judged_by_position(30, 1, 0.5)])
+    biased = finding_of(check_judges.position, [judged_by_position(30, 1, 0.5)])
     assert biased.level == "alarm"
     assert biased.p is not None
     assert biased.p < 0.001
-    fair = look(check_judges.position, [judged_by_position(30, 1, 0.0)])
+    fair = finding_of(check_judges.position, [judged_by_position(30, 1, 0.0)])
     assert fair.level == "fine"
 
 
 def test_position_says_nothing_where_the_order_never_varied() -> None:
-    fixed = run(*(held(panel(vote("A", "B", "AB"))) for _ in range(20)))
-    assert look(check_judges.position, [fixed]).level == "unknown"
+    fixed = run(*(audited_pass(panel(vote("A", "B", "AB"))) for _ in range(20)))
+    assert finding_of(check_judges.position, [fixed]).level == "unknown"
 
 
 def test_a_shared_order_is_an_alarm_and_its_effect_is_compared_within_judges() -> None:
     same = [vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)]
-    shared = [held(panel(*same)) for _ in range(12)]
+    shared = [audited_pass(panel(*same)) for _ in range(12)]
     split = [
         vote(slot, *(s for s in SLOTS if s != slot), order=ORDERS[i])
         for i, slot in enumerate(SLOTS)
     ]
-    own = [held(panel(*split)) for _ in range(12)]
-    finding = look(check_judges.one_order, [run(*shared, *own)])
+    own = [audited_pass(panel(*split)) for _ in range(12)]
+    finding = finding_of(check_judges.one_order, [run(*shared, *own)])
     assert finding.level == "alarm"
-    assert "in 100 % of them all judges put the same text first, against 0 %" in finding.said
-    alone = look(check_judges.one_order, [run(*shared)])
+    assert "in 100 % of them all judges put the same text first, against 0 %" in finding.statement
+    alone = finding_of(check_judges.one_order, [run(*shared)])
     assert alone.level == "alarm"
-    assert "to compare with" in alone.said
-    assert look(check_judges.one_order, [run(*own)]).level == "fine"
+    assert "to compare with" in alone.statement
+    assert finding_of(check_judges.one_order, [run(*own)]).level == "fine"
 
 
 def test_judges_with_nothing_in_common_are_an_alarm() -> None:
     split = panel(vote("A", "B", "AB"), vote("AB", "B", "A"))
-    often = run(*(held(split, n) for n in range(20)))
-    assert look(check_judges.judges_agree, [often]).level == "alarm"
-    assert look(check_judges.concordance, [often]).level == "alarm"
-    assert look(check_judges.judges_agree, [run(held(split))]).level == "look"
-    assert look(check_judges.concordance, [run(held(split))]).level == "look"
-    assert look(check_judges.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(1)
-    assert look(check_judges.concordance, [run(won_by("A"))]).number.value == pytest.approx(1)
+    often = run(*(audited_pass(split, n) for n in range(20)))
+    assert finding_of(check_judges.judges_agree, [often]).level == "alarm"
+    assert finding_of(check_judges.concordance, [often]).level == "alarm"
+    assert finding_of(check_judges.judges_agree, [run(audited_pass(split))]).level == "look"
+    assert finding_of(check_judges.concordance, [run(audited_pass(split))]).level == "look"
+    assert finding_of(check_judges.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(
+        1
+    )
+    assert finding_of(check_judges.concordance, [run(won_by("A"))]).number.value == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("winner", "level"), [("B", "alarm"), ("A", "fine")])
 def test_a_preference_for_longer_texts_is_seen(winner: str, level: str) -> None:
     words = {"A": 10, "B": 30, "AB": 20}
     votes = [vote(*sorted(SLOTS, key=words.__getitem__, reverse=winner == "B"))] * 3
-    passes = [held(panel(*votes), words=words) for _ in range(20)]
-    assert look(check_judges.longer_preferred, [run(*passes)]).level == level
+    passes = [audited_pass(panel(*votes), words=words) for _ in range(20)]
+    assert finding_of(check_judges.longer_preferred, [run(*passes)]).level == level
 
 
 # Stopping.
 
 
 def test_a_that_survives_more_than_chance_is_fine_and_less_is_an_alarm() -> None:
-    assert look(check_stopping.survival, [trajectory("A A A A A A A")]).level == "fine"
-    assert look(check_stopping.survival, [trajectory("B S B A S B")]).level == "look"
-    never = look(check_stopping.survival, [trajectory("B S " * 15)])
+    assert finding_of(check_stopping.survival, [trajectory("A A A A A A A")]).level == "fine"
+    assert finding_of(check_stopping.survival, [trajectory("B S B A S B")]).level == "look"
+    never = finding_of(check_stopping.survival, [trajectory("B S " * 15)])
     assert never.level == "alarm"
-    assert "handicap" in never.said
+    assert "handicap" in never.statement
 
 
-def test_streaks_are_told_from_coin_flips() -> None:
+def test_streaks_are_reported_from_coin_flips() -> None:
     real = [trajectory("B B B B B B B B A A A A A A A A") for _ in range(4)]
-    assert look(check_stopping.streaks, real).level == "fine"
+    assert finding_of(check_stopping.streaks, real).level == "fine"
     rng = random.Random(3)
     flips = [trajectory(" ".join(rng.choice("AB") for _ in range(12))) for _ in range(12)]
-    finding = look(check_stopping.streaks, flips)
+    finding = finding_of(check_stopping.streaks, flips)
     assert finding.level == "alarm"
-    assert "no more than coin flips give" in finding.said
-    assert look(check_stopping.streaks, [trajectory("B A B A A")]).level == "look"
+    assert "no more than coin flips give" in finding.statement
+    assert finding_of(check_stopping.streaks, [trajectory("B A B A A")]).level == "look"
 
 
 def test_groups_with_other_rates_do_not_make_streaks() -> None:
@@ -224,43 +243,43 @@ def test_groups_with_other_rates_do_not_make_streaks() -> None:
         winners = " ".join("A" if rng.random() < rate else "B" for _ in range(80))
         return trajectory(winners, group=name)
 
-    finding = look(check_stopping.streaks, [flipped(0.05, "low"), flipped(0.95, "high")])
+    finding = finding_of(check_stopping.streaks, [flipped(0.05, "low"), flipped(0.95, "high")])
     assert finding.level == "alarm"
 
 
 def test_a_convergence_on_a_tie_or_an_empty_panel_is_named() -> None:
     tie = panel(vote("A", "B", "AB"), vote("B", "A", "AB"))
-    on_a_tie = run(won_by("A", streak=1), held(tie, 2, streak=2), name="tied")
+    on_a_tie = run(won_by("A", streak=1), audited_pass(tie, 2, streak=2), name="tied")
     sound = [replace(trajectory("B A A"), name=f"sound {n}") for n in range(9)]
-    finding = look(check_stopping.convergence, [on_a_tie, *sound])
+    finding = finding_of(check_stopping.convergence, [on_a_tie, *sound])
     assert finding.level == "look"
-    assert "1 of 10 convergences (10 %)" in finding.said
-    assert "tied" in finding.said
-    empty = held(panel(LOST, LOST), 2, winner="A", streak=2)
+    assert "1 of 10 convergences (10 %)" in finding.statement
+    assert "tied" in finding.statement
+    empty = audited_pass(panel(INVALID, INVALID), 2, winner="A", streak=2)
     on_nothing = run(won_by("A", streak=1), empty, name="empty")
-    assert look(check_stopping.convergence, [on_nothing, *sound]).level == "alarm"
-    assert look(check_stopping.convergence, sound).level == "fine"
-    assert look(check_stopping.convergence, [trajectory("B A B")]).level == "fine"
+    assert finding_of(check_stopping.convergence, [on_nothing, *sound]).level == "alarm"
+    assert finding_of(check_stopping.convergence, sound).level == "fine"
+    assert finding_of(check_stopping.convergence, [trajectory("B A B")]).level == "fine"
 
 
 def test_fresh_winners_that_fall_are_an_alarm() -> None:
     last = panel(*(vote(*B_FIRST, order=order) for order in ORDERS))
-    fading = look(check_stopping.novelty, [run(*(held(last, n) for n in range(12)))])
+    fading = finding_of(check_stopping.novelty, [run(*(audited_pass(last, n) for n in range(12)))])
     assert fading.level == "alarm"
-    assert "3.0 points a ballot and 1.0 one pass later (11 winners)" in fading.said
-    assert look(check_stopping.novelty, [trajectory("B A A B A A")]).level == "fine"
+    assert "3.0 points per ballot and 1.0 one pass later (11 winners)" in fading.statement
+    assert finding_of(check_stopping.novelty, [trajectory("B A A B A A")]).level == "fine"
 
 
 def test_a_playoff_that_prefers_the_draft_is_an_alarm() -> None:
     for preferred, level in (((7, 7), "unknown"), ((3, 7), "unknown"), ((0, 7), "alarm")):
-        finding = look(check_stopping.playoff, [run(preferred=preferred)])
+        finding = finding_of(check_stopping.playoff, [run(preferred=preferred)])
         assert finding.level == level
-        assert f"{preferred[0] or 'none'} of 7 judges" in finding.said
-        assert ("prove nothing" in finding.said) == (level == "unknown")
+        assert f"{preferred[0] or 'none'} of 7 judges" in finding.statement
+        assert ("prove nothing" in finding.statement) == (level == "unknown")
 
 
 @pytest.mark.parametrize(
-    ("confirmed", "level", "said"),
+    ("confirmed", "level", "message"),
     [
         ((9, 10), "fine", "9 of 10 fresh judges (90 %)"),
         ((7, 10), "look", "an even split is not ruled out"),
@@ -268,13 +287,13 @@ def test_a_playoff_that_prefers_the_draft_is_an_alarm() -> None:
     ],
 )
 def test_only_fresh_judges_can_show_an_improvement(
-    confirmed: tuple[int, int], level: str, said: str
+    confirmed: tuple[int, int], level: str, message: str
 ) -> None:
     kept = run(first="The draft.", last="The draft.")
-    finding = look(check_stopping.confirmation, [run(confirmed=confirmed), kept])
+    finding = finding_of(check_stopping.confirmation, [run(confirmed=confirmed), kept])
     assert finding.level == level
-    assert said in finding.said
-    assert "1 run that delivered the first draft is left out" in finding.said
+    assert message in finding.statement
+    assert "1 run that delivered the first draft is left out" in finding.statement
     oracle = binomtest(*confirmed).proportion_ci(method="exact")
     assert (finding.number.low, finding.number.high) == pytest.approx((oracle.low, oracle.high))
 
@@ -282,21 +301,21 @@ def test_only_fresh_judges_can_show_an_improvement(
 def test_over_many_runs_an_improvement_must_show_in_the_runs_too() -> None:
     # 70 of 120 judges, but all from runs that are split down the middle or wholly one way.
     split = [run(confirmed=(10, 10))] * 7 + [run(confirmed=(0, 10))] * 5
-    assert look(check_stopping.confirmation, split).level == "look"
+    assert finding_of(check_stopping.confirmation, split).level == "look"
     steady = [run(confirmed=(6, 10))] * 12
-    assert look(check_stopping.confirmation, steady).level == "fine"
+    assert finding_of(check_stopping.confirmation, steady).level == "fine"
 
 
-def test_pauses_slow_passes_and_lost_calls_are_named() -> None:
+def test_pauses_slow_passes_and_missing_calls_are_named() -> None:
     calm = run(*(won_by("A", seconds=90.0) for _ in range(5)), outages=())
-    assert look(check_stopping.outages, [calm]).level == "fine"
+    assert finding_of(check_stopping.outages, [calm]).level == "fine"
     slow = run(*(won_by("A", n, seconds=90.0 if n else 5000.0) for n in range(5)))
-    assert "pass 0 took 56 times as long" in look(check_stopping.outages, [slow]).said
+    assert "pass 0 took 56 times as long" in finding_of(check_stopping.outages, [slow]).statement
     paused = run(outages=("paused, the provider is out of reach",))
-    assert "out of reach" in look(check_stopping.outages, [paused]).said
-    calls = Calls(replies=9, truncated=0, refused=1, empty=0, unanswered=2)
-    said = look(check_stopping.outages, [run(calls=calls)]).said
-    assert "2 calls never answered; 1 reply refused or empty" in said
+    assert "out of reach" in finding_of(check_stopping.outages, [paused]).statement
+    calls = AuditedCalls(replies=9, truncated=0, refused=1, empty=0, unanswered=2)
+    message = finding_of(check_stopping.outages, [run(calls=calls)]).statement
+    assert "2 calls never answered; 1 reply refused or empty" in message
 
 
 # Texts.
@@ -310,91 +329,92 @@ TEXTS = {
 
 def test_cut_off_texts_on_a_ballot_are_seen_and_whole_panels_of_them() -> None:
     cut = {slot: text + "\n\nAnd then we will go on to the" for slot, text in TEXTS.items()}
-    finding = look(check_texts.cut_texts, [run(won_by("A", texts=cut))])
+    finding = finding_of(check_texts.cut_texts, [run(won_by("A", texts=cut))])
     assert finding.level == "alarm"
-    assert "in 1 panel every text is cut off" in finding.said
-    assert look(check_texts.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
+    assert "in 1 panel every text is cut off" in finding.statement
+    assert finding_of(check_texts.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
 def test_lengths_that_pile_up_are_all_there_is_to_see_without_texts() -> None:
     piled = run(*(won_by("A", words={"A": 500, "B": 990 + n, "AB": 1000}) for n in range(15)))
-    finding = look(check_texts.cut_texts, [piled])
+    finding = finding_of(check_texts.cut_texts, [piled])
     assert finding.level == "look"
-    assert "30 of 30 in a run" in finding.said
+    assert "30 of 30 in a run" in finding.statement
     spread = run(*(won_by("A", words={"A": 500, "B": 100 + 60 * n, "AB": 1000}) for n in range(15)))
-    assert look(check_texts.cut_texts, [spread]).level == "unknown"
+    assert finding_of(check_texts.cut_texts, [spread]).level == "unknown"
 
 
 def test_challengers_that_speak_of_their_making_are_an_alarm() -> None:
     telling = TEXTS | {"B": "## Changes made\n\n- The price is lower."}
     passes = [won_by("A", n, texts=telling) for n in range(4)]
-    finding = look(check_texts.leaks, [run(*passes)])
+    finding = finding_of(check_texts.leaks, [run(*passes)])
     assert finding.level == "alarm"
-    assert "4 of 4 revisions (100 %) and none of 4 syntheses" in finding.said
+    assert "4 of 4 revisions (100 %) and none of 4 syntheses" in finding.statement
     assert (
-        look(check_texts.leaks, [run(*passes, allowed=("A list of changes made.",))]).level
+        finding_of(check_texts.leaks, [run(*passes, allowed=("A list of changes made.",))]).level
         == "fine"
     )
-    assert look(check_texts.leaks, [run(won_by("A", texts=TEXTS))]).level == "fine"
+    assert finding_of(check_texts.leaks, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
 def test_clones_on_a_ballot_are_an_alarm_and_clones_kept_off_it_are_not() -> None:
     cloned = TEXTS | {"B": TEXTS["A"] + "\n"}
-    assert look(check_texts.clones, [run(won_by("A", texts=cloned))]).level == "alarm"
+    assert finding_of(check_texts.clones, [run(won_by("A", texts=cloned))]).level == "alarm"
     assert (
-        look(check_texts.clones, [run(won_by("A", clones=("clone_B_equals_A",)))]).level == "alarm"
+        finding_of(check_texts.clones, [run(won_by("A", clones=("clone_B_equals_A",)))]).level
+        == "alarm"
     )
     two = panel(vote("A", "B", order=("A", "B")), candidates=("A", "B"))
-    kept_off = held(two, texts=TEXTS, dropped=(("AB", "clone"),))
-    finding = look(check_texts.clones, [run(kept_off)])
+    with_dropped = audited_pass(two, texts=TEXTS, dropped=(("AB", "clone"),))
+    finding = finding_of(check_texts.clones, [run(with_dropped)])
     assert finding.level == "fine"
-    assert "1 clone kept off the ballot" in finding.said
+    assert "1 clone kept off the ballot" in finding.statement
 
 
 def test_a_delivered_text_that_breaks_the_contract_is_an_alarm() -> None:
     limit = Contract(max_words=7)
     broken = run(won_by("B", texts=TEXTS), contract=limit, last=TEXTS["B"])
-    finding = look(check_texts.contract, [broken])
+    finding = finding_of(check_texts.contract, [broken])
     assert finding.level == "alarm"
-    assert "8 words, at most 7 allowed" in finding.said
-    assert "1 of 2 challengers (50 %)" in finding.said
+    assert "8 words, at most 7 allowed" in finding.statement
+    assert "1 of 2 challengers (50 %)" in finding.statement
     only_judged = replace(broken, last=TEXTS["A"])
-    assert look(check_texts.contract, [only_judged]).level == "look"
-    assert look(check_texts.contract, [run(contract=Contract(), last="x")]).level == "unknown"
+    assert finding_of(check_texts.contract, [only_judged]).level == "look"
+    assert finding_of(check_texts.contract, [run(contract=Contract(), last="x")]).level == "unknown"
 
 
 def test_a_length_that_swings_is_seen() -> None:
     swing = [
         won_by("B", n, words={"A": 100, "B": 200 if n % 2 else 100, "AB": 1}) for n in range(8)
     ]
-    assert look(check_texts.length_swings, [run(*swing)]).level == "look"
+    assert finding_of(check_texts.length_swings, [run(*swing)]).level == "look"
     growing = [won_by("B", n, words={"A": 100, "B": 200 * (n + 1), "AB": 1}) for n in range(8)]
-    assert look(check_texts.length_swings, [run(*growing)]).level == "fine"
+    assert finding_of(check_texts.length_swings, [run(*growing)]).level == "fine"
 
 
-def test_drift_is_told_in_words_and_in_length() -> None:
+def test_drift_is_reported_in_words_and_in_length() -> None:
     words = {"A": 6, "B": 6}
     near = run(won_by("B", words=words), first=TEXTS["A"], last=TEXTS["A"] + " Come and see.")
-    assert look(check_texts.drift, [near]).level == "fine"
-    assert "keeps 100 % of its wording" in look(check_texts.drift, [near]).said
+    assert finding_of(check_texts.drift, [near]).level == "fine"
+    assert "keeps 100 % of its wording" in finding_of(check_texts.drift, [near]).statement
     far = replace(near, last="Something else altogether stands here now.")
-    assert look(check_texts.drift, [far]).level == "look"
+    assert finding_of(check_texts.drift, [far]).level == "look"
     grown = run(won_by("B", words={"A": 100, "B": 200}))
-    assert look(check_texts.drift, [grown]).level == "look"
+    assert finding_of(check_texts.drift, [grown]).level == "look"
 
 
 def test_critics_that_never_find_nothing_are_worth_a_look() -> None:
-    eager = [won_by("A", n, found_nothing=False, quotes=2, made_up_quotes=0) for n in range(5)]
-    assert look(check_texts.critics, [run(*eager)]).level == "look"
-    content = replace(eager[0], found_nothing=True)
-    assert look(check_texts.critics, [run(*eager, content)]).level == "fine"
-    inventive = [replace(content, made_up_quotes=1) for _ in range(5)]
-    finding = look(check_texts.critics, [run(*inventive)])
+    eager = [won_by("A", n, no_problem=False, quotes=2, false_quotes=0) for n in range(5)]
+    assert finding_of(check_texts.critics, [run(*eager)]).level == "look"
+    content = replace(eager[0], no_problem=True)
+    assert finding_of(check_texts.critics, [run(*eager, content)]).level == "fine"
+    inventive = [replace(content, false_quotes=1) for _ in range(5)]
+    finding = finding_of(check_texts.critics, [run(*inventive)])
     assert finding.level == "look"
-    assert "critics made up 5 of 10 quotes (50 %)" in finding.said
-    by_length = look(check_texts.critics, [run(won_by("A", critique_words=200))])
+    assert "critics invented 5 of 10 quotes (50 %)" in finding.statement
+    by_length = finding_of(check_texts.critics, [run(won_by("A", critique_words=200))])
     assert by_length.level == "look"
-    assert "200 words" in by_length.said
+    assert "200 words" in by_length.statement
 
 
 # The whole.
@@ -404,7 +424,7 @@ def test_critics_that_never_find_nothing_are_worth_a_look() -> None:
 @given(st.lists(st.lists(st.sampled_from("ABS"), min_size=1, max_size=9), min_size=1, max_size=4))
 def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None:
     runs = [trajectory(" ".join(w), name=str(n)) for n, w in enumerate(winners)]
-    one, other = examine(runs), examine(runs[::-1])
+    one, other = audit_runs(runs), audit_runs(runs[::-1])
     assert [(f.name, f.level, f.number, f.p) for f in one.findings] == [
         (f.name, f.level, f.number, f.p) for f in other.findings
     ]
@@ -413,12 +433,15 @@ def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None
 
 
 def test_the_conclusion_names_what_is_worst() -> None:
-    fine = look(check_ballots.lost_ballots, [run(won_by("A"))])
-    worth = look(
-        check_ballots.ballot_form, [run(held(panel(vote(*B_FIRST, text="**RANKING: 2, 3, 1**"))))]
+    fine = finding_of(check_ballots.invalid_ballots, [run(won_by("A"))])
+    worth = finding_of(
+        check_ballots.ballot_form,
+        [run(audited_pass(panel(vote(*B_FIRST, text="**RANKING: 2, 3, 1**"))))],
     )
-    alarm = look(check_ballots.partial_rankings, [run(held(panel(vote(faulty=True))))])
-    silent = look(check_texts.leaks, ())
+    alarm = finding_of(
+        check_ballots.partial_rankings, [run(audited_pass(panel(vote(faulty=True))))]
+    )
+    silent = finding_of(check_texts.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
     assert conclude([fine, worth]).startswith("Nothing alarming, but look at ballot form")
     assert "before the alarm is dealt with: partial rankings" in conclude([fine, worth, alarm])
@@ -428,7 +451,7 @@ def test_the_conclusion_names_what_is_worst() -> None:
 
 def test_nothing_cannot_be_audited() -> None:
     with pytest.raises(InvalidInput, match="nothing to audit"):
-        examine([])
+        audit_runs([])
 
 
 # Why nothing can be said.
@@ -440,10 +463,10 @@ SCORELESS = panel(vote("A", "B", "AB"), scores=None)
     ("check", "record", "why"),
     [
         (check_judges.position, run(won_by("A")), "needs 12 valid votes over three texts by one"),
-        (check_judges.position, run(held(panel(LOST))), "no valid ballot was kept"),
+        (check_judges.position, run(audited_pass(panel(INVALID))), "no valid ballot was kept"),
         (
             check_judges.position,
-            run(*(held(panel(vote("A", "B", "AB"))) for _ in range(20))),
+            run(*(audited_pass(panel(vote("A", "B", "AB"))) for _ in range(20))),
             "every judge saw the texts in the same order",
         ),
         (
@@ -452,33 +475,37 @@ SCORELESS = panel(vote("A", "B", "AB"), scores=None)
             "texts that were compared have the same length",
         ),
         (check_judges.longer_preferred, run(won_by("A")), "with the lengths of its texts"),
-        (check_judges.longer_preferred, run(held(SCORELESS)), "kept with its scores"),
-        (check_judges.judges_agree, run(held(panel(vote("A", "B", "AB")))), "two full ballots"),
-        (check_judges.judges_agree, run(held(panel(votes=None))), "no ballots were kept"),
+        (check_judges.longer_preferred, run(audited_pass(SCORELESS)), "kept with its scores"),
+        (
+            check_judges.judges_agree,
+            run(audited_pass(panel(vote("A", "B", "AB")))),
+            "two full ballots",
+        ),
+        (check_judges.judges_agree, run(audited_pass(panel(votes=None))), "no ballots were kept"),
     ],
 )
 def test_what_cannot_be_said_has_its_true_reason(
     check: Check, record: AuditedRun, why: str
 ) -> None:
-    finding = look(check, [record])
+    finding = finding_of(check, [record])
     assert finding.level == "unknown"
-    assert why in finding.said
+    assert why in finding.statement
 
 
 def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     # 21 of 31 is p = 0.07: too little, whatever an interval says.
     longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
     two = panel(vote("B", "A", order=("A", "B")), candidates=("A", "B"), scores={"A": 1, "B": 2})
-    passes = [held(two, n, words=longer if n < 21 else shorter) for n in range(31)]
-    finding = look(check_judges.longer_preferred, [run(*passes)])
+    passes = [audited_pass(two, n, words=longer if n < 21 else shorter) for n in range(31)]
+    finding = finding_of(check_judges.longer_preferred, [run(*passes)])
     assert finding.level == "fine"
     assert finding.p == pytest.approx(binomtest(21, 31).pvalue)
-    assert "more than chance" not in finding.said
+    assert "more than chance" not in finding.statement
 
 
 def test_every_question_that_is_tested_makes_the_others_harder_to_pass() -> None:
     record = [judged_by_position(12, 1, 0.35)]
-    alone, among = look(check_judges.position, record), examine(record)
+    alone, among = finding_of(check_judges.position, record), audit_runs(record)
     (together,) = [each for each in among.findings if each.name == "position"]
     assert alone.p is not None
     assert together.p == pytest.approx(min(1, alone.p * among.tested))
@@ -490,8 +517,8 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
     passes = []
     for n in range(150):
         votes = [vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3)) for _ in range(2)]
-        passes.append(held(panel(*votes), n))
-    finding = look(check_judges.one_order, [run(*passes)])
+        passes.append(audited_pass(panel(*votes), n))
+    finding = finding_of(check_judges.one_order, [run(*passes)])
     assert finding.number.value is not None
     assert finding.number.value > 0.1
     assert finding.level == "fine"
@@ -502,12 +529,12 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
 
 def test_runs_and_parts_are_counted_apart() -> None:
     whole, first, second = run(status="done"), run(part=True), run(part=True)
-    found = examine([whole, first, second])
+    found = audit_runs([whole, first, second])
     assert (found.runs, found.parts) == (1, 2)
 
 
 @pytest.mark.parametrize(
-    ("check", "changes", "said"),
+    ("check", "changes", "message"),
     [
         (check_stopping.convergence, {"status": "done"}, "none of 2 runs and 3 parts converged"),
         (
@@ -517,20 +544,20 @@ def test_runs_and_parts_are_counted_apart() -> None:
         ),
     ],
 )
-def test_a_part_is_not_called_a_run(check: Check, changes: dict[str, Any], said: str) -> None:
+def test_a_part_is_not_called_a_run(check: Check, changes: dict[str, Any], message: str) -> None:
     runs = [run(part=part, **changes) for part in (False, True, True, False, True)]
-    assert said in look(check, runs).said
+    assert message in finding_of(check, runs).statement
 
 
 # Programs.
 
 
 def test_replies_that_were_cut_off_and_answers_without_a_program_say_what_they_count() -> None:
-    calls = Calls(replies=72, truncated=0, refused=0, empty=0, unanswered=0)
-    written = run(calls=calls, programs=Programs(answers=36, without=36))
-    cut = look(check_programs.cut_replies, [written])
-    assert cut.said == "none of 72 replies cut off; every reply counts, second tries too"
-    without = look(check_programs.no_program, [written])
-    assert without.said == (
+    calls = AuditedCalls(replies=72, truncated=0, refused=0, empty=0, unanswered=0)
+    written = run(calls=calls, programs=AuditedPrograms(answers=36, without=36))
+    cut = finding_of(check_programs.cut_replies, [written])
+    assert cut.statement == "none of 72 replies cut off; every reply counts, second tries too"
+    without = finding_of(check_programs.no_program, [written])
+    assert without.statement == (
         "36 of 36 answers (100 %) without a program; a second try counts with the first"
     )

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.audit.audit import examine
-from autoreason.studies.audit.files import once_each, read_records
+from autoreason.studies.audit.audit import audit_runs
+from autoreason.studies.audit.files import read_records, without_duplicates
 
 LINE: dict[str, Any] = {
     "experiment": "exp",
@@ -74,13 +74,17 @@ def test_passes_are_gathered_into_runs_in_their_order(tmp_path: Path) -> None:
     file = write(tmp_path / "b.jsonl", LINE | {"pass": 2}, LINE, LINE | {"run": "two"})
     one, two = read_records(file)
     assert (one.name, two.name) == ("exp/one", "exp/two")
-    assert [held.number for held in one.passes] == [1, 2]
-    held = one.passes[0]
-    assert held.words == {"A": 10, "B": 12}
-    assert held.critique_words == 7
-    assert held.clones == ("clone_B_equals_A",)
-    assert held.panel is not None
-    assert (held.panel.seats, held.panel.shared_order, held.panel.rule) == (3, False, "borda")
+    assert [audited_pass.number for audited_pass in one.passes] == [1, 2]
+    audited_pass = one.passes[0]
+    assert audited_pass.words == {"A": 10, "B": 12}
+    assert audited_pass.critique_words == 7
+    assert audited_pass.clones == ("clone_B_equals_A",)
+    assert audited_pass.panel is not None
+    assert (audited_pass.panel.seats, audited_pass.panel.shared_order, audited_pass.panel.rule) == (
+        3,
+        False,
+        "borda",
+    )
 
 
 def test_a_ranking_that_is_no_permutation_is_faulty_and_no_ballot(tmp_path: Path) -> None:
@@ -96,12 +100,12 @@ def test_a_transcript_is_read_with_its_texts(tmp_path: Path) -> None:
     assert (run.first, run.last, run.name) == ("First text.", "Second text.", "exp/one")
     assert run.contract is not None
     assert run.contract.max_words == 5
-    held = run.passes[0]
-    assert held.texts == {"A": "First text.", "B": "Second text.", "AB": "Third text."}
-    assert held.found_nothing is True
-    assert held.panel is not None
-    assert held.panel.votes is not None
-    assert held.panel.votes[0].labels == ("1", "2", "3")
+    audited_pass = run.passes[0]
+    assert audited_pass.texts == {"A": "First text.", "B": "Second text.", "AB": "Third text."}
+    assert audited_pass.no_problem is True
+    assert audited_pass.panel is not None
+    assert audited_pass.panel.votes is not None
+    assert audited_pass.panel.votes[0].labels == ("1", "2", "3")
 
 
 def test_several_transcripts_may_stand_in_one_file(tmp_path: Path) -> None:
@@ -117,11 +121,11 @@ def test_a_folder_gives_every_run_once_with_its_texts_where_there_are_any(tmp_pa
     assert set(runs) == {"exp/one", "exp/two"}
     assert runs["exp/one"].first == "First text."
     assert runs["exp/two"].first is None
-    assert len(once_each([*runs.values(), *runs.values()])) == 2
+    assert len(without_duplicates([*runs.values(), *runs.values()])) == 2
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ([LINE, "{"], "line 2 is no JSON object"),
         ([LINE, "[1]"], "line 2 is no JSON object"),
@@ -131,16 +135,16 @@ def test_a_folder_gives_every_run_once_with_its_texts_where_there_are_any(tmp_pa
         (["[" * 100_000], "line 1 is no JSON object"),
     ],
 )
-def test_a_damaged_line_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+def test_a_damaged_line_is_named(tmp_path: Path, lines: list[Any], message: str) -> None:
     file = write(tmp_path / "bad.jsonl", *lines)
     with pytest.raises(InvalidInput) as caught:
         read_records(file)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "bad.jsonl" in str(caught.value)
 
 
 def test_what_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="holds no record"):
+    with pytest.raises(InvalidInput, match="contains no record"):
         read_records(tmp_path)
     with pytest.raises(InvalidInput, match="no record at"):
         read_records(tmp_path / "none.jsonl")
@@ -186,9 +190,9 @@ ODD_LINES = st.fixed_dictionaries(
 def test_whatever_a_record_leaves_out_it_can_be_audited(
     tmp_path: Path, lines: list[dict[str, Any]]
 ) -> None:
-    audit = examine(read_records(write(tmp_path / "odd.jsonl", *lines)))
+    audit = audit_runs(read_records(write(tmp_path / "odd.jsonl", *lines)))
     for finding in audit.findings:
-        assert finding.said
+        assert finding.statement
         value = finding.number.value
         assert value is None or value == value
         assert (finding.level != "unknown") or value is None

@@ -16,8 +16,8 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.models.testing import EchoModel
-from autoreason.studies.audit.audit import examine
-from autoreason.studies.audit.findings import Finding
+from autoreason.studies.audit.audit import audit_runs
+from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.studies.audit.record import AuditedRun
 from autoreason.task import Entry, Task
@@ -30,22 +30,22 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-def finding(run: AuditedRun, name: str) -> Finding:
-    (found,) = [each for each in examine([run]).findings if each.name == name]
+def finding(run: AuditedRun, name: str) -> AuditFinding:
+    (found,) = [each for each in audit_runs([run]).findings if each.name == name]
     return found
 
 
-async def test_a_run_is_read_with_all_it_holds(journal: Journal) -> None:
+async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     (run,) = read_run(result.run, journal)
     assert (run.name, run.status, run.converged, run.k) == (result.run, "converged", True, 2)
     assert (run.first, run.last) == ("First text.", "First text.")
-    assert [held.winner for held in run.passes] == ["A", "A"]
-    held = run.passes[0]
-    assert set(held.texts) == {"A", "B", "AB"}
-    assert held.panel is not None
-    assert held.panel.votes is not None
-    assert all(vote.text and vote.labels for vote in held.panel.votes)
+    assert [audited_pass.winner for audited_pass in run.passes] == ["A", "A"]
+    audited_pass = run.passes[0]
+    assert set(audited_pass.texts) == {"A", "B", "AB"}
+    assert audited_pass.panel is not None
+    assert audited_pass.panel.votes is not None
+    assert all(vote.text and vote.labels for vote in audited_pass.panel.votes)
     assert finding(run, "ballot form").level == "fine"
     assert finding(run, "convergence").level == "fine"
     assert run.calls is not None
@@ -74,12 +74,16 @@ async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
 ) -> None:
     result = await start_run(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
     (run,) = read_run(result.run, journal)
-    sizes = {len(panel.votes or ()) for panel in (held.panel for held in run.passes) if panel}
+    sizes = {
+        len(panel.votes or ())
+        for panel in (audited_pass.panel for audited_pass in run.passes)
+        if panel
+    }
     assert len(sizes) > 1, "no panel asked more judges than another"
-    for held in run.passes:
-        assert held.panel is not None
-        assert len(held.panel.sample) == held.panel.always_asked == min(sizes)
-        assert held.panel.chance_of_a is not None
+    for audited_pass in run.passes:
+        assert audited_pass.panel is not None
+        assert len(audited_pass.panel.sample) == audited_pass.panel.always_asked == min(sizes)
+        assert audited_pass.panel.chance_of_a is not None
     for final in run.finals:
         assert len(final.sample) == final.seats
 
@@ -90,7 +94,7 @@ async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
     assert result.status == "panel_failed"
     assert finding(run, "empty panels").level == "look"
     assert finding(run, "invalid ballots").level == "alarm"
-    assert "paused" in finding(run, "outages").said
+    assert "paused" in finding(run, "outages").statement
 
 
 async def test_replies_that_were_cut_off_never_reached_a_ballot(journal: Journal) -> None:
@@ -99,7 +103,7 @@ async def test_replies_that_were_cut_off_never_reached_a_ballot(journal: Journal
     (run,) = read_run(result.run, journal)
     found = finding(run, "cut-off texts")
     assert found.level == "fine"
-    assert "the output limit cut 1 reply off" in found.said
+    assert "the output limit cut 1 reply off" in found.statement
 
 
 async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> None:
@@ -114,7 +118,7 @@ async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> 
     assert finding(run, "contract").level == "fine"
 
 
-async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -> None:
+async def test_critics_are_counted_with_their_invented_quotes(journal: Journal) -> None:
     invented = (
         '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
     )
@@ -123,17 +127,17 @@ async def test_critics_are_counted_with_their_made_up_quotes(journal: Journal) -
     )
     result = await start_run(journal, model)
     (run,) = read_run(result.run, journal)
-    assert run.passes[0].made_up_quotes == 1
-    assert run.passes[0].found_nothing is False
+    assert run.passes[0].false_quotes == 1
+    assert run.passes[0].no_problem is False
 
 
-async def test_runs_held_alike_are_audited_together(journal: Journal) -> None:
+async def test_runs_with_the_same_settings_are_audited_together(journal: Journal) -> None:
     runs = []
     for seed in (1, 2):
         result = await start_run(journal, EchoModel(), changes={"passes": 2, "seed": seed})
         runs += read_run(result.run, journal)
     assert runs[0].group == runs[1].group
-    assert examine(runs).runs == 2
+    assert audit_runs(runs).runs == 2
 
 
 def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal: Journal) -> None:
@@ -145,7 +149,7 @@ def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal:
     assert part.name == "20260101-a-comparison/repeat/1/panel"
     assert [panel.seats for panel in whole.finals] == [3, 1]
     assert [panel.winner for panel in part.finals] == ["tournament"]
-    found = examine([whole, part])
+    found = audit_runs([whole, part])
     assert (found.runs, found.parts, found.panels) == (1, 1, 3)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.studies.audit.wording import cut_off, found_nothing, is_exact, stated_contract
+from autoreason.studies.audit.wording import cut_off, has_no_problem, is_exact, stated_contract
 
 WHOLE = (
     "# Plan\n\nWe open the library in May, when the roof is done and the books are in.\n\n"
@@ -74,7 +74,7 @@ def test_a_list_whose_items_end_in_full_stops_shows_one_that_does_not() -> None:
 @given(st.text(max_size=300))
 def test_any_text_can_be_looked_at(text: str) -> None:
     assert isinstance(cut_off(text), str)
-    assert isinstance(found_nothing(text), bool)
+    assert isinstance(has_no_problem(text), bool)
     stated_contract(text)
     is_exact(text, ("1", "2", "3"))
 
@@ -133,7 +133,7 @@ def test_a_word_limit_is_taken_from_a_brief_that_states_it_plainly(
     ],
 )
 def test_a_critique_that_finds_nothing_says_so_in_a_few_words(critique: str, nothing: bool) -> None:
-    assert found_nothing(critique) is nothing
+    assert has_no_problem(critique) is nothing
 
 
 @pytest.mark.parametrize(

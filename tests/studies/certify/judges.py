@@ -18,9 +18,9 @@ from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.properties import Finding, Verdict
+from autoreason.studies.certify.properties import CertificateFinding, Verdict
 from autoreason.studies.certify.report import Certificate, certificate_of
-from autoreason.studies.certify.store import Stored
+from autoreason.studies.certify.store import StoredCertificate
 from autoreason.studies.certify.suite import pairs
 from autoreason.task import Task
 
@@ -88,8 +88,8 @@ def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
         if most is not None and len(model.requests) > most:
             return CallFailed(Failure.BAD_KEY, "the key was revoked")
         # Asked once more, a judge is shown the texts further up.
-        said = "\n".join(message.text for message in request.messages)
-        ranked = habit(request, dict(_TEXT.findall(said)))
+        output = "\n".join(message.text for message in request.messages)
+        ranked = habit(request, dict(_TEXT.findall(output)))
         if isinstance(ranked, str):
             return ranked
         return json.dumps({"reasoning": "I looked at both.", "ranking": " > ".join(ranked)})
@@ -108,7 +108,7 @@ def settings(seed: int = 7, repeats: int = 1) -> Settings:
     )
 
 
-async def told(
+async def reported(
     habit: Habit | ScriptedModel, seed: int = 7, repeats: int = 1
 ) -> tuple[Story, list[AnyEvent]]:
     """The story of a whole certification, and its events."""
@@ -126,7 +126,7 @@ async def told(
 
 async def certified(habit: Habit, seed: int = 7, repeats: int = 1) -> Certificate:
     """What a certification finds of a judge with this habit."""
-    return certificate_of((await told(habit, seed, repeats))[0])
+    return certificate_of((await reported(habit, seed, repeats))[0])
 
 
 def stored(
@@ -134,10 +134,10 @@ def stored(
     base_url: str | None = None,
     run: str = "one",
     verdict: Verdict = "fail",
-) -> Stored:
+) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
-    finding = Finding(
-        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, said="", rule=""
+    finding = CertificateFinding(
+        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
     )
     certificate = Certificate(
         model=model,
@@ -152,4 +152,6 @@ def stored(
         invalid=0,
         findings=(finding,),
     )
-    return Stored(certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC))
+    return StoredCertificate(
+        certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC)
+    )

@@ -19,8 +19,8 @@ from tests.studies.certify.judges import (
     judge,
     luck,
     obedient,
+    reported,
     settings,
-    told,
     wordy,
 )
 
@@ -72,7 +72,7 @@ async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
     certificate = await certified(obedient)
     assert certificate.failed == ("injection",)
     injection = next(each for each in certificate.findings if each.name == "injection")
-    assert all(way in injection.said for way in INJECTIONS)
+    assert all(way in injection.statement for way in INJECTIONS)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -83,7 +83,7 @@ async def test_a_judge_that_throws_coins_fails_where_coins_do(seed: int) -> None
 
 
 async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:
-    story, events = await told(garbled)
+    story, events = await reported(garbled)
     end = events[-1]
     assert isinstance(end, JobFinished)
     assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
@@ -100,7 +100,7 @@ async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_s
             return "Both have their merits."
         return ideal(request, texts)
 
-    story, events = await told(mumbling)
+    story, events = await reported(mumbling)
     certificate = certificate_of(story)
     assert 25 <= certificate.invalid <= 40
     assert certificate.ballots + certificate.invalid == QUESTIONS
@@ -117,17 +117,17 @@ async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> No
         seat = request.key.partition("/try/")[0].partition("/fresh/")[0]
         return ideal(request, texts) if luck(seat)[0] < 64 else "Hard to say."
 
-    story, events = await told(at_times)
+    story, events = await reported(at_times)
     certificate = certificate_of(story)
-    said = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
+    output = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
     end = events[-1]
     assert isinstance(end, JobFinished)
-    assert end.reason == f"the judge failed: {said}"
-    assert f"The judge failed: {said}." in certificate.to_markdown()
+    assert end.reason == f"the judge failed: {output}"
+    assert f"The judge failed: {output}." in certificate.to_markdown()
 
 
-async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots() -> None:
-    _, events = await told(ideal, repeats=2)
+async def test_every_question_is_reported_in_order_and_its_panel_after_its_ballots() -> None:
+    _, events = await reported(ideal, repeats=2)
     questions = defect_questions(2) + other_questions(7, 2)
     cast = [event for event in events if isinstance(event, BallotCast)]
     assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
@@ -142,20 +142,20 @@ async def test_every_question_is_told_in_order_and_its_panel_after_its_ballots()
 
 
 async def test_an_injection_names_the_labels_that_its_judge_sees() -> None:
-    story, _ = await told(ideal)
+    story, _ = await reported(ideal)
     named = 0
     for question in other_questions(7, 1):
         if question.stage.startswith("injection/"):
             (ballot,) = story.panels[question.stage].ballots
-            said = question.texts["spoiled"].rpartition("\n\n")[2]
+            output = question.texts["spoiled"].rpartition("\n\n")[2]
             own = ballot.labels[ballot.order.index("spoiled")]
-            named += own in said
+            named += own in output
     assert named == 16  # four of the six ways name labels
 
 
 async def test_nothing_that_is_sent_tells_which_text_is_spoiled() -> None:
     model = judge(ideal)
-    await told(model)
+    await reported(model)
     sent = {message.text for request in model.requests for message in request.messages}
     assert len(model.requests) == QUESTIONS
     for word in (*(pair.how for pair in pairs()), "spoiled", "padded", "Certify"):
@@ -192,7 +192,7 @@ async def test_the_estimate_counts_every_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "output"),
     [
         ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
         ({"model": "other/judge"}, "this run certifies other/judge"),
@@ -200,18 +200,18 @@ async def test_the_estimate_counts_every_question() -> None:
         ({"model": ADDRESS, "speed": 1}, "no option `speed`"),
     ],
 )
-def test_what_cannot_be_certified_is_refused(options: dict[str, object], said: str) -> None:
+def test_what_cannot_be_certified_is_refused(options: dict[str, object], output: str) -> None:
     chosen = make_settings(
         Models.everywhere(ADDRESS), 7, strategy="certify", strategy_options=options
     )
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=output):
         Certification.check(chosen)
 
 
 async def test_the_estimate_counts_the_texts_once() -> None:
     model = judge(ideal)
     found = await estimate_run(TASK, settings())
-    await told(model)
+    await reported(model)
     assert found.tokens is not None
     sent = sum(len(m.text) for request in model.requests for m in request.messages)
     # About four characters a token, and 450 tokens for a ballot.

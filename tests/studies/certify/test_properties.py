@@ -15,8 +15,8 @@ from autoreason.studies.certify.properties import (
     COIN,
     DEFECTS,
     FLOOR,
-    LEAST,
     LENGTH,
+    MIN_PAIRS,
     POSITION,
     REPEAT,
     at_least,
@@ -26,8 +26,8 @@ from autoreason.studies.certify.properties import (
 )
 
 steady = settings(derandomize=True)
-SHARES = st.lists(st.sampled_from((0.0, 0.5, 1.0)), min_size=LEAST, max_size=40)
-FEW = st.lists(st.sampled_from((0.0, 0.5, 1.0)), max_size=LEAST - 1)
+SHARES = st.lists(st.sampled_from((0.0, 0.5, 1.0)), min_size=MIN_PAIRS, max_size=40)
+FEW = st.lists(st.sampled_from((0.0, 0.5, 1.0)), max_size=MIN_PAIRS - 1)
 
 
 def shares(ones: int, of: int = 24) -> list[float]:
@@ -95,7 +95,7 @@ def test_too_little_is_neither_passed_nor_failed(few: list[float]) -> None:
         not_obeyed(len(few), 0, len(few), ""),
     ):
         assert found.verdict == "unknown"
-        assert f"{LEAST} are needed" in found.reason
+        assert f"{MIN_PAIRS} are needed" in found.reason
 
 
 @steady

@@ -14,8 +14,8 @@ from tests.studies.certify.judges import (
     luck,
     merit,
     obedient,
+    reported,
     settings,
-    told,
 )
 
 from autoreason.events import BallotCast
@@ -33,7 +33,7 @@ async def test_findings_come_in_the_order_in_which_they_are_taught() -> None:
 
 
 async def test_the_same_ballots_give_the_same_certificate() -> None:
-    story, events = await told(erratic)
+    story, events = await reported(erratic)
     again = Story(settings=settings(), task=story.task)
     for event in events:
         again.apply(event)
@@ -45,20 +45,20 @@ async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
     assert [each.n for each in once.findings[:3]] == [24, 24, 24]
     assert [each.n for each in twice.findings[:3]] == [24, 24, 24]
     assert (once.repeats, twice.repeats) == (1, 2)
-    assert "of 96 ballots" in twice.findings[0].said
+    assert "of 96 ballots" in twice.findings[0].statement
 
 
 async def test_repeats_compare_like_with_like() -> None:
     certificate = await certified(ideal, repeats=3)
     assert certificate.verdict == "pass"
-    said = {each.name: each.said for each in certificate.findings}
-    assert said["repeatability"] == "72 of 72 answers were the same again"
-    assert said["swapped order"].startswith("72 of 72 answers were the same when swapped; ")
-    assert said["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
+    message = {each.name: each.statement for each in certificate.findings}
+    assert message["repeatability"] == "72 of 72 answers were the same again"
+    assert message["swapped order"].startswith("72 of 72 answers were the same when swapped; ")
+    assert message["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
 
 
 async def test_a_story_cut_short_knows_less_and_fails_nothing_for_it() -> None:
-    story, events = await told(ideal)
+    story, events = await reported(ideal)
     begun = Story(settings=settings(), task=story.task)
     ballots = [event for event in events if isinstance(event, BallotCast)]
     for event in ballots[:20]:
@@ -75,7 +75,7 @@ async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
     certificate = await certified(stammering)
     assert certificate.failed == ("valid ballots",)
     assert certificate.invalid == 0
-    assert certificate.findings[-1].said == "0 of 144 read at first try, 0 never"
+    assert certificate.findings[-1].statement == "0 of 144 read at first try, 0 never"
 
 
 async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
@@ -83,16 +83,16 @@ async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
         # But for one pair in a few, where it sees what is wrong.
         return ideal(request, texts) if luck(*texts)[0] < 40 else tuple(texts)[::-1]
 
-    said = (await certified(second_come)).findings[5].said
+    message = (await certified(second_come)).findings[5].statement
     found = re.search(
-        r"of 48 ballots on pairs shown both ways (\d+) go to the text in second place", said
+        r"of 48 ballots on pairs shown both ways (\d+) go to the text in second place", message
     )
     assert found
     assert int(found[1]) >= 40
-    assert said.endswith("where 24 would if the place did not count (p < 0.001)")
-    said = (await certified(ideal)).findings[5].said
-    assert "24 go to the text in first place" in said
-    assert said.endswith("(no pair leans to either)")
+    assert message.endswith("where 24 would if the place did not count (p < 0.001)")
+    message = (await certified(ideal)).findings[5].statement
+    assert "24 go to the text in first place" in message
+    assert message.endswith("(no pair leans to either)")
 
 
 async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None:
@@ -101,7 +101,7 @@ async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None
         return tuple(texts) if merit(next(iter(texts.values()))) == 2 else "Hard to say."
 
     finding = (await certified(shy)).findings[5]
-    assert finding.said == "0 of 0 answers were the same when swapped"
+    assert finding.statement == "0 of 0 answers were the same when swapped"
 
 
 async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None:

@@ -15,8 +15,8 @@ from autoreason.studies.certify.suite import (
     INJECTIONS,
     KINDS,
     SUITE,
-    Pair,
-    lengthened,
+    SpoiledPair,
+    pad,
     pairs,
 )
 
@@ -40,14 +40,14 @@ def test_a_changed_suite_has_a_new_number() -> None:
 
 
 @PAIRS
-def test_the_sound_text_is_sound(pair: Pair) -> None:
+def test_the_sound_text_is_sound(pair: SpoiledPair) -> None:
     assert pair.task.contract.violations(pair.sound) == ()
     assert all(word in pair.sound for word in pair.gone)
     assert not any(word in pair.sound for word in pair.come)
 
 
 @PAIRS
-def test_the_spoiled_text_is_spoiled_as_stated(pair: Pair) -> None:
+def test_the_spoiled_text_is_spoiled_as_stated(pair: SpoiledPair) -> None:
     assert pair.sound != pair.spoiled
     assert not any(word in pair.spoiled for word in pair.gone)
     assert all(word in pair.spoiled for word in pair.come)
@@ -57,7 +57,7 @@ def test_the_spoiled_text_is_spoiled_as_stated(pair: Pair) -> None:
 
 
 @PAIRS
-def test_every_defect_leaves_a_trace_of_its_kind(pair: Pair) -> None:
+def test_every_defect_leaves_a_trace_of_its_kind(pair: SpoiledPair) -> None:
     if pair.kind == "dropped_fact":
         assert pair.gone
         assert any(word in (pair.task.facts or "") for word in pair.gone)
@@ -72,7 +72,7 @@ def test_every_defect_leaves_a_trace_of_its_kind(pair: Pair) -> None:
 
 
 @PAIRS
-def test_only_padding_changes_the_length_much(pair: Pair) -> None:
+def test_only_padding_changes_the_length_much(pair: SpoiledPair) -> None:
     sound, spoiled = count_words(pair.sound), count_words(pair.spoiled)
     assert 80 <= sound <= 250
     assert 80 <= spoiled <= 250
@@ -84,14 +84,14 @@ def test_only_padding_changes_the_length_much(pair: Pair) -> None:
         assert 0.9 <= spoiled / sound <= 1.1
 
 
-def broken_rules(pair: Pair) -> list[str]:
+def broken_rules(pair: SpoiledPair) -> list[str]:
     """The rules that the spoiled text breaks."""
     return [broken.rule for broken in pair.task.contract.violations(pair.spoiled)]
 
 
 @PAIRS
-def test_a_lengthened_text_says_the_same_with_more_words(pair: Pair) -> None:
-    longer = lengthened(pair.sound)
+def test_a_lengthened_text_says_the_same_with_more_words(pair: SpoiledPair) -> None:
+    longer = pad(pair.sound)
     assert count_words(longer) >= count_words(pair.sound) + 35
     for filler in FILLERS:
         longer = longer.replace(f" {filler}", "").replace(f"\n\n{filler}", "")
@@ -99,7 +99,7 @@ def test_a_lengthened_text_says_the_same_with_more_words(pair: Pair) -> None:
 
 
 def test_every_injection_is_about_being_ranked() -> None:
-    for way, said in INJECTIONS.items():
-        shown = said.format(own="QX", other="ZB")
+    for way, message in INJECTIONS.items():
+        shown = message.format(own="QX", other="ZB")
         assert "rank" in shown.lower() or "first" in shown, way
         assert "{" not in shown.replace('{"', ""), way

@@ -53,9 +53,9 @@ SCRIPT: dict[str, Any] = {
 
 def comparing(*strategies: str, changes: dict[str, Any] | None = None, **own: Any) -> Settings:
     """Settings of a small comparison."""
-    terms = {"strategies": list(strategies), "repeats": 2, "judges": 3, **own}
+    options = {"strategies": list(strategies), "repeats": 2, "judges": 3, **own}
     small = {"passes": 2, "judges": 2, "playoff": 2, **(changes or {})}
-    return settings(strategy="compare", strategy_options=terms, **small)
+    return settings(strategy="compare", strategy_options=options, **small)
 
 
 async def compared(

@@ -62,7 +62,7 @@ async def test_a_given_draft_is_where_all_begin(journal: Journal) -> None:
 
 @pytest.mark.parametrize("unit", ["calls", "tokens", "cost"])
 @pytest.mark.parametrize("calls", [2, 5, 9, 14])
-async def test_nobody_spends_more_than_the_allowance_and_another_pass_would_not_have_fitted(
+async def test_no_one_spends_more_than_the_allowance_and_another_pass_would_not_have_fitted(
     journal: Journal, unit: str, calls: int
 ) -> None:
     a_pass = {"critique_revise": 2, "improve": 1, "self_refine": 2}
@@ -81,7 +81,7 @@ async def test_nobody_spends_more_than_the_allowance_and_another_pass_would_not_
 
 
 @pytest.mark.parametrize("calls", [1, 6, 7, 8, 20])
-async def test_nobody_begins_a_first_pass_that_would_not_fit(journal: Journal, calls: int) -> None:
+async def test_no_one_begins_a_first_pass_that_would_not_fit(journal: Journal, calls: int) -> None:
     rivals = ("improve", "critique_revise", "best_of_n", "autoreason")
     chosen = comparing(*rivals, repeats=1, allowance=str(calls), changes={"extra_judges": 0})
     result, _ = await compared(journal, chosen)
@@ -129,7 +129,7 @@ async def test_cost_is_matched_only_where_it_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("own", "output"),
     [
         ({"strategies": ["improve"]}, "two different strategies"),
         ({"strategies": ["improve", "improve"]}, "two different strategies"),
@@ -144,10 +144,10 @@ async def test_cost_is_matched_only_where_it_is_known() -> None:
         ({"pace": 1}, "no option `pace`"),
     ],
 )
-async def test_terms_that_cannot_be_kept_are_one_sentence(own: dict[str, Any], said: str) -> None:
-    terms = {"strategies": ["improve", "single"], **own}
-    names = terms.pop("strategies")
-    assert said in await refused(comparing(*names, **terms))
+async def test_terms_that_cannot_be_kept_are_one_sentence(own: dict[str, Any], output: str) -> None:
+    options = {"strategies": ["improve", "single"], **own}
+    names = options.pop("strategies")
+    assert output in await refused(comparing(*names, **options))
 
 
 async def test_texts_that_are_the_same_are_judged_once(journal: Journal) -> None:
@@ -172,8 +172,8 @@ async def test_a_panel_sees_texts_and_no_names(journal: Journal) -> None:
     await compared(journal, comparing("conservative", "single"), {"judge": priced(judge)})
     assert seen
     for request in seen:
-        said = " ".join(message.text for message in request.messages[2:])
-        assert "conservative" not in said.replace(
+        output = " ".join(message.text for message in request.messages[2:])
+        assert "conservative" not in output.replace(
             " ".join(shown_texts(request).values()), ""
         ).replace("conservative pass", "")
 
@@ -312,7 +312,7 @@ async def test_a_strategy_that_raises_loses_nothing_that_the_others_paid_for(
     assert not set(model.asked) & set(second.asked)
 
 
-async def test_tokens_that_nobody_counts_are_not_matched(journal: Journal) -> None:
+async def test_tokens_that_no_one_counts_are_not_matched(journal: Journal) -> None:
     uncounted = Reply(
         outcome=Outcome.OK, text=document("A text."), model="m", cost=A_CALL["cost"], usage=Usage()
     )

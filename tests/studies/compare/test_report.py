@@ -20,10 +20,10 @@ NOTHING = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
 async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Journal) -> None:
     result, _ = await compared(journal, comparing("critique_revise", "improve", "single"))
     report = reported(journal, result)
-    assert [each.strategy for each in report.entrants] == ["critique_revise", "improve", "single"]
-    assert [each.spent.calls for each in report.entrants] == [8, 8, 0]
-    assert [each.delivered for each in report.entrants] == [2, 2, 2]
-    assert [each.same_as_draft for each in report.entrants] == [0, 0, 2]
+    assert [each.strategy for each in report.compared] == ["critique_revise", "improve", "single"]
+    assert [each.spent.calls for each in report.compared] == [8, 8, 0]
+    assert [each.delivered for each in report.compared] == [2, 2, 2]
+    assert [each.same_as_draft for each in report.compared] == [0, 0, 2]
     assert (report.repeats, report.judged, report.match, report.left_out) == (2, 2, "calls", ())
     assert report.panel is not None
     assert report.panel.repeats == 2
@@ -33,11 +33,11 @@ async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Jou
 async def test_the_table_counts_the_texts_that_keep_the_contract(journal: Journal) -> None:
     chosen = comparing("improve", "single")
     result, _ = await compared(journal, chosen)
-    assert [each.keeps_contract for each in reported(journal, result).entrants] == [None, None]
+    assert [each.keeps_contract for each in reported(journal, result).compared] == [None, None]
     task = Task(brief="Write.", contract=Contract(must_include=("improved",)))
     written = {"reviser": priced(document("An improved text."))}
     result, _ = await compared(journal, chosen, written, task=task)
-    assert [each.keeps_contract for each in reported(journal, result).entrants] == [2, 0]
+    assert [each.keeps_contract for each in reported(journal, result).compared] == [2, 0]
 
 
 async def test_those_who_delivered_the_same_text_share_its_place(journal: Journal) -> None:
@@ -61,23 +61,25 @@ async def test_nothing_is_judged_where_all_texts_are_the_same(journal: Journal) 
     assert report.left_out == ("2 of 2 repeats had nothing to judge: all texts were the same",)
 
 
-async def test_a_strategy_that_fails_is_said_and_has_no_place(journal: Journal) -> None:
+async def test_a_strategy_that_fails_is_reported_and_has_no_place(journal: Journal) -> None:
     chosen = comparing("improve", "harsh", "single", allowance="8")
     result, _ = await compared(journal, chosen, {"repeat/*/harsh/*/reviser/*": NOTHING})
     report = reported(journal, result)
     assert report.panel is not None
     assert {each.name for each in report.panel.standings} == {"improve", "single"}
-    harsh = report.entrants[1]
+    harsh = report.compared[1]
     assert (harsh.delivered, harsh.words) == (0, None)
     assert len(report.left_out) == 1
-    assert report.left_out[0].startswith("harsh came to no text in 2 of 2: 2 passes in a row")
+    assert report.left_out[0].startswith("harsh delivered no text in 2 of 2: 2 passes in a row")
 
 
 async def test_a_repeat_with_one_text_left_is_not_called_a_tie(journal: Journal) -> None:
     chosen = comparing("improve", "harsh", repeats=1, allowance="8")
     result, _ = await compared(journal, chosen, {"repeat/*/harsh/*/reviser/*": NOTHING})
-    said = reported(journal, result).left_out
-    assert "1 of 1 repeats had nothing to judge: fewer than two strategies came to a text" in said
+    message = reported(journal, result).left_out
+    assert (
+        "1 of 1 repeats had nothing to judge: fewer than two strategies delivered a text" in message
+    )
 
 
 async def test_a_panel_below_its_quorum_is_left_out(journal: Journal) -> None:
@@ -97,5 +99,5 @@ async def test_what_a_strategy_of_ones_own_took_is_counted(
     result, _ = await compared(journal, comparing("critique_revise", name))
     spent = spent_by_part(journal, result.run)
     assert spent["repeat/1/mine.py:Mine"].calls == 4
-    entrant = reported(journal, result).entrants[1]
+    entrant = reported(journal, result).compared[1]
     assert (entrant.strategy, entrant.spent.calls) == ("mine.py:Mine", 8)

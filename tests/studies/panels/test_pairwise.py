@@ -18,7 +18,7 @@ from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.settings import Models
-from autoreason.studies.panels.pairwise import duel, votes
+from autoreason.studies.panels.pairwise import pair_verdict, votes
 from autoreason.studies.panels.results import panel_report
 
 
@@ -58,9 +58,9 @@ async def test_both_orders_are_judged_by_the_same_model() -> None:
 async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
     def one_flips(request: Request) -> str:
         seat = int(request.key.split("/judge/")[1].split("/")[0])
-        said = first_shown(request) if seat < 2 else JUDGING["judge"](request)
-        assert isinstance(said, str)
-        return said
+        message = first_shown(request) if seat < 2 else JUDGING["judge"](request)
+        assert isinstance(message, str)
+        return message
 
     result = await start_run(journal, Breaking({"judge": one_flips}), task=TASK, settings=pairing())
     report = panel_report(result.story)
@@ -73,7 +73,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
     assert result.origin == "rival.md"
 
 
-async def test_nobody_wins_where_all_flip_and_the_panel_can_be_held_again(
+async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(
     journal: Journal,
 ) -> None:
     played = await play({"judge": first_shown}, entries=ENTRIES, strategy="judge_pairs", judges=2)
@@ -100,7 +100,7 @@ _rankings = st.sampled_from([("x", "y"), ("y", "x"), None])
 
 
 @given(st.lists(st.tuples(_rankings, _rankings), max_size=9))
-def test_a_duel_counts_those_who_hold_to_their_choice(judges: list[tuple[Any, Any]]) -> None:
+def test_a_duel_counts_those_who_keep_to_their_choice(judges: list[tuple[Any, Any]]) -> None:
     cast = [
         BallotCast(
             stage="pair/1", seat=seat, model="m", order=("x", "y"), labels=("P", "Q"), ranking=r
@@ -113,7 +113,7 @@ def test_a_duel_counts_those_who_hold_to_their_choice(judges: list[tuple[Any, An
     assert sum(vote.flipped for vote in counted) == sum(
         None not in pair and pair[0] != pair[1] for pair in judges
     )
-    verdict = duel(counted)
+    verdict = pair_verdict(counted)
     if not steady:
         assert verdict is None
         return

@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from autoreason.events import BallotCast
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.story import Story
-from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.task import Entry, Task
 
 NAMES = ("a", "b", "c")
 WORDS = {"a": 10, "b": 20, "c": 30}
 
 
-def strict(*rankings: str, cluster: int = 0) -> list[Judged]:
+def strict(*rankings: str, cluster: int = 0) -> list[CountedBallot]:
     """Ballots such as `bca`, best first."""
-    return [Judged(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings]
+    return [
+        CountedBallot(ranking=tuple((name,) for name in each), cluster=cluster) for each in rankings
+    ]
 
 
 def cast(*rankings: str | None) -> list[BallotCast]:
@@ -65,7 +67,7 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
     assert found.positions == tuple(sum(b[0] == name for b in ballots) for name in NAMES)
 
 
-def test_the_winner_is_whoever_leads_beyond_chance() -> None:
+def test_the_winner_leads_beyond_chance() -> None:
     assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9), chance=0.001).winner == "b"
     assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9)).winner == "b"
     assert report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3).winner is None
@@ -81,7 +83,7 @@ def test_a_tie_at_the_top_has_no_winner() -> None:
 
 
 def test_texts_that_are_the_same_share_their_place() -> None:
-    shared = [Judged(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
+    shared = [CountedBallot(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
     found = report(shared, WORDS, cast("abc"))
     standings = {each.name: each for each in found.standings}
     assert standings["a"].points == standings["b"].points == 4 * 2.5
@@ -112,7 +114,7 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
         assert each.mean.value is None
 
 
-def test_a_panel_not_yet_held_has_an_empty_report() -> None:
+def test_a_panel_not_yet_run_has_an_empty_report() -> None:
     from autoreason.studies.panels.results import panel_report
 
     task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
@@ -120,7 +122,7 @@ def test_a_panel_not_yet_held_has_an_empty_report() -> None:
     assert (found.ballots, found.winner) == (0, None)
 
 
-def test_majorities_in_a_circle_are_told() -> None:
+def test_majorities_in_a_circle_are_reported() -> None:
     ballots = ["abc", "bca", "cab"]
     found = report(strict(*ballots), WORDS, cast(*ballots))
     assert found.condorcet is None
@@ -139,10 +141,10 @@ def test_repeats_hang_together(repeats: int) -> None:
     assert found.winner is None
 
 
-def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
+def test_no_one_wins_who_lost_the_duel_that_decides() -> None:
     duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
     judged = [
-        Judged(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
+        CountedBallot(ranking=((won,), (pair.replace(won, ""),)), cluster=0)
         for pair, won in duels.items()
         for _ in range(15)
     ]
@@ -155,7 +157,7 @@ def test_nobody_wins_who_lost_the_duel_that_decides() -> None:
 def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
     whole = [each for number in range(12) for each in strict(*["bac"] * 7, cluster=number)]
     without = [
-        Judged(ranking=(("a",), ("c",)), cluster=12 + number)
+        CountedBallot(ranking=(("a",), ("c",)), cluster=12 + number)
         for number in range(8)
         for _ in range(7)
     ]
@@ -180,20 +182,18 @@ def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> Non
 
 def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
     shared = [
-        Judged(ranking=ranking, cluster=0)
+        CountedBallot(ranking=ranking, cluster=0)
         for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
     ]
     assert report(shared, WORDS, []).agreement == -1
 
 
-def test_where_nobody_wins_whoever_loses_is_named() -> None:
+def test_without_a_winner_the_loser_is_named() -> None:
     rankings = ["abc", "bac"] * 15
     found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
     assert found.winner is None
     even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
-    assert even.conclusion.startswith(
-        "nobody wins beyond chance, but c loses beyond chance: a leads"
-    )
+    assert even.conclusion.startswith("no winner beyond chance, but c loses beyond chance: a leads")
 
 
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
@@ -201,7 +201,7 @@ def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     first, *_ = str(found).split("\n\n")
     assert " ".join(first.split()) == found.sentence
     assert found.sentence == (
-        "Nobody wins beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
+        "No winner beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
         "more 30 % of the time."
     )
     for each in found.standings:

@@ -44,9 +44,9 @@ async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
     assert len(judges) == len(played.requests) == 6
     for judge in judges:
         assert sorted(shown_texts(judge).values()) == sorted(TEXTS.values())
-        said = " ".join(message.text for message in judge.messages)
+        output = " ".join(message.text for message in judge.messages)
         assert "Write one sentence." in judge.messages[1].text
-        assert not any(name in said or name.removesuffix(".md") in said for name in TEXTS)
+        assert not any(name in output or name.removesuffix(".md") in output for name in TEXTS)
     assert len({tuple(shown_texts(judge)) for judge in judges}) > 1
 
 
@@ -119,11 +119,11 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
 
 async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
     many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
-    for texts, said in ((many, True), (dict(list(many.items())[:3]), False)):
+    for texts, output in ((many, True), (dict(list(many.items())[:3]), False)):
         played = await play(
             {"judge": "No."}, entries=make_entries(texts), strategy="judge", judges=3
         )
-        assert ("may compare two: --pairwise" in str(played.interruption)) == said
+        assert ("may compare two: --pairwise" in str(played.interruption)) == output
 
 
 async def test_a_panel_without_texts_is_refused() -> None:

@@ -86,7 +86,7 @@ async def test_nothing_is_written_anew(journal: Journal) -> None:
     assert {text for request in requests for text in shown_texts(request).values()} <= before
 
 
-async def test_it_is_told_which_decisions_come_out_otherwise(journal: Journal) -> None:
+async def test_it_is_reported_which_decisions_come_out_otherwise(journal: Journal) -> None:
     run = await recorded(journal)
     alike, _ = await held_again(journal, run, {"judge": vote("Third text, made in 1", "made in 1")})
     assert run.story.passes[0].decided is not None
@@ -122,9 +122,9 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
     assert found[-1].now == run.story.playoff.texts[-1].name, "the last incumbent wins ties"
 
 
-def test_a_run_that_held_no_panel_is_one_sentence() -> None:
+def test_a_run_without_a_panel_is_one_sentence() -> None:
     story = Story(task=Task(brief="x"), settings=settings())
-    with pytest.raises(InvalidInput, match="held no panel that decided anything"):
+    with pytest.raises(InvalidInput, match="has no panel that decided anything"):
         recorded_panels(story, "some-run")
     with pytest.raises(InvalidInput, match="before anything was recorded"):
         recorded_panels(Story(), "some-run")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.browser import browser as browser
 
-from autoreason.studies.raters.build import OpenTask, make_packet
+from autoreason.studies.raters.build import OpenTask, build_packet
 from autoreason.studies.raters.packet import Packet
 from autoreason.task import Entry, Task
 
@@ -37,7 +37,7 @@ class Study:
 
     def __init__(self, folder: Path, *tasks: OpenTask, seed: int = 7) -> None:
         self.folder = folder
-        self.packet: Packet = make_packet(folder, tasks or (TOAST,), seed=seed)
+        self.packet: Packet = build_packet(folder, tasks or (TOAST,), seed=seed)
 
     @property
     def codes(self) -> tuple[str, ...]:

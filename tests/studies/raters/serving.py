@@ -92,7 +92,7 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Served]:
+def serve_packet(folder: Path, *options: str) -> Iterator[Served]:
     """Serve a packet while a test lasts."""
     process = start(folder, *options)
     try:

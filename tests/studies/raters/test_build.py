@@ -11,7 +11,7 @@ from tests.studies.raters.conftest import LETTER, NAMES, TEXTS, TOAST, Study
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.build import OpenTask, instructions, make_packet
+from autoreason.studies.raters.build import OpenTask, build_packet, instructions
 from autoreason.studies.raters.packet import read_packet, read_part
 from autoreason.task import Entry, Task
 
@@ -42,13 +42,13 @@ def test_every_text_is_there_once_under_a_code(study: Study) -> None:
 
 def test_codes_stand_in_their_own_order_not_in_that_of_the_texts(tmp_path: Path) -> None:
     for seed in range(5):
-        packet = make_packet(tmp_path / str(seed), [TOAST], seed=seed)
+        packet = build_packet(tmp_path / str(seed), [TOAST], seed=seed)
         assert list(packet.tasks[0].codes) == sorted(packet.tasks[0].codes)
 
 
 def test_the_same_seed_makes_the_same_packet(tmp_path: Path) -> None:
     one, other, third = (
-        make_packet(tmp_path / name, [TOAST, LETTER], seed=seed)
+        build_packet(tmp_path / name, [TOAST, LETTER], seed=seed)
         for name, seed in (("one", 3), ("other", 3), ("third", 4))
     )
     assert replace(one, created=other.created) == other
@@ -64,7 +64,7 @@ def test_a_packet_is_read_as_it_was_made(study: Study) -> None:
     assert read_packet(study.folder) == study.packet
 
 
-def test_whoever_rates_sees_limits_and_facts(tmp_path: Path) -> None:
+def test_a_rater_sees_limits_and_facts(tmp_path: Path) -> None:
     task = Task(brief="Write", facts="It rains.", contract=Contract(max_words=9))
     study = Study(tmp_path / "s", OpenTask(task, TOAST.entries))
     brief = read_part(study.folder, study.packet, "task-1/brief.md")
@@ -73,11 +73,11 @@ def test_whoever_rates_sees_limits_and_facts(tmp_path: Path) -> None:
 
 
 def test_the_instructions_are_one_page_with_every_line_of_the_rubric(study: Study) -> None:
-    said = (study.folder / "INSTRUCTIONS.md").read_text()
-    assert said == instructions()
+    message = (study.folder / "INSTRUCTIONS.md").read_text()
+    assert message == instructions()
     for line in ("Clarity", "Usefulness", "Correctness", "Concision", "Overall"):
-        assert f"**{line}:**" in said
-    assert len(said.split()) < 300
+        assert f"**{line}:**" in message
+    assert len(message.split()) < 300
 
 
 def with_entries(*entries: tuple[str, str]) -> OpenTask:
@@ -88,7 +88,7 @@ def with_entries(*entries: tuple[str, str]) -> OpenTask:
 
 
 @pytest.mark.parametrize(
-    ("task", "said"),
+    ("task", "message"),
     [
         (with_entries(("a", "One.")), "has 1 text; give 2 to 10"),
         (with_entries(*((f"{n}", f"Text {n}") for n in range(11))), "has 11 texts"),
@@ -98,17 +98,17 @@ def with_entries(*entries: tuple[str, str]) -> OpenTask:
     ],
 )
 def test_what_cannot_be_compared_is_refused_and_nothing_written(
-    tmp_path: Path, task: OpenTask, said: str
+    tmp_path: Path, task: OpenTask, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
-        make_packet(tmp_path / "study", [task], seed=1)
+    with pytest.raises(InvalidInput, match=message):
+        build_packet(tmp_path / "study", [task], seed=1)
     assert not (tmp_path / "study").exists()
 
 
 def test_a_folder_in_use_is_left_alone(study: Study) -> None:
     before = contents(study.folder)
     with pytest.raises(InvalidInput, match="is not empty"):
-        make_packet(study.folder, [TOAST], seed=1)
+        build_packet(study.folder, [TOAST], seed=1)
     assert contents(study.folder) == before
 
 
@@ -118,7 +118,7 @@ def torn(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("harm", "message"),
     [
         (lambda folder: (folder / "packet.json").unlink(), "is no packet"),
         (lambda folder: torn(folder / "packet.json"), "packet.json is damaged"),
@@ -126,10 +126,12 @@ def torn(path: Path) -> None:
         (lambda folder: (folder / "task-1" / "brief.md").unlink(), "cannot read .*brief.md"),
     ],
 )
-def test_a_damaged_packet_is_named(study: Study, harm: Callable[[Path], None], said: str) -> None:
+def test_a_damaged_packet_is_named(
+    study: Study, harm: Callable[[Path], None], message: str
+) -> None:
     (study.folder / "task-1" / "brief.md").write_text("A toast for the library, and more than that")
     harm(study.folder)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         read_part(study.folder, read_packet(study.folder), "task-1/brief.md")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.studies.raters.conftest import Study
-from tests.studies.raters.serving import Served, serving
+from tests.studies.raters.serving import Served, serve_packet
 from tests.studies.raters.test_server import free_port
 
 from autoreason.studies.raters.plan import plan
@@ -27,7 +27,7 @@ PATIENCE = 15_000
 @pytest.fixture
 def served(study: Study) -> Iterator[Served]:
     """A server of the test's own."""
-    with serving(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder, "--port", free_port()) as served:
         yield served
 
 
@@ -191,7 +191,7 @@ def test_a_click_while_the_server_is_down_is_saved_when_it_is_back(
     visit: Visit, study: Study
 ) -> None:
     port = free_port()
-    with serving(study.folder, "--port", port) as served:
+    with serve_packet(study.folder, "--port", port) as served:
         page = visit(served)
         begin(page, "Anna")
         page.keyboard.press("4")
@@ -201,7 +201,7 @@ def test_a_click_while_the_server_is_down_is_saved_when_it_is_back(
         page.wait_for_selector("#saved.trouble")
         code = plan(study.packet, 0)[0].codes[0]
         assert only_sheet(study).scores == {code: {"clarity": 4}}
-    with serving(study.folder, "--port", port):
+    with serve_packet(study.folder, "--port", port):
         settled(page)
         page.keyboard.press("5")
         settled(page)

@@ -30,9 +30,9 @@ def test_rankings_of_several_tasks_stand_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "message"),
     [
-        ("{", "is not valid JSON; mend it"),
+        ("{", "is not valid JSON; fix it"),
         ('{"rankings": [[1]]}', "panel .*: .*must be text, not a whole number"),
         ('{"ranks": []}', "panel .*: "),
         ('{"rankings": []}', 'needs "rankings"'),
@@ -40,6 +40,6 @@ def test_rankings_of_several_tasks_stand_in_their_order(tmp_path: Path) -> None:
         ('{"tasks": [{"rankings": []}]}', 'needs "rankings"'),
     ],
 )
-def test_a_file_that_is_no_panel_is_refused(tmp_path: Path, contents: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_a_file_that_is_no_panel_is_refused(tmp_path: Path, contents: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         read_panel(written(tmp_path, contents))

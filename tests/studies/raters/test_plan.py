@@ -54,5 +54,5 @@ def test_a_task_is_ranked_right_after_its_texts(two_tasks: Study) -> None:
             ]
 
 
-def test_both_tasks_come_first_for_somebody(two_tasks: Study) -> None:
+def test_both_tasks_come_first_for_someone(two_tasks: Study) -> None:
     assert {plan(two_tasks.packet, seat)[0].task for seat in range(2)} == {0, 1}

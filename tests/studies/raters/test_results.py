@@ -10,12 +10,12 @@ from tests.studies.raters.conftest import LETTER, Study
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.raters.conclusion import conclude
-from autoreason.studies.raters.lock import sole
+from autoreason.studies.raters.lock import lock_packet
 from autoreason.studies.raters.panel import PanelRankings, TaskRankings
 from autoreason.studies.raters.results import RatingsReport, Standing
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import opening, unseal
-from autoreason.studies.raters.sheets import Commented, Ranked, Scored, Went
+from autoreason.studies.raters.sheets import CommentClick, RankingClick, ScoreClick, StepClick
 from autoreason.studies.raters.storage import OpenSheet, open_sheet
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -31,16 +31,16 @@ class Rater:
 
     def rank(self, *names: str, task: int = 0) -> None:
         """Put texts in order."""
-        self.page.add(Ranked(task, tuple(self._codes[task][name] for name in names)), NOW)
+        self.page.add(RankingClick(task, tuple(self._codes[task][name] for name in names)), NOW)
 
     def score(self, name: str, score: int, *lines: str, task: int = 0) -> None:
         """Rate a text."""
         for line in lines or LINES:
-            self.page.add(Scored(self._codes[task][name], line, score), NOW)
+            self.page.add(ScoreClick(self._codes[task][name], line, score), NOW)
 
     def comment(self, name: str, text: str, task: int = 0) -> None:
         """Say something about a text."""
-        self.page.add(Commented(task, self._codes[task][name], text), NOW)
+        self.page.add(CommentClick(task, self._codes[task][name], text), NOW)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> 
     ]
 
 
-def test_what_nobody_rated_is_unknown(study: Study) -> None:
+def test_what_no_one_rated_is_unknown(study: Study) -> None:
     Rater(study, "Anna").score("a.md", 4)
     report = conclude(study.folder)
     text = by_name(report)["b.md"]
@@ -133,16 +133,16 @@ def test_comments_come_under_names(study: Study) -> None:
     assert conclude(study.folder).people[0].comments == {"b.md": "Too long."}
 
 
-def test_nothing_is_opened_where_nobody_has_rated(study: Study) -> None:
-    open_sheet(study.folder, study.packet, "Anna", NOW).add(Went(1), NOW)
-    with pytest.raises(InvalidInput, match="nobody has rated"):
+def test_nothing_is_opened_where_no_one_has_rated(study: Study) -> None:
+    open_sheet(study.folder, study.packet, "Anna", NOW).add(StepClick(1), NOW)
+    with pytest.raises(InvalidInput, match="no one has rated"):
         conclude(study.folder)
     assert opening(study.folder) is None
 
 
 @pytest.mark.usefixtures("raters")
-def test_nothing_is_opened_while_somebody_rates(study: Study) -> None:
-    with sole(study.folder) as emit:
+def test_nothing_is_opened_while_someone_rates(study: Study) -> None:
+    with lock_packet(study.folder) as emit:
         emit("http://x/")
         with pytest.raises(InvalidInput, match="being rated at http://x/"):
             conclude(study.folder)
@@ -206,7 +206,7 @@ def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
 
 @pytest.mark.usefixtures("raters")
 @pytest.mark.parametrize(
-    ("panel", "said"),
+    ("panel", "message"),
     [
         (PanelRankings(rankings=(("a.md", "b.md"),)), "it must rank a.md, b.md, c.md, each once"),
         (PanelRankings(rankings=(("a.md", "a.md", "b.md"),)), "each once"),
@@ -214,7 +214,7 @@ def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
     ],
 )
 def test_a_panel_that_ranked_other_texts_is_refused(
-    study: Study, panel: PanelRankings, said: str
+    study: Study, panel: PanelRankings, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         conclude(study.folder, panel=panel)

@@ -64,6 +64,6 @@ def test_a_key_that_is_not_the_one_sealed_is_refused_and_stays_shut(
         path.write_bytes(path.read_bytes()[:-9])
     else:
         path.unlink()
-    with pytest.raises(InvalidInput, match="not the key this packet was made with"):
+    with pytest.raises(InvalidInput, match="not the key of this packet"):
         open_key(study.folder, study.packet, NOW)
     assert opening(study.folder) is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 from tests.studies.raters.conftest import Study
-from tests.studies.raters.serving import Caller, Served, serving, start
+from tests.studies.raters.serving import Caller, Served, serve_packet, start
 
 from autoreason.studies.raters.plan import plan
 from autoreason.studies.raters.sealed_key import open_key
@@ -19,7 +19,7 @@ from autoreason.studies.raters.storage import read_sheets
 
 
 def free_port() -> str:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return str(found.getsockname()[1])
@@ -34,7 +34,7 @@ def shared_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def shared_server(shared_study: Study) -> Iterator[Served]:
     """One server for tests that leave nothing behind."""
-    with serving(shared_study.folder, "--port", free_port()) as served:
+    with serve_packet(shared_study.folder, "--port", free_port()) as served:
         yield served
 
 
@@ -107,7 +107,7 @@ def test_nothing_else_is_served(served: Served) -> None:
     assert served.ask("DELETE", "/api/state").status == 403
 
 
-def test_the_server_is_not_reachable_from_elsewhere(served: Served) -> None:
+def test_the_server_is_not_reachable_from_another_machine(served: Served) -> None:
     with socket.socket() as other:
         other.settimeout(2)
         # Every address of loopback leads to this machine, but only one is ours.
@@ -115,11 +115,11 @@ def test_the_server_is_not_reachable_from_elsewhere(served: Served) -> None:
             other.connect(("127.0.0.2", served.port))
 
 
-def test_nothing_the_page_is_told_gives_a_source_away(served: Served) -> None:
+def test_nothing_the_page_is_reported_gives_a_source_away(served: Served) -> None:
     caller = Caller(served)
-    told = caller.sit("Anna").text
-    assert not any(name in told for name in ("a.md", "b.md", "c.md", "toast.md"))
-    assert "orders_seed" not in told
+    reported = caller.sit("Anna").text
+    assert not any(name in reported for name in ("a.md", "b.md", "c.md", "toast.md"))
+    assert "orders_seed" not in reported
 
 
 def test_a_rater_sees_the_texts_in_the_order_of_their_seat(
@@ -134,7 +134,7 @@ def test_a_rater_sees_the_texts_in_the_order_of_their_seat(
     assert [tuple(step["codes"]) for step in steps] == [step.codes for step in expected]
 
 
-def test_a_second_browser_is_told_who_is_rating(served: Served) -> None:
+def test_a_second_browser_is_reported_who_is_rating(served: Served) -> None:
     one, two = Caller(served, "one"), Caller(served, "two")
     one.sit("Anna")
     refused = two.sit("Ben")
@@ -161,7 +161,7 @@ def test_a_kill_at_any_moment_loses_no_confirmed_click(study: Study) -> None:
     port = free_port()
     confirmed: dict[str, int] = {}
     for _ in range(2):
-        with serving(study.folder, "--port", port) as served:
+        with serve_packet(study.folder, "--port", port) as served:
             caller = Caller(served)
             sheet = caller.sit("Anna").value["sheet"]
             assert {
@@ -181,53 +181,53 @@ def test_a_kill_at_any_moment_loses_no_confirmed_click(study: Study) -> None:
 
 
 def test_the_name_given_on_the_command_line_counts(study: Study) -> None:
-    with serving(study.folder, "--port", free_port(), "--rater", "Anna Bell") as served:
+    with serve_packet(study.folder, "--port", free_port(), "--rater", "Anna Bell") as served:
         caller = Caller(served)
         assert caller.state()["rater"] == "Anna Bell"
         assert caller.sit("Somebody else").value["sheet"]["rater"] == "Anna Bell"
 
 
 def test_ctrl_c_ends_it_and_says_what_is_next(study: Study) -> None:
-    with serving(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder, "--port", free_port()) as served:
         Caller(served).sit("Anna")
         served.process.send_signal(signal.SIGINT)
-        _, said = served.process.communicate(timeout=PATIENCE)
+        _, message = served.process.communicate(timeout=PATIENCE)
     assert served.process.returncode == 0
-    assert "Anna sits down: 0 of 4 steps done" in said
-    assert "1 person has rated, 0 finished; next: autoreason rate report" in said
+    assert "Anna sits down: 0 of 4 steps done" in message
+    assert "1 person has rated, 0 finished; next: autoreason rate report" in message
 
 
 def refusal(folder: Path, *options: str) -> str:
     """Why a server does not start."""
     process = start(folder, *options)
-    _, said = process.communicate(timeout=PATIENCE)
+    _, message = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert said.startswith("autoreason: ")
-    assert len(said.splitlines()) == 1
-    return said
+    assert message.startswith("autoreason: ")
+    assert len(message.splitlines()) == 1
+    return message
 
 
 def test_a_packet_is_served_once_at_a_time(study: Study) -> None:
-    with serving(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder, "--port", free_port()) as served:
         assert f"is being rated at {served.url};" in refusal(study.folder)
 
 
 def test_a_port_in_use_is_named_and_another_is_found_unless_one_was_asked_for(
     study: Study, two_tasks: Study
 ) -> None:
-    with serving(study.folder) as served:
-        said = refusal(two_tasks.folder, "--port", str(served.port))
-        assert f"port {served.port} is in use; name another with --port" in said
-        with serving(two_tasks.folder) as other:
+    with serve_packet(study.folder) as served:
+        message = refusal(two_tasks.folder, "--port", str(served.port))
+        assert f"port {served.port} is in use; name another with --port" in message
+        with serve_packet(two_tasks.folder) as other:
             assert other.port != served.port
 
 
 def test_an_opened_packet_takes_no_more_ratings(study: Study) -> None:
     open_key(study.folder, study.packet, datetime(2026, 5, 1, 12, tzinfo=UTC))
-    assert "nobody can rate it blind any more" in refusal(study.folder)
+    assert "no one can rate it blind any more" in refusal(study.folder)
 
 
-def test_a_damaged_text_is_found_before_anybody_rates_it(study: Study) -> None:
+def test_a_damaged_text_is_found_before_anyone_rates_it(study: Study) -> None:
     path = study.folder / "task-1" / f"{study.codes[1]}.md"
     path.write_text("Something else")
     assert f"{path} is not what it was" in refusal(study.folder)

@@ -6,8 +6,8 @@ import pytest
 from tests.studies.raters.conftest import Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.session import Desk, DeskTaken
-from autoreason.studies.raters.sheets import Finished, Ranked, Went
+from autoreason.studies.raters.session import Desk, DeskOccupied
+from autoreason.studies.raters.sheets import FinishClick, RankingClick, StepClick
 from autoreason.studies.raters.storage import read_sheets
 
 
@@ -23,23 +23,23 @@ def desk(study: Study, lines: list[str]) -> Desk:
     return Desk(study.folder, study.packet, lines.append)
 
 
-def test_a_second_browser_is_told_who_is_rating(desk: Desk) -> None:
+def test_a_second_browser_is_reported_who_is_rating(desk: Desk) -> None:
     desk.sit("one", "Anna")
-    with pytest.raises(DeskTaken, match="Anna is rating now"):
+    with pytest.raises(DeskOccupied, match="Anna is rating now"):
         desk.sit("two", "Ben")
     assert desk.sheet("two") is None
 
 
 def test_only_the_browser_at_the_desk_can_click(desk: Desk, study: Study) -> None:
     desk.sit("one", "Anna")
-    with pytest.raises(DeskTaken, match="nothing was saved"):
-        desk.click("two", Went(1))
+    with pytest.raises(DeskOccupied, match="nothing was saved"):
+        desk.click("two", StepClick(1))
     assert [sheet.step for sheet in read_sheets(study.folder, study.packet)] == [0]
 
 
 def test_handing_over_frees_the_desk_and_keeps_what_was_done(desk: Desk) -> None:
     desk.sit("one", "Anna")
-    desk.click("one", Went(2))
+    desk.click("one", StepClick(2))
     desk.leave("one")
     desk.sit("two", "Ben")
     desk.leave("two")
@@ -49,7 +49,7 @@ def test_handing_over_frees_the_desk_and_keeps_what_was_done(desk: Desk) -> None
     assert sheet.step == 2
 
 
-def test_nobody_can_hand_over_for_somebody_else(desk: Desk) -> None:
+def test_no_one_can_hand_over_for_someone_else(desk: Desk) -> None:
     desk.sit("one", "Anna")
     desk.leave("two")
     assert desk.sheet("one") is not None
@@ -59,21 +59,21 @@ def test_a_desk_left_without_a_word_can_be_freed(desk: Desk) -> None:
     desk.sit("one", "Anna")
     desk.clear()
     desk.sit("two", "Ben")
-    with pytest.raises(DeskTaken):
-        desk.click("one", Went(1))
+    with pytest.raises(DeskOccupied):
+        desk.click("one", StepClick(1))
 
 
-def test_nobody_sits_down_without_a_name(desk: Desk) -> None:
+def test_no_one_sits_down_without_a_name(desk: Desk) -> None:
     with pytest.raises(InvalidInput, match="needs a name"):
         desk.sit("one", " ")
-    assert desk.sitting is None
+    assert desk.session is None
 
 
 def test_the_terminal_hears_how_far_people_are(desk: Desk, study: Study, lines: list[str]) -> None:
     desk.sit("one", "Anna")
-    desk.click("one", Ranked(0, study.codes))
-    desk.click("one", Went(3))
-    desk.click("one", Finished())
+    desk.click("one", RankingClick(0, study.codes))
+    desk.click("one", StepClick(3))
+    desk.click("one", FinishClick())
     assert lines == [
         "Anna sits down: 0 of 4 steps done",
         "Anna goes on: 1 of 4 steps done",

@@ -14,7 +14,15 @@ from tests.studies.raters.conftest import Study
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.raters.rubric import LINES
-from autoreason.studies.raters.sheets import Click, Commented, Finished, Ranked, Scored, Sheet, Went
+from autoreason.studies.raters.sheets import (
+    Click,
+    CommentClick,
+    FinishClick,
+    RankingClick,
+    ScoreClick,
+    Sheet,
+    StepClick,
+)
 from autoreason.studies.raters.storage import open_sheet, read_sheet, read_sheets
 
 steady = settings(derandomize=True)
@@ -27,11 +35,11 @@ def clicks(codes: tuple[str, ...]) -> st.SearchStrategy[Click]:
     code = st.sampled_from(codes)
     words = st.text(st.characters(codec="utf-8"), max_size=20)
     return st.one_of(
-        st.builds(Scored, code, st.sampled_from(LINES), st.integers(1, 5)),
-        st.builds(Ranked, st.just(0), st.lists(code, unique=True).map(tuple)),
-        st.builds(Commented, st.just(0), st.one_of(st.none(), code), words),
-        st.builds(Went, st.integers(0, 4)),
-        st.just(Finished()),
+        st.builds(ScoreClick, code, st.sampled_from(LINES), st.integers(1, 5)),
+        st.builds(RankingClick, st.just(0), st.lists(code, unique=True).map(tuple)),
+        st.builds(CommentClick, st.just(0), st.one_of(st.none(), code), words),
+        st.builds(StepClick, st.integers(0, 4)),
+        st.just(FinishClick()),
     )
 
 
@@ -53,17 +61,17 @@ def test_a_file_cut_off_anywhere_holds_every_click_before_the_cut(data: st.DataO
         kept = sum(end <= cut for end in ends) - 1
         again = open_sheet(study.folder, study.packet, "Anna", NOW)
         assert again.sheet == expected[kept]
-        again.add(Went(1), NOW)
+        again.add(StepClick(1), NOW)
         assert read_sheet(path, study.packet) == again.sheet
 
 
 def test_the_last_word_counts(study: Study) -> None:
     page = open_sheet(study.folder, study.packet, "Anna", NOW)
     one, two, three = study.codes
-    page.add(Scored(one, "clarity", 2), NOW)
-    page.add(Scored(one, "clarity", 5), NOW)
-    page.add(Ranked(0, (two,)), NOW)
-    page.add(Ranked(0, (three, two, one)), NOW)
+    page.add(ScoreClick(one, "clarity", 2), NOW)
+    page.add(ScoreClick(one, "clarity", 5), NOW)
+    page.add(RankingClick(0, (two,)), NOW)
+    page.add(RankingClick(0, (three, two, one)), NOW)
     (sheet,) = read_sheets(study.folder, study.packet)
     assert sheet.scores == {one: {"clarity": 5}}
     assert sheet.ranking(study.packet, 0) == (three, two, one)
@@ -73,11 +81,11 @@ def test_a_step_counts_once_it_is_complete(study: Study) -> None:
     sheet = Sheet("Anna", 0)
     for line in LINES:
         assert sheet.answered(study.packet) == 0
-        sheet.take(Scored(study.codes[0], line, 3))
+        sheet.take(ScoreClick(study.codes[0], line, 3))
     assert sheet.answered(study.packet) == 1
-    sheet.take(Ranked(0, study.codes[:2]))
+    sheet.take(RankingClick(0, study.codes[:2]))
     assert sheet.answered(study.packet) == 1
-    sheet.take(Ranked(0, study.codes))
+    sheet.take(RankingClick(0, study.codes))
     assert sheet.answered(study.packet) == 2
 
 
@@ -88,18 +96,18 @@ ONE = "the first code"
 @pytest.mark.parametrize(
     "bad",
     [
-        Scored("NONE", "clarity", 3),
-        Scored(ONE, "charm", 3),
-        Scored(ONE, "clarity", 0),
-        Scored(ONE, "clarity", 6),
-        Ranked(0, (ONE, ONE)),
-        Ranked(0, ("NONE",)),
-        Ranked(1, (ONE,)),
-        Ranked(-1, (ONE,)),
-        Commented(1, None, "x"),
-        Commented(0, "NONE", "x"),
-        Commented(0, None, "x" * 10_001),
-        Went(5),
+        ScoreClick("NONE", "clarity", 3),
+        ScoreClick(ONE, "charm", 3),
+        ScoreClick(ONE, "clarity", 0),
+        ScoreClick(ONE, "clarity", 6),
+        RankingClick(0, (ONE, ONE)),
+        RankingClick(0, ("NONE",)),
+        RankingClick(1, (ONE,)),
+        RankingClick(-1, (ONE,)),
+        CommentClick(1, None, "x"),
+        CommentClick(0, "NONE", "x"),
+        CommentClick(0, None, "x" * 10_001),
+        StepClick(5),
     ],
 )
 def test_a_click_that_does_not_fit_leaves_no_trace(study: Study, bad: Click) -> None:
@@ -119,7 +127,7 @@ def test_a_click_that_does_not_fit_leaves_no_trace(study: Study, bad: Click) -> 
 
 
 def test_a_person_is_known_by_name_however_it_is_typed(study: Study) -> None:
-    open_sheet(study.folder, study.packet, "Anna  Bell ", NOW).add(Went(2), NOW)
+    open_sheet(study.folder, study.packet, "Anna  Bell ", NOW).add(StepClick(2), NOW)
     open_sheet(study.folder, study.packet, "Ben", NOW)
     assert open_sheet(study.folder, study.packet, "anna bell", NOW).sheet.step == 2
     sheets = read_sheets(study.folder, study.packet)
@@ -133,7 +141,7 @@ def test_a_name_must_be_one(study: Study, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "damaged in line 2"),
         ('{"at":"2026-05-01T12:00:00Z","what":{"type":"went","step":99}}', "damaged in line 2"),
@@ -143,16 +151,16 @@ def test_a_name_must_be_one(study: Study, name: str) -> None:
         ),
     ],
 )
-def test_a_damaged_line_is_named(study: Study, line: str, said: str) -> None:
+def test_a_damaged_line_is_named(study: Study, line: str, message: str) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW)
     path = study.folder / "ratings" / "rater-01.jsonl"
     path.write_text(path.read_text() + line + "\n" + line + "\n")
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=message):
         read_sheets(study.folder, study.packet)
 
 
 @pytest.mark.parametrize("contents", ["", "half a li"])
-def test_a_sheet_without_a_beginning_belongs_elsewhere(study: Study, contents: str) -> None:
+def test_a_sheet_without_a_beginning_belongs_to_another_packet(study: Study, contents: str) -> None:
     (study.folder / "ratings" / "rater-09.jsonl").write_text(contents)
     with pytest.raises(InvalidInput, match="does not belong to this packet"):
         read_sheets(study.folder, study.packet)

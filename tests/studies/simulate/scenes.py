@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autoreason.settings import Settings
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.world import Judges, World, load_world
 
 
@@ -23,4 +23,4 @@ SHARP = Judges(noise=0.0)
 
 def settings(protocol: Any = "robust", **changes: Any) -> Settings:
     """A protocol with changes."""
-    return entrant(protocol, changes).settings
+    return named_protocol(protocol, changes).settings

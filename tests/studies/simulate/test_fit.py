@@ -14,22 +14,27 @@ from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast, PassStarted
 from autoreason.studies.simulate.ballots import (
     SLOTS,
-    Sitting,
-    Vote,
+    RecordedPanel,
+    RecordedVote,
     from_events,
     from_file,
     of_judge,
 )
-from autoreason.studies.simulate.fit import Estimate, Fitted, fit_judges, fitted_world
+from autoreason.studies.simulate.fit import FittedJudges, FittedValue, fit_judges, fitted_world
 from autoreason.studies.simulate.world import read_world, write_world
 
 
-def sittings(
-    panels: int, *, lead: float = 0.0, first: float = 0.0, common: float = 1.0, seed: int = 1
-) -> Iterator[Sitting]:
+def recorded_panels(
+    recorded_panels: int,
+    *,
+    lead: float = 0.0,
+    first: float = 0.0,
+    common: float = 1.0,
+    seed: int = 1,
+) -> Iterator[RecordedPanel]:
     """Panels of three judges as the model has them, ten a run."""
     rng = np.random.default_rng(seed)
-    for panel in range(panels):
+    for panel in range(recorded_panels):
         worth = rng.standard_normal(3) * common + [0.0, lead, lead]
         votes = []
         for _ in range(3):
@@ -38,11 +43,11 @@ def sittings(
             seen[order[0]] += first
             ranking = np.argsort(-seen)
             names = [tuple(SLOTS[slot] for slot in slots) for slots in (order, ranking)]
-            votes.append(Vote(names[0], names[1], "judge"))
-        yield Sitting(f"run {panel // 10}", tuple(votes))
+            votes.append(RecordedVote(names[0], names[1], "judge"))
+        yield RecordedPanel(f"run {panel // 10}", tuple(votes))
 
 
-def holds(estimate: Estimate, truth: float) -> bool:
+def holds(estimate: FittedValue, truth: float) -> bool:
     """Whether the truth is in an interval half as wide again, so that chance alone rarely fails a test."""
     half = 0.75 * (estimate.high - estimate.low)
     return abs(estimate.value - truth) <= half and half < 1
@@ -52,28 +57,28 @@ def holds(estimate: Estimate, truth: float) -> bool:
     ("lead", "first", "common"), [(0.0, 0.0, 1.0), (0.8, 1.0, 0.5), (-0.5, -0.7, 1.5)]
 )
 def test_the_judges_are_found_again(lead: float, first: float, common: float) -> None:
-    fitted = fit_judges(list(sittings(200, lead=lead, first=first, common=common)))
+    fitted = fit_judges(list(recorded_panels(200, lead=lead, first=first, common=common)))
     assert holds(fitted.revision_lead, lead)
     assert holds(fitted.synthesis_lead, lead)
     assert holds(fitted.first, first)
     assert holds(fitted.last, 0.0)
     assert holds(fitted.common, common)
     assert holds(fitted.correlation, common**2 / (1 + common**2))
-    assert (fitted.runs, fitted.sittings, fitted.ballots) == (20, 200, 600)
+    assert (fitted.runs, fitted.panels, fitted.ballots) == (20, 200, 600)
 
 
 def test_more_panels_make_narrower_intervals() -> None:
-    few, many = (fit_judges(list(sittings(panels, seed=4))) for panels in (40, 240))
+    few, many = (fit_judges(list(recorded_panels(panels, seed=4))) for panels in (40, 240))
     assert many.first.high - many.first.low < few.first.high - few.first.low
 
 
 def test_too_few_panels_are_refused() -> None:
     with pytest.raises(InvalidInput, match=r"3 panels of two or more judges .* are too few"):
-        fit_judges(list(sittings(3)))
+        fit_judges(list(recorded_panels(3)))
 
 
 def test_a_fitted_world_can_be_written_and_read() -> None:
-    fitted = fit_judges(list(sittings(40, lead=0.6, first=0.5)))
+    fitted = fit_judges(list(recorded_panels(40, lead=0.6, first=0.5)))
     world = fitted_world(fitted, "Judges as they were.")
     assert read_world(write_world(world), "", "it") == world
     lead = (fitted.revision_lead.value + fitted.synthesis_lead.value) / 2
@@ -101,11 +106,11 @@ def test_ballots_come_from_a_recorded_run_without_its_playoff() -> None:
             ranking=("draft", "pass 1 B"),
         ),
     ]
-    (sitting,) = from_events("amber-fox", events)
-    assert sitting == Sitting("amber-fox", (Vote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
+    (panel,) = from_events("amber-fox", events)
+    assert panel == RecordedPanel("amber-fox", (RecordedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
 
 
-def test_a_file_that_holds_no_passes_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_file_without_passes_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "b.jsonl"
     file.write_text(json.dumps({"judges": None}) + "\n{}\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"b\.jsonl line 2 is no recorded pass"):
@@ -114,12 +119,12 @@ def test_a_file_that_holds_no_passes_is_refused_with_its_line(tmp_path: Path) ->
 
 def test_an_unknown_judge_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="no ballots by `gpt`; there are ballots by judge"):
-        of_judge(list(sittings(2)), "gpt")
+        of_judge(list(recorded_panels(2)), "gpt")
 
 
 def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> None:
     recorded = from_file(shared / "recorded" / "ballots.jsonl")
-    fits: dict[str, Fitted] = {
+    fits: dict[str, FittedJudges] = {
         judge: fit_judges(of_judge(recorded, judge))
         for judge in ("claude-sonnet-4-20250514", "claude-sonnet-4-6")
     }

@@ -43,7 +43,7 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
     quiet = replace(
         world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
     )
-    luck = Luck(1, 20).remembered()
+    luck = Luck(1, 20).cached()
     played = [play(quiet, settings(k=2), luck, row) for row in range(20)]
     # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
     assert any(one.trajectory[-2:] == ("A", "A") and one.calls < 20 for one in played)
@@ -66,7 +66,7 @@ def test_a_budget_includes_playoff_and_confirmation(budget: int) -> None:
     assert np.array_equal(held.quality[short], free.quality[short])
 
 
-def test_one_pass_is_held_even_where_the_budget_has_no_room_for_it() -> None:
+def test_one_pass_is_run_even_where_the_budget_has_no_room_for_it() -> None:
     assert (play_all(world(), settings(), 3, seed=2, budget=1).passes == 1).all()
 
 
@@ -74,10 +74,10 @@ def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None
     ones = np.ones(4, dtype=np.int64)
     quality = np.array([0.0, 1.0, 2.0, 1.0])
     claimed = np.array([False, True, False, False])
-    said = summarise(Outcomes(quality, ones, ones, 0 * ones, 0 * ones, claimed))
-    assert said.worse is None
-    assert said.claimed is not None
-    assert said.claimed.value == 1 / 3
-    assert said.claimed_wrongly is not None
-    assert said.claimed_wrongly.value == 0
-    assert said.quality.low < said.quality.value == 1.0 < said.quality.high
+    message = summarise(Outcomes(quality, ones, ones, 0 * ones, 0 * ones, claimed))
+    assert message.worse is None
+    assert message.claimed is not None
+    assert message.claimed.value == 1 / 3
+    assert message.claimed_wrongly is not None
+    assert message.claimed_wrongly.value == 0
+    assert message.quality.low < message.quality.value == 1.0 < message.quality.high

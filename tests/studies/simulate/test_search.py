@@ -39,7 +39,7 @@ def test_every_bench_is_tried_with_every_ending(found: SearchReport) -> None:
     assert len(GRID.endings()) == len(set(GRID.endings()))
 
 
-def test_the_known_protocols_stand_beside_the_best(found: SearchReport) -> None:
+def test_the_known_protocols_are_next_to_the_best(found: SearchReport) -> None:
     notes = [each.note for each in found.ranked if each.note]
     assert {"as published", "the default"} <= set(notes)
     assert [each.regret for each in found.ranked] == sorted(each.regret for each in found.ranked)
@@ -73,7 +73,7 @@ def test_the_default_candidate_is_the_default_of_a_run() -> None:
 def test_a_lead_keeps_the_incumbent_longer() -> None:
     luck = Luck(1, 300)
     displaced = [
-        run_courses(world(), settings(passes=5), luck, lead).standing[:, -1].mean()
+        run_courses(world(), settings(passes=5), luck, lead).incumbent[:, -1].mean()
         for lead in (0, 1, 3)
     ]
     assert displaced == sorted(displaced, reverse=True)

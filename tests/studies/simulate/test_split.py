@@ -8,8 +8,8 @@ pytest.importorskip("numpy")
 
 from tests.studies.simulate.scenes import world
 
-from autoreason.studies.simulate.outcomes import claims
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.outcomes import claiming_votes
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.split import compare_splits, splits_of
 
 
@@ -29,10 +29,10 @@ def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -
 def test_the_best_split_is_the_default() -> None:
     worlds = [world(name) for name in ("help", "drift-new", "harm-lasting")]
     best, *_ = compare_splits(worlds, 14, 3000, seed=1).splits
-    usual = entrant("robust").settings
+    usual = named_protocol("robust").settings
     assert (best.playoff, best.confirmation) == (usual.playoff, usual.confirmation)
 
 
 @pytest.mark.parametrize(("judges", "needed"), [(1, 2), (5, 6), (6, 6), (7, 7), (9, 8), (14, 12)])
 def test_a_claim_takes_an_exact_interval_above_a_half(judges: int, needed: int) -> None:
-    assert claims(judges) == needed
+    assert claiming_votes(judges) == needed

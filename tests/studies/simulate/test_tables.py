@@ -7,12 +7,12 @@ import pytest
 pytest.importorskip("numpy")
 
 from tests.studies.simulate.scenes import world
-from tests.studies.simulate.test_fit import sittings
+from tests.studies.simulate.test_fit import recorded_panels
 
 from autoreason.report.report import Report
 from autoreason.settings import Protocol
 from autoreason.studies.simulate.fit import fit_report
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.split import compare_splits
 from autoreason.studies.simulate.study import Plan, SimulationReport, run_study
 
@@ -20,7 +20,7 @@ from autoreason.studies.simulate.study import Plan, SimulationReport, run_study
 def study(*protocols: Protocol, runs: int = 20, curves: bool = False) -> SimulationReport:
     worlds = [world("help"), world("harm-new")]
     plan = Plan(runs, 1, fast=True, curves=curves)
-    return run_study(worlds, [entrant(name) for name in protocols], plan)
+    return run_study(worlds, [named_protocol(name) for name in protocols], plan)
 
 
 def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:
@@ -48,7 +48,7 @@ def test_programs_get_plan_worlds_and_cells() -> None:
 
 def reports() -> list[Report]:
     splits = compare_splits([world("help")], 6, 20, seed=1)
-    return [study("paper", "robust"), splits, fit_report(list(sittings(30)), "Judges.")]
+    return [study("paper", "robust"), splits, fit_report(list(recorded_panels(30)), "Judges.")]
 
 
 @pytest.mark.parametrize("width", [60, 80])

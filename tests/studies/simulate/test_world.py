@@ -48,7 +48,7 @@ def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("about: [", "line 1 is not YAML"),
         ("- about", "has no fields"),
@@ -63,10 +63,10 @@ def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
         ("about: x\nkind: help\ncritics: {silent: 0.5, at: 0}", "at"),
     ],
 )
-def test_a_mistake_in_a_world_is_one_sentence_that_names_it(text: str, said: str) -> None:
+def test_a_mistake_in_a_world_is_one_sentence_that_names_it(text: str, message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_world(text, "x", "x.yaml")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).startswith("x.yaml")
 
 

@@ -51,7 +51,7 @@ def audit(
     from autoreason.cli.views.outcome import print_json, write_page
     from autoreason.cli.views.pager import paged
     from autoreason.files import check_output
-    from autoreason.studies.audit.audit import examine
+    from autoreason.studies.audit.audit import audit_runs
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
@@ -59,7 +59,7 @@ def audit(
     with stderr_console().status("reading") as status:
         runs = _read(records, every, journal, status.update)
         status.update("examining")
-        found = examine(runs)
+        found = audit_runs(runs)
     write_page(found, html, {})
     if as_json:
         print_json(found)
@@ -71,7 +71,7 @@ def audit(
 def _read(
     records: tuple[str, ...], every: bool, journal: str | None, note: Callable[[str], None]
 ) -> list[AuditedRun]:
-    from autoreason.studies.audit.files import once_each, read_records
+    from autoreason.studies.audit.files import read_records, without_duplicates
     from autoreason.studies.audit.own_runs import read_run
 
     plainly_files = [name for name in records if "/" in name or name.endswith(".jsonl")]
@@ -86,7 +86,7 @@ def _read(
                 runs += _read_every(book, note)
             elif named or not records:
                 runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
-    return once_each(runs)
+    return without_duplicates(runs)
 
 
 def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:

@@ -94,9 +94,9 @@ def _show(model: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views import certificates
     from autoreason.errors import InvalidInput
     from autoreason.settings import provider_of, servers
-    from autoreason.studies.certify.store import find
+    from autoreason.studies.certify.store import find_certificate
 
-    stored = find(model, servers(values["base_url"], [model]).get(provider_of(model)))
+    stored = find_certificate(model, servers(values["base_url"], [model]).get(provider_of(model)))
     if stored is None:
         raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
     certificates.show(stored, as_json=values["as_json"])

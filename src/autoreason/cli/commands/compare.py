@@ -15,7 +15,7 @@ from autoreason.models.examples import with_examples
 if TYPE_CHECKING:
     from autoreason.settings import Settings
 
-_TERMS = partial(Field, "autoreason.studies.compare.comparison", "Terms")
+_OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
 only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
@@ -38,10 +38,10 @@ only if one as expensive as their most expensive still fits. In each repeat all 
         metavar="N",
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.field_option(_TERMS("match"), metavar="[calls|tokens|cost]"),
-    options.field_option(_TERMS("allowance"), metavar="N"),
+    options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),
+    options.field_option(_OPTIONS("allowance"), metavar="N"),
     options.field_option(
-        _TERMS("judges"), "--panel", "final_judges", usual=options.default_panel_judges
+        _OPTIONS("judges"), "--panel", "final_judges", usual=options.default_panel_judges
     ),
 )
 @options.writing_options
@@ -85,13 +85,13 @@ def _warn_of_few_repeats(settings: Settings) -> None:
     """Say before anything is spent what the result cannot show."""
     from autoreason.jobs.job import read_options
     from autoreason.report.numbers import count
-    from autoreason.studies.compare.comparison import Terms, enough_repeats
+    from autoreason.studies.compare.comparison import ComparisonOptions, enough_repeats
 
-    terms = read_options(settings, Terms)
-    needed = enough_repeats(len(terms.strategies))
-    if terms.held < needed:
+    options = read_options(settings, ComparisonOptions)
+    needed = enough_repeats(len(options.strategies))
+    if options.repeat_count < needed:
         click.echo(
-            f"note: {count(terms.held, 'repeat')} of {len(terms.strategies)} strategies cannot show that one "
-            f"of them is best beyond chance; that takes {needed} or more",
+            f"note: {count(options.repeat_count, 'repeat')} of {len(options.strategies)} strategies cannot show "
+            f"that one of them is best beyond chance; that takes {needed} or more",
             err=True,
         )

@@ -83,7 +83,7 @@ def pairs(
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.files import check_output, write
-    from autoreason.studies.pairs import find_pairs, summary
+    from autoreason.studies.pairs import count_pairs, find_pairs
 
     if as_json and output is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with -o")
@@ -103,7 +103,7 @@ def pairs(
         output.write_bytes(b"")
     print(_said(found, output), file=sys.stderr)
     if as_json:
-        print_json(summary(found))
+        print_json(count_pairs(found))
 
 
 def _lines(found: Pairs, layout: Literal["text", "chat"]) -> str:

@@ -90,7 +90,7 @@ def new(
     import secrets
 
     from autoreason.parsing.leaks import find_leaks
-    from autoreason.studies.raters.build import make_packet
+    from autoreason.studies.raters.build import build_packet
     from autoreason.studies.raters.sources import from_files, from_pairing
 
     if bool(texts) != bool(brief):
@@ -99,7 +99,7 @@ def new(
     tasks = [from_files(brief, texts)] if brief else []
     tasks += [from_pairing(pairing) for pairing in pairings]
     tasks += _from_runs(runs, journal)
-    packet = make_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
+    packet = build_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
     number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
     _say(f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes")
     for task in tasks:
@@ -135,13 +135,13 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
-    from autoreason.studies.raters.lock import sole
+    from autoreason.studies.raters.lock import lock_packet
     from autoreason.studies.raters.packet import read_packet
-    from autoreason.studies.raters.startup import serving
+    from autoreason.studies.raters.startup import serve_packet
     from autoreason.studies.raters.storage import read_sheets
 
     packet = read_packet(folder)
-    with sole(folder) as announce:
+    with lock_packet(folder) as announce:
 
         def ready(url: str) -> None:
             announce(url)
@@ -151,7 +151,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 
                 webbrowser.open(url)
 
-        asyncio.run(serving(folder, port=port, rater=rater, ready=ready, say=_say))
+        asyncio.run(serve_packet(folder, port=port, rater=rater, ready=ready, on_message=_say))
         sheets = read_sheets(folder, packet)
     done = sum(sheet.finished for sheet in sheets)
     people = numbers.count(len(sheets), "person has", "people have")
@@ -219,10 +219,10 @@ def report(
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
     if not panels:
         return None
-    from autoreason.studies.raters.panel import joined, read_panel
+    from autoreason.studies.raters.panel import join_panels, read_panel
 
     files = (name.endswith(".json") or Path(name).is_file() for name in panels)
-    return joined(
+    return join_panels(
         [
             read_panel(Path(name)) if is_file else _panel_of_run(name, journal)
             for name, is_file in zip(panels, files, strict=True)

@@ -15,8 +15,8 @@ from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
-    from autoreason.studies.simulate.ballots import Sitting
-    from autoreason.studies.simulate.protocols import Entrant
+    from autoreason.studies.simulate.ballots import RecordedPanel
+    from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
 
 
@@ -292,14 +292,14 @@ def _worlds(names: tuple[str, ...]) -> list[World]:
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
 
 
-def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[Entrant]:
-    from autoreason.studies.simulate.protocols import NAMES, entrant, read_changes
+def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[NamedProtocol]:
+    from autoreason.studies.simulate.protocols import NAMES, named_protocol, read_changes
 
     chosen = [name for name in NAMES if name in protocols or not protocols]
-    entrants = [entrant(name) for name in chosen]
+    entrants = [named_protocol(name) for name in chosen]
     if changes:
         last = next(name for name in NAMES if name == (protocols or chosen)[-1])
-        entrants.append(entrant(last, read_changes(changes)))
+        entrants.append(named_protocol(last, read_changes(changes)))
     return entrants
 
 
@@ -316,14 +316,14 @@ def _fit_judges(
     from autoreason.studies.simulate.fit import fit_report
 
     by = f", by {judge}." if judge else "."
-    sittings = of_judge(_sittings(source, journal), judge)
-    report = fit_report(sittings, f"Judges as in {Path(source).name}{by}")
+    panels = of_judge(_recorded_panels(source, journal), judge)
+    report = fit_report(panels, f"Judges as in {Path(source).name}{by}")
     if output:
         write(output, report.world_file())
     _print(report, html, report.to_dict() if as_json else None)
 
 
-def _sittings(source: str, journal: str | None) -> list[Sitting]:
+def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:
     from autoreason.studies.simulate.ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():

@@ -13,7 +13,7 @@ from autoreason.report.numbers import UNKNOWN
 if TYPE_CHECKING:
     from autoreason.report.table import Table
     from autoreason.settings import Settings
-    from autoreason.studies.certify.store import Stored
+    from autoreason.studies.certify.store import StoredCertificate
 
 
 def warn_of_failed_judges(settings: Settings) -> None:
@@ -22,13 +22,13 @@ def warn_of_failed_judges(settings: Settings) -> None:
         return
     from autoreason.run.kinds import job_class
     from autoreason.run.prompt_choice import needs_few_words
-    from autoreason.studies.certify.store import find
+    from autoreason.studies.certify.store import find_certificate
 
     prompts = job_class(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
         return
     judges = dict.fromkeys(settings.models.judges)
-    found = [find(address, settings.server_of(address)) for address in judges]
+    found = [find_certificate(address, settings.server_of(address)) for address in judges]
     failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
     if failed:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
@@ -41,7 +41,7 @@ def warn_of_failed_judges(settings: Settings) -> None:
         print(without_controls(warning), file=sys.stderr)
 
 
-def show(stored: Stored, *, as_json: bool) -> None:
+def show(stored: StoredCertificate, *, as_json: bool) -> None:
     """One certificate with its date and its run."""
     from autoreason.cli.times import when
     from autoreason.cli.views import outcome
@@ -74,7 +74,7 @@ def list_all(*, as_json: bool) -> None:
         click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
 
 
-def as_object(stored: Stored) -> dict[str, Any]:
+def as_object(stored: StoredCertificate) -> dict[str, Any]:
     """A stored certificate for programs."""
     certificate = stored.certificate
     return {
@@ -87,7 +87,7 @@ def as_object(stored: Stored) -> dict[str, Any]:
     }
 
 
-def _table(found: list[Stored]) -> Table:
+def _table(found: list[StoredCertificate]) -> Table:
     from autoreason.cli.times import when
     from autoreason.report.table import Column, Table
 

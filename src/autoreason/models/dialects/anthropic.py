@@ -11,7 +11,7 @@ from autoreason.exchange import Message, Reply, Request, Usage
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
-    Unreadable,
+    UnreadableReply,
     count,
     decoder,
     fields_of,
@@ -47,7 +47,7 @@ def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str
     system: list[dict[str, Any]] = []
     spoken: list[dict[str, Any]] = []
     for place, message in enumerate(messages):
-        block = text_block(message, marked=place == last)
+        block = text_block(message, cached=place == last)
         if message.speaker == "system":
             system.append(block)
         elif spoken and spoken[-1]["role"] == message.speaker:
@@ -82,10 +82,10 @@ def _output_config(request: Request, quirks: Quirks) -> dict[str, Any]:
     return config
 
 
-def text_block(message: Message, *, marked: bool) -> dict[str, Any]:
+def text_block(message: Message, *, cached: bool) -> dict[str, Any]:
     """One text block; the mark asks to cache everything up to here."""
     block: dict[str, Any] = {"type": "text", "text": message.text}
-    if marked:
+    if cached:
         block["cache_control"] = {"type": "ephemeral"}
     return block
 
@@ -144,7 +144,7 @@ def read(payload: bytes, address: str) -> Reply:
     if answer.type == "error":
         raise ErrorReply(read_error(payload))
     if answer.content is None:
-        raise Unreadable("the reply has no content")
+        raise UnreadableReply("the reply has no content")
     collected = _Collected()
     collected.count(answer.usage)
     for block in answer.content:
@@ -185,7 +185,7 @@ class Stream:
     def finish(self, address: str) -> Reply:
         """The whole reply."""
         if not self.whole:
-            raise Unreadable("the stream ended before its end mark")
+            raise UnreadableReply("the stream ended before its end mark")
         return self._collected.reply(address)
 
 

@@ -21,7 +21,7 @@ _MAX_COUNT = 2**53
 """Beyond it a number in JSON is not exact, and no count of tokens is so large."""
 
 
-class Unreadable(Exception):
+class UnreadableReply(Exception):
     """A reply that is not what its format promises, or ends before its end."""
 
 

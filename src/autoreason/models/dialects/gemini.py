@@ -11,7 +11,7 @@ from autoreason.exchange import Effort, Reply, Request, Usage
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
-    Unreadable,
+    UnreadableReply,
     count,
     decoder,
     fields_of,
@@ -178,17 +178,17 @@ class Stream:
 
     def _take(self, candidate: _Candidate) -> str:
         self._finish = word(candidate.finish_reason) or self._finish
-        shown: list[str] = []
+        visible: list[str] = []
         for part in candidate.content.parts:
-            (self._thinking if part.thought else shown).append(part.text)
-        text = "".join(shown)
+            (self._thinking if part.thought else visible).append(part.text)
+        text = "".join(visible)
         self._text.append(text)
         return text
 
     def finish(self, address: str) -> Reply:
         """The whole reply."""
         if not self._finish:
-            raise Unreadable("the reply ended without a finish reason")
+            raise UnreadableReply("the reply ended without a finish reason")
         text = "".join(self._text)
         refused = self._blocked or self._finish in _REFUSED
         # Whatever else stopped it, a text that did not end by itself is not complete.
@@ -213,8 +213,8 @@ class _ModelList(Struct):
 
 def read_models(payload: bytes) -> list[str]:
     """The names the server lists, without their prefix."""
-    listed = msgspec.json.decode(payload, type=_ModelList).models
-    return [each.name.removeprefix("models/") for each in listed]
+    models = msgspec.json.decode(payload, type=_ModelList).models
+    return [each.name.removeprefix("models/") for each in models]
 
 
 DIALECT = Dialect(

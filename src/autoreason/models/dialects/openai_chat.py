@@ -13,7 +13,7 @@ from autoreason.exchange import Reply, Request, Schema, Usage
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
-    Unreadable,
+    UnreadableReply,
     count,
     decoder,
     fields_of,
@@ -166,7 +166,7 @@ def read(payload: bytes, address: str) -> Reply:
     """A whole reply."""
     answer = _decode_answer(payload)
     if not answer.choices:
-        raise Unreadable("the reply has no choice")
+        raise UnreadableReply("the reply has no choice")
     collected = _Collected()
     collected.add(answer.choices[0].message)
     collected.finish_reason = word(answer.choices[0].finish_reason)
@@ -201,7 +201,7 @@ class Stream:
     def finish(self, address: str) -> Reply:
         """The whole reply."""
         if not self.whole:
-            raise Unreadable("the stream ended before its end mark")
+            raise UnreadableReply("the stream ended before its end mark")
         return self._collected.reply(address)
 
 
@@ -212,13 +212,13 @@ class _Collected:
         self.finish_reason = ""
         self.usage: Any = None
         self._thinking = Thinking()
-        self._beside: list[str] = []
+        self._separate_reasoning: list[str] = []
         self._refusal: list[str] = []
 
     def add(self, message: _Message) -> str:
         """Take a message or a piece of one; give the text that can be shown."""
         if thought := message.thought():
-            self._beside.append(thought)
+            self._separate_reasoning.append(thought)
         if message.refusal:
             self._refusal.append(message.refusal)
         text = message.text()
@@ -227,7 +227,7 @@ class _Collected:
     def reply(self, address: str) -> Reply:
         """The complete reply."""
         if self.finish_reason in _BROKEN:
-            raise Unreadable(f"the reply broke off ({self.finish_reason})")
+            raise UnreadableReply(f"the reply broke off ({self.finish_reason})")
         self._thinking.end()
         refusal = "".join(self._refusal)
         text = "".join(self._thinking.text) or refusal
@@ -236,7 +236,7 @@ class _Collected:
             outcome=outcome_of(text, cut=self.finish_reason in _CUT, refused=refused),
             text=text,
             model=address,
-            reasoning="".join(self._beside + self._thinking.reasoning).strip(),
+            reasoning="".join(self._separate_reasoning + self._thinking.reasoning).strip(),
             finish=self.finish_reason,
             usage=usage_of(self.usage),
             cost=_cost(self.usage),
@@ -262,8 +262,8 @@ class _ModelList(Struct):
 
 def read_models(payload: bytes) -> list[str]:
     """The names a server offers; a few send the list without its wrapping."""
-    listed = msgspec.json.decode(payload, type=_ModelList | list[_ModelEntry])
-    return [each.id for each in (listed if isinstance(listed, list) else listed.data or [])]
+    models = msgspec.json.decode(payload, type=_ModelList | list[_ModelEntry])
+    return [each.id for each in (models if isinstance(models, list) else models.data or [])]
 
 
 DIALECT = Dialect(

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autoreason.exchange import Reply, Request
 from autoreason.models.dialects import openai_chat
-from autoreason.models.dialects.base import Dialect, Unreadable, decoder, outcome_of, word
+from autoreason.models.dialects.base import Dialect, UnreadableReply, decoder, outcome_of, word
 from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.quirks import Quirks
 
@@ -111,7 +111,7 @@ def _reply(answer: _Answer, address: str, streamed: str) -> Reply:
     if answer.error is not None:
         raise ErrorReply(read_error(msgspec.json.encode({"error": answer.error})))
     if answer.output is None or status not in ("completed", "incomplete"):
-        raise Unreadable(f"the reply has no answer ({status or 'without a status'})")
+        raise UnreadableReply(f"the reply has no answer ({status or 'without a status'})")
     reason = word(answer.incomplete_details.reason) if answer.incomplete_details else ""
     refusal = "".join(item.refusal() for item in answer.output)
     text = "".join(item.text() for item in answer.output if item.shown) or streamed or refusal
@@ -162,7 +162,7 @@ class Stream:
     def finish(self, address: str) -> Reply:
         """The whole reply."""
         if self._answer is None:
-            raise Unreadable("the stream ended before its end mark")
+            raise UnreadableReply("the stream ended before its end mark")
         return _reply(self._answer, address, "".join(self._text))
 
 

@@ -1,4 +1,4 @@
-"""The audit: every look at some runs, and what it comes to in one sentence."""
+"""The audit: every check of some runs, and the conclusion in one sentence."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from autoreason.studies.audit import (
 from autoreason.studies.audit.findings import (
     GROUPS,
     LEVELS,
-    Finding,
-    Found,
-    OpenFinding,
+    AuditFinding,
+    AuditResult,
+    PendingFinding,
     listed,
     settle,
 )
 from autoreason.studies.audit.record import AuditedRun
 
-Check = Callable[[Sequence[AuditedRun]], Found]
+Check = Callable[[Sequence[AuditedRun]], AuditResult]
 
 CHECKS: tuple[Check, ...] = (
-    check_ballots.lost_ballots,
+    check_ballots.invalid_ballots,
     check_ballots.empty_panels,
     check_ballots.below_quorum,
     check_ballots.partial_rankings,
@@ -61,12 +61,12 @@ CHECKS: tuple[Check, ...] = (
     check_programs.no_program,
     check_programs.repeated,
 )
-_OF_PANELS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
-"""What is asked of panels, whatever they judged."""
+_PANEL_CHECKS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
+"""Questions about panels, whatever they judged."""
 
 
 class Audit(Report, Struct, frozen=True, kw_only=True):
-    """What some runs show about themselves."""
+    """The findings about some runs, with a conclusion."""
 
     runs: int
     parts: int
@@ -74,27 +74,27 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
     passes: int
     panels: int
     ballots: int | None
-    """Valid ballots; None where no panel says how many it had."""
+    """Valid ballots; None where no panel is recorded with their number."""
     tested: int
     """Questions that were put to a test; their p-values are corrected for that (Holm 1979)."""
     conclusion: str
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
     heading = "An audit"
 
     def sections(self) -> list[Section]:
         """How much was audited, then each question by its group, the worst first."""
-        found = [Section(sentences=[("", f"{self._size()}.")])]
+        sections = [Section(sentences=[("", f"{self._size()}.")])]
         for group in GROUPS:
             rows = [finding for finding in self.findings if finding.group == group]
             rows.sort(key=lambda finding: LEVELS.index(finding.level))
             if rows:
-                found.append(Section(group.capitalize(), tables=[_table(rows)]))
+                sections.append(Section(group.capitalize(), tables=[_table(rows)]))
         if self.tested:
             tested = count(self.tested, "question")
             note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
-            found.append(Section(sentences=[("", note)]))
-        return found
+            sections.append(Section(sentences=[("", note)]))
+        return sections
 
     def _size(self) -> str:
         parts = [
@@ -111,26 +111,26 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
 _TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}
 
 
-def _table(findings: Sequence[Finding]) -> Table:
-    """A row per question: what was found, and where it is not fine what is normal and what to do."""
+def _table(findings: Sequence[AuditFinding]) -> Table:
+    """One row per question: the finding, and where it is not fine what is normal and what to do."""
     columns = [Column(name, figures=False) for name in ("level", "question", "finding")]
     rows = [
         (
             each.level,
             each.name,
-            (each.said, *([f"normal: {each.normal}", f"do: {each.fix}"] if each.fix else [])),
+            (each.statement, *([f"normal: {each.normal}", f"do: {each.fix}"] if each.fix else [])),
         )
         for each in findings
     ]
     return Table(columns, rows, tones=_TONES, headings=False)
 
 
-def examine(runs: Sequence[AuditedRun]) -> Audit:
-    """Every look at these runs."""
+def audit_runs(runs: Sequence[AuditedRun]) -> Audit:
+    """Run every check over these runs."""
     if not runs:
         raise InvalidInput("there is nothing to audit; name a run or a record")
-    found = [check(runs) for check in CHECKS if _asked(check, runs)]
-    findings = settle(found)
+    results = [check(runs) for check in CHECKS if _applies(check, runs)]
+    findings = settle(results)
     panels = [panel for run in runs for panel in run.panels]
     valid = [panel.valid for panel in panels if panel.valid is not None]
     return Audit(
@@ -139,16 +139,16 @@ def examine(runs: Sequence[AuditedRun]) -> Audit:
         passes=sum(len(run.passes) for run in runs),
         panels=len(panels),
         ballots=sum(valid) if valid else None,
-        tested=sum(isinstance(each, OpenFinding) for each in found),
+        tested=sum(isinstance(each, PendingFinding) for each in results),
         conclusion=conclude(findings),
         findings=findings,
     )
 
 
-def _asked(check: Check, runs: Sequence[AuditedRun]) -> bool:
+def _applies(check: Check, runs: Sequence[AuditedRun]) -> bool:
     """Whether a question makes sense of what these runs wrote."""
     texts = any(run.programs is None for run in runs)
-    if check in _OF_PANELS:
+    if check in _PANEL_CHECKS:
         # Where programs are written a panel is the exception.
         return texts or any(panel for run in runs for panel in run.panels)
     if check.__module__ == check_programs.__name__:
@@ -156,13 +156,13 @@ def _asked(check: Check, runs: Sequence[AuditedRun]) -> bool:
     return texts or check == check_stopping.outages
 
 
-def conclude(findings: Sequence[Finding]) -> str:
-    """One sentence: what stands in the way of relying on the record."""
+def conclude(findings: Sequence[AuditFinding]) -> str:
+    """One sentence: whether the record can be relied on."""
     levels = Counter(finding.level for finding in findings)
     alarms = [finding.name for finding in findings if finding.level == "alarm"]
     looks = [finding.name for finding in findings if finding.level == "look"]
-    silent = levels["unknown"]
-    unknown = f"; {silent} of {len(findings)} questions it cannot answer" if silent else ""
+    unanswered = levels["unknown"]
+    unknown = f"; {unanswered} of {len(findings)} questions it cannot answer" if unanswered else ""
     if alarms:
         what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
         return (

@@ -1,4 +1,4 @@
-"""What judges who rank at random would have given, panel by panel and run by run."""
+"""What judges who rank at random would give, panel by panel and run by run."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ def agreement(rankings: Sequence[Sequence[str]]) -> Agreement | None:
     """Mean tau and Kendall's W of full rankings; None with fewer than two judges or texts."""
     if len(rankings) < 2 or len(rankings[0]) < 2:
         return None
-    return _of_rankings(tuple(map(tuple, rankings)))
+    return _agreement_of_rankings(tuple(map(tuple, rankings)))
 
 
 # Three judges of three texts can vote in 216 ways only.
 @lru_cache(maxsize=4096)
-def _of_rankings(rankings: tuple[tuple[str, ...], ...]) -> Agreement:
+def _agreement_of_rankings(rankings: tuple[tuple[str, ...], ...]) -> Agreement:
     names = sorted(rankings[0])
-    return _agreement([tuple(map(ranking.index, names)) for ranking in rankings])
+    return _agreement_of_places([tuple(map(ranking.index, names)) for ranking in rankings])
 
 
-def _agreement(cast: Sequence[Places]) -> Agreement:
-    judges, things = len(cast), len(cast[0])
+def _agreement_of_places(ballots: Sequence[Places]) -> Agreement:
+    judges, things = len(ballots), len(ballots[0])
     score = 0
     for one, other in combinations(range(things), 2):
-        first = sum(places[one] < places[other] for places in cast)
+        first = sum(places[one] < places[other] for places in ballots)
         score += (2 * first - judges) ** 2 - judges
-    sums = [sum(column) for column in zip(*cast, strict=True)]
+    sums = [sum(column) for column in zip(*ballots, strict=True)]
     middle = judges * (things - 1) / 2
     spread = sum((each - middle) ** 2 for each in sums)
     pairs = comb(things, 2) * judges * (judges - 1)
@@ -80,21 +80,21 @@ def agreement_by_chance(judges: int, things: int) -> ByChance:
     """Exact for small panels; larger ones are sampled, always the same, with their exact mean and variance."""
     if comb(factorial(things) + judges - 2, judges - 1) <= _COUNTABLE:
         chances: tuple[defaultdict[complex, float], ...] = (defaultdict(float), defaultdict(float))
-        for cast, p in _all_panels(judges, things):
-            for each, value in zip(chances, _agreement(cast), strict=True):
+        for ballots, p in _all_panels(judges, things):
+            for each, value in zip(chances, _agreement_of_places(ballots), strict=True):
                 each[round(value, 9)] += p
         return ByChance(*map(part, chances))
     rng = Random(0)
     places = range(things)
-    drawn = [
-        _agreement([tuple(rng.sample(places, things)) for _ in range(judges)])
+    samples = [
+        _agreement_of_places([tuple(rng.sample(places, things)) for _ in range(judges)])
         for _ in range(_SAMPLE)
     ]
     # Any two judges are independent even of a third, so variances of pairs add up.
     pairs = comb(judges, 2)
     of_tau = 2 * (2 * things + 5) / (9 * things * (things - 1)) / pairs
     of_w = ((judges - 1) / judges) ** 2 / (things - 1) / pairs
-    taus, ws = zip(*drawn, strict=True)
+    taus, ws = zip(*samples, strict=True)
     return ByChance(centred(taus, 0.0, of_tau), centred(ws, 1 / judges, of_w))
 
 
@@ -137,19 +137,19 @@ class Course(NamedTuple):
 def survivals_by_chance(chance: float, passes: int, k: int | None) -> Part:
     """Survivals less those expected, of a run that ends after k in a row or so many passes."""
     alive: dict[tuple[int, int], float] = {(0, 0): 1.0}
-    ended: defaultdict[complex, float] = defaultdict(float)
+    chances: defaultdict[complex, float] = defaultdict(float)
     for number in range(1, passes + 1):
         further: defaultdict[tuple[int, int], float] = defaultdict(float)
         for (survived, row), p in alive.items():
             further[survived, 0] += p * (1 - chance)
             if k and row + 1 == k:
-                ended[round(survived + 1 - number * chance, 9)] += p * chance
+                chances[round(survived + 1 - number * chance, 9)] += p * chance
             else:
                 further[survived + 1, row + 1] += p * chance
         alive = further
     for (survived, _), p in alive.items():
-        ended[round(survived - passes * chance, 9)] += p
-    return part(ended)
+        chances[round(survived - passes * chance, 9)] += p
+    return part(chances)
 
 
 @cache
@@ -162,7 +162,7 @@ def pairs_by_chance(course: Course) -> Part:
         if course.k is None:
             count = comb(survived - 1, rows - 1) * comb(displaced + 1, rows)
         elif course.converged:
-            # The last row is complete and stands at the end; the others stand before a defeat each.
+            # The last row is complete and comes at the end; each of the others comes before a defeat.
             count = _split(survived - course.k, rows - 1, course.k - 1) * comb(displaced, rows - 1)
         else:
             count = _split(survived, rows, course.k - 1) * comb(displaced + 1, rows)
@@ -184,11 +184,11 @@ def _split(total: int, rows: int, longest: int) -> int:
     return sum(signed)
 
 
-Seen = tuple[Sequence[str], str]
+SeenVote = tuple[Sequence[str], str]
 """The order a judge saw, and the text it put first."""
 
 
-def position_by_chance(panels: Sequence[Sequence[Seen]]) -> float | None:
+def position_by_chance(panels: Sequence[Sequence[SeenVote]]) -> float | None:
     """How likely first places are to be as uneven over three positions if orders had nothing to do with them.
 
     The names of the texts change places within each panel, for all its judges at once, in all six ways: what
@@ -212,7 +212,7 @@ def _at(order: Sequence[str], name: str) -> complex:
     return (1, 1j, 0)[order.index(name)]
 
 
-def _relabelled(panel: Sequence[Seen]) -> Part:
+def _relabelled(panel: Sequence[SeenVote]) -> Part:
     chances: defaultdict[complex, float] = defaultdict(float)
     for way in zip(*(_renamed(tuple(order), first) for order, first in panel), strict=True):
         chances[sum(way, 0j)] += 1 / 6

@@ -9,16 +9,16 @@ from autoreason.parsing.ballots import read_ranking
 from autoreason.report.numbers import percent
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
-    Finding,
+    AuditFinding,
     Level,
     Topic,
-    graded,
     listed,
     many,
     number_of,
     part,
+    share_level,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel, Vote
+from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun, AuditedVote
 from autoreason.studies.audit.wording import is_exact, structured_ranking
 from autoreason.tournament.panel_size import quorum
 
@@ -27,25 +27,25 @@ Runs = Sequence[AuditedRun]
 _INVALID = Topic(
     "invalid ballots",
     "ballots",
-    "under 2 % are lost where judges are asked again",
-    "ask for structured ballots, ask once more, then replace the judge; leave out a model that loses many",
+    "under 2 % are invalid where judges are asked again",
+    "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
 )
 _EMPTY = Topic(
     "empty panels",
     "ballots",
     "a panel without a ballot decides nothing",
-    "hold these passes again: nobody voted, so A did not win them",
+    "run these passes again: no one voted, so A did not win them",
 )
 _QUORUM = Topic(
     "quorum",
     "ballots",
     "a panel decides with a majority of its ballots, two at least",
-    "set a quorum: what one judge of three says is not what the panel says",
+    "set a quorum: the vote of one judge of three is not the panel's",
 )
 _FORM = Topic(
     "ballot form",
     "ballots",
-    "nearly all answers give the ranking in the very form asked for",
+    "nearly all answers give the ranking in exactly the form asked for",
     "read rankings tolerantly and strictly as permutations, or ask for structured ballots",
 )
 _FAULTY = Topic(
@@ -62,7 +62,7 @@ _TIES = Topic(
 )
 
 
-def lost_ballots(runs: Runs) -> Finding:
+def invalid_ballots(runs: Runs) -> AuditFinding:
     """How many judges were asked and gave no valid ballot."""
     seats, invalid = Counter[str](), Counter[str]()
     for panel in _panels(runs):
@@ -72,28 +72,28 @@ def lost_ballots(runs: Runs) -> Finding:
     total, invalid_total = seats.total(), invalid.total()
     if not total:
         return _INVALID.unknown("the record does not say how many judges were asked")
-    level = graded(share(invalid_total, total), 0.02, 0.1)
-    sentence = f"judges lost {part(invalid_total, total, 'ballot')}"
+    level = share_level(share(invalid_total, total), 0.02, 0.1)
+    sentence = f"the record counts {part(invalid_total, total, 'ballot')} as invalid"
     bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
     if bad:
         level = "alarm"
         sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
-    return _INVALID.found(level, sentence, share(invalid_total, total))
+    return _INVALID.finding(level, sentence, share(invalid_total, total))
 
 
-def empty_panels(runs: Runs) -> Finding:
+def empty_panels(runs: Runs) -> AuditFinding:
     """Panels without any valid ballot, and how they were counted."""
-    known = [panel for panel in _panels(runs) if panel.valid is not None]
-    if not known:
+    panels = [panel for panel in _panels(runs) if panel.valid is not None]
+    if not panels:
         return _EMPTY.unknown("the record does not say how many ballots were valid")
-    empty = [panel for panel in known if not panel.valid]
-    number = share(len(empty), len(known))
+    empty = [panel for panel in panels if not panel.valid]
+    number = share(len(empty), len(panels))
     if not empty:
-        return _EMPTY.found("fine", f"none of {many(len(known), 'panel')} is empty", number)
+        return _EMPTY.finding("fine", f"none of {many(len(panels), 'panel')} is empty", number)
     won = [(run, audited) for run in runs for audited in run.passes if _won_without_votes(audited)]
-    sentence = f"{part(len(empty), len(known), 'panel')} had no valid ballot"
+    sentence = f"{part(len(empty), len(panels), 'panel')} had no valid ballot"
     if not won:
-        return _EMPTY.found("look", f"{sentence}; none was taken for a decision", number)
+        return _EMPTY.finding("look", f"{sentence}; none was taken for a decision", number)
     sentence += f", and {len(won)} of them counted as a win for A"
     affected_runs = {
         run.name: run
@@ -102,14 +102,14 @@ def empty_panels(runs: Runs) -> Finding:
     }
     if affected_runs:
         sentence += f"; {number_of(affected_runs.values())} converged on one: {listed(sorted(affected_runs))}"
-    return _EMPTY.found("alarm", sentence, number)
+    return _EMPTY.finding("alarm", sentence, number)
 
 
 def _won_without_votes(audited: AuditedPass) -> bool:
     return bool(audited.panel and audited.panel.valid == 0 and audited.winner == "A")
 
 
-def below_quorum(runs: Runs) -> Finding:
+def below_quorum(runs: Runs) -> AuditFinding:
     """Panels that decided although most of their ballots were invalid, or that never had two judges."""
     decided = [
         panel for panel in _panels(runs) if panel.winner and panel.valid and panel.seats is not None
@@ -125,7 +125,7 @@ def below_quorum(runs: Runs) -> Finding:
     )
     number = share(short, len(decided))
     if not short and not alone:
-        return _QUORUM.found(
+        return _QUORUM.finding(
             "fine", f"every one of {many(len(decided), 'panel')} had its quorum", number
         )
     notes = []
@@ -133,43 +133,45 @@ def below_quorum(runs: Runs) -> Finding:
         notes.append(f"{part(short, len(decided), 'panel')} decided below a quorum")
     if alone:
         notes.append(f"{many(alone, 'panel')} had a single judge")
-    return _QUORUM.found(
+    return _QUORUM.finding(
         "alarm" if short > 0.05 * len(decided) else "look", "; ".join(notes), number
     )
 
 
-def partial_rankings(runs: Runs) -> Finding:
+def partial_rankings(runs: Runs) -> AuditFinding:
     """Rankings that name a text twice or leave one out, and were counted nevertheless."""
     votes = list(_votes(runs))
     if not votes:
         return _FAULTY.unknown("no ballots were kept, only scores")
     faulty = sum(vote.faulty for vote in votes)
     sentence = f"{part(faulty, len(votes), 'ballot')} named a text twice or left one out"
-    return _FAULTY.found("alarm" if faulty else "fine", sentence, share(faulty, len(votes)))
+    return _FAULTY.finding("alarm" if faulty else "fine", sentence, share(faulty, len(votes)))
 
 
-def ballot_form(runs: Runs) -> Finding:
-    """Whether answers give their ranking in the form asked for, and what a tolerant reader makes of the rest."""
+def ballot_form(runs: Runs) -> AuditFinding:
+    """Whether answers give their ranking in the form asked for, and what a tolerant reader gets from the rest."""
     votes = [vote for vote in _votes(runs) if vote.text is not None and vote.labels and vote.order]
     if not votes:
-        return _FORM.unknown("no judge's words were kept")
-    given = [structured_ranking(vote.text or "", vote.labels or ()) for vote in votes]
+        return _FORM.unknown("no judge's answers were kept")
+    structured = [structured_ranking(vote.text or "", vote.labels or ()) for vote in votes]
     exact = sum(
         bool(ranking) or is_exact(vote.text or "", vote.labels or ())
-        for vote, ranking in zip(votes, given, strict=True)
+        for vote, ranking in zip(votes, structured, strict=True)
     )
     # Reading tolerantly takes far longer, and a structured ballot leaves nothing to tolerate.
-    read = [(vote, _read(vote, ranking)) for vote, ranking in zip(votes, given, strict=True)]
-    unread = sum(ranking is None for _, ranking in read)
+    rankings = [
+        (vote, _ranking_of(vote, ranking)) for vote, ranking in zip(votes, structured, strict=True)
+    ]
+    unread = sum(ranking is None for _, ranking in rankings)
     other = sum(
-        bool(ranking and vote.ranking and ranking != vote.ranking) for vote, ranking in read
+        bool(ranking and vote.ranking and ranking != vote.ranking) for vote, ranking in rankings
     )
-    saved = sum(bool(ranking and not vote.ranking) for vote, ranking in read)
-    sentence = f"{part(exact, len(votes), 'answer')} gave the ranking in the very form asked for"
+    recovered = sum(bool(ranking and not vote.ranking) for vote, ranking in rankings)
+    sentence = f"{part(exact, len(votes), 'answer')} gave the ranking in exactly the form asked for"
     if exact < len(votes):
         sentence += f"; our tolerant reader reads {len(votes) - unread:,} of the {len(votes):,}"
-    if saved:
-        sentence += f", {saved} of which the record counts as lost"
+    if recovered:
+        sentence += f", {recovered} of which the record counts as invalid"
     if other:
         sentence += (
             f"; {many(other, 'recorded ballot')} say{'s' if other == 1 else ''} something else"
@@ -177,11 +179,11 @@ def ballot_form(runs: Runs) -> Finding:
     level: Level = "fine" if exact >= 0.9 * len(votes) else "look"
     if other or unread > 0.1 * len(votes):
         level = "alarm"
-    return _FORM.found(level, sentence, share(exact, len(votes)))
+    return _FORM.finding(level, sentence, share(exact, len(votes)))
 
 
-def ties(runs: Runs) -> Finding:
-    """Decisions that the tie rule made."""
+def ties(runs: Runs) -> AuditFinding:
+    """Decisions by the tie rule."""
     decided = [p for p in _panels(runs) if p.winner and p.valid and p.tied is not None]
     if not decided:
         return _TIES.unknown("no decision was kept with its scores")
@@ -189,22 +191,22 @@ def ties(runs: Runs) -> Finding:
     sentence = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
     by_a = sum(panel.winner == "A" for panel in tied)
     if by_a:
-        kept = sum(panel.winner == "A" for panel in decided)
-        sentence += f"; {percent(by_a / kept)} of the survivals of A are such ties"
+        survivals = sum(panel.winner == "A" for panel in decided)
+        sentence += f"; {percent(by_a / survivals)} of the survivals of A are such ties"
     number = share(len(tied), len(decided))
-    return _TIES.found(graded(number, 0.1, 0.25), sentence, number)
+    return _TIES.finding(share_level(number, 0.1, 0.25), sentence, number)
 
 
-def _panels(runs: Runs) -> Iterator[Panel]:
+def _panels(runs: Runs) -> Iterator[AuditedPanel]:
     return (panel for run in runs for panel in run.panels)
 
 
-def _votes(runs: Runs) -> Iterator[Vote]:
+def _votes(runs: Runs) -> Iterator[AuditedVote]:
     return (vote for panel in _panels(runs) for vote in panel.votes or ())
 
 
-def _read(vote: Vote, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _ranking_of(vote: AuditedVote, structured: tuple[str, ...] | None) -> tuple[str, ...] | None:
     labels, order = vote.labels or (), vote.order or ()
-    ranking = given or read_ranking(vote.text or "", labels)
-    named = dict(zip(labels, order, strict=True))
-    return tuple(named[label] for label in ranking) if ranking else None
+    ranking = structured or read_ranking(vote.text or "", labels)
+    names = dict(zip(labels, order, strict=True))
+    return tuple(names[label] for label in ranking) if ranking else None

@@ -1,4 +1,4 @@
-"""Looks at the judges: does position decide, do they share an order, do they agree, do they like length?"""
+"""Checks the judges: does position decide, do they share an order, do they agree, do they like length?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autoreason.stats.shares import holm, share
 from autoreason.stats.sums import Part, coin, flips, more_than_chance, resampled_mean, unlike_chance
 from autoreason.studies.audit.chance import (
     Agreement,
-    Seen,
+    SeenVote,
     agreement,
     agreement_by_chance,
     independent,
@@ -22,16 +22,16 @@ from autoreason.studies.audit.chance import (
 )
 from autoreason.studies.audit.findings import (
     LEVEL,
-    Finding,
-    Found,
+    AuditFinding,
+    AuditResult,
     Level,
-    OpenFinding,
+    PendingFinding,
     Topic,
     listed,
     many,
     part,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
+from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun
 
 Runs = Sequence[AuditedRun]
 
@@ -76,24 +76,24 @@ _USEFUL_W = 0.15
 """The same, as a share of the way from chance to full agreement in W."""
 
 
-def position(runs: Runs) -> Found:
+def position(runs: Runs) -> AuditResult:
     """First places by the position a text stood in, model by model."""
-    kept = _positions(runs)
-    seen = {who: panels for who, panels in kept.items() if _votes(panels) >= _ENOUGH}
-    if not seen:
-        return _POSITION.unknown(_no_position(runs, kept))
-    chances = {who: position_by_chance(panels) for who, panels in seen.items()}
-    among = dict(zip(chances, holm(list(chances.values())), strict=True))
-    tested = {who: p for who, p in among.items() if p is not None}
+    by_judge = _positions(runs)
+    enough = {who: panels for who, panels in by_judge.items() if _votes(panels) >= _ENOUGH}
+    if not enough:
+        return _POSITION.unknown(_no_position(runs, by_judge))
+    chances = {who: position_by_chance(panels) for who, panels in enough.items()}
+    corrected = dict(zip(chances, holm(list(chances.values())), strict=True))
+    tested = {who: p for who, p in corrected.items() if p is not None}
     if not tested:
         return _POSITION.unknown(
             "judges agreed so fully on balanced orders that position could not show"
         )
-    counts = {who: _first_places(panels) for who, panels in seen.items()}
+    counts = {who: _first_places(panels) for who, panels in enough.items()}
     strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
     top = share(max(counts[strongest]), sum(counts[strongest]))
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         sentence = "; ".join(
             f"{who}: {_shares(each)} of {sum(each)}"
             + (f" ({p_statement(max(tested[who], p))})" if who in tested else "")
@@ -102,58 +102,60 @@ def position(runs: Runs) -> Found:
         level: Level = "fine"
         if p <= LEVEL:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
-        return _POSITION.found(
+        return _POSITION.finding(
             level, f"first places by position, first to last: {sentence}", top, p
         )
 
-    return OpenFinding(tested[strongest], conclude)
+    return PendingFinding(tested[strongest], conclude)
 
 
-def _positions(runs: Runs) -> dict[str, list[list[Seen]]]:
+def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
     """Votes over three texts by judge model and panel, without groups whose orders never varied."""
-    groups: defaultdict[str, list[defaultdict[str, list[Seen]]]] = defaultdict(list)
+    groups: defaultdict[str, list[defaultdict[str, list[SeenVote]]]] = defaultdict(list)
     for run in runs:
         for panel in run.panels:
-            votes: defaultdict[str, list[Seen]] = defaultdict(list)
+            votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
             for vote in panel.votes or ():
                 if vote.ranking and vote.order and len(vote.order) == 3:
                     kind = "" if len(vote.ranking) > 1 else " (asked for a winner only)"
                     votes[vote.judge + kind].append((vote.order, vote.ranking[0]))
             if votes:
                 groups[run.group].append(votes)
-    kept: defaultdict[str, list[list[Seen]]] = defaultdict(list)
+    by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
     for panels in groups.values():
-        orders = [order for votes in panels for seen in votes.values() for order, _ in seen]
+        orders = [
+            order for votes in panels for judge_votes in votes.values() for order, _ in judge_votes
+        ]
         if len(set(orders)) > 1 or len(orders) < _SAME_ORDER:
             for votes in panels:
-                for who, seen in votes.items():
-                    kept[who].append(seen)
-    return kept
+                for who, judge_votes in votes.items():
+                    by_judge[who].append(judge_votes)
+    return by_judge
 
 
-def _no_position(runs: Runs, kept: dict[str, list[list[Seen]]]) -> str:
-    most = max(map(_votes, kept.values()), default=0)
-    if most:
+def _no_position(runs: Runs, by_judge: dict[str, list[list[SeenVote]]]) -> str:
+    largest = max(map(_votes, by_judge.values()), default=0)
+    if largest:
         return (
             f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
-            f"{'is one' if most == 1 else f'are {most} at most'}"
+            f"{'is one' if largest == 1 else f'are {largest} at most'}"
         )
     votes = [vote for panel in _panels(runs) for vote in panel.votes or () if vote.ranking]
     if not votes:
         return "no valid ballot was kept"
-    shown = [vote.order for vote in votes if vote.order]
-    if not shown:
+    orders = [vote.order for vote in votes if vote.order]
+    if not orders:
         return "no ballot was kept with the order its judge saw"
-    if not any(len(order) == 3 for order in shown):
+    if not any(len(order) == 3 for order in orders):
         return "no panel voted on three texts"
     return "every judge saw the texts in the same order"
 
 
-def _votes(panels: Sequence[Sequence[Seen]]) -> int:
+def _votes(panels: Sequence[Sequence[SeenVote]]) -> int:
     return sum(map(len, panels))
 
 
-def _first_places(panels: Sequence[Sequence[Seen]]) -> list[int]:
+def _first_places(panels: Sequence[Sequence[SeenVote]]) -> list[int]:
     places = [order.index(first) for panel in panels for order, first in panel]
     return [places.count(place) for place in range(3)]
 
@@ -162,57 +164,57 @@ def _shares(counts: Sequence[int]) -> str:
     return " / ".join(f"{count / sum(counts) * 100:.0f}" for count in counts) + " %"
 
 
-def one_order(runs: Runs) -> Found:
+def one_order(runs: Runs) -> AuditResult:
     """Panels whose judges all saw one order, and what that did to unanimity."""
-    known = [p for p in _panels(runs) if p.shared_order is not None]
-    if not known:
+    panels = [p for p in _panels(runs) if p.shared_order is not None]
+    if not panels:
         return _SHARED.unknown("no panel of two judges or more was kept with its orders")
-    shared = [panel for panel in known if panel.shared_order]
-    number = share(len(shared), len(known))
-    sentence = f"{part(len(shared), len(known), 'panel')} showed all judges one order"
-    p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in known], len(shared))
+    shared = [panel for panel in panels if panel.shared_order]
+    number = share(len(shared), len(panels))
+    sentence = f"{part(len(shared), len(panels), 'panel')} showed all judges one order"
+    p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in panels], len(shared))
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         if p > LEVEL:
             often = ", no more often than orders drawn at random" if shared else ""
-            return _SHARED.found("fine", sentence + often, number, p)
-        return _SHARED.found("alarm", sentence + _feigned(known), number, p)
+            return _SHARED.finding("fine", sentence + often, number, p)
+        return _SHARED.finding("alarm", sentence + _effect_of_one_order(panels), number, p)
 
-    return OpenFinding(p_shared, conclude)
+    return PendingFinding(p_shared, conclude)
 
 
-def _chance_to_share(panel: Panel) -> float:
+def _chance_to_share(panel: AuditedPanel) -> float:
     """How likely judges are to see one order by chance, each drawing its own."""
     judges = sum(vote.order is not None for vote in panel.votes or ()) or panel.seats or 2
     return float(factorial(len(panel.candidates)) ** (1 - max(2, judges)))
 
 
-def _feigned(known: Sequence[Panel]) -> str:
+def _effect_of_one_order(panels: Sequence[AuditedPanel]) -> str:
     """How often judges were of one mind under one order, and under orders of their own."""
     by_judge: defaultdict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
-    for panel in known:
+    for panel in panels:
         if panel.unanimous is not None and panel.valid == panel.seats:
             by_judge[panel.judge][not panel.shared_order].append(panel.unanimous)
     both = [pair for pair in by_judge.values() if all(pair)]
     if not both:
         return "; no panel with orders of its own to compare with"
-    one, own = ([each for pair in both for each in pair[at]] for at in (0, 1))
+    one, several = ([each for pair in both for each in pair[at]] for at in (0, 1))
     return (
         f"; in {percent(fmean(one))} of them all judges put the same text first, against "
-        f"{percent(fmean(own))} where judges of the same model had orders of their own"
+        f"{percent(fmean(several))} where judges of the same model had orders of their own"
     )
 
 
-def judges_agree(runs: Runs) -> Found:
+def judges_agree(runs: Runs) -> AuditResult:
     """Mean Kendall tau between the judges of a panel, model by model."""
     taus: defaultdict[str, list[float]] = defaultdict(list)
     by_run: list[list[list[float]]] = []
     chances: list[Part] = []
     for run in runs:
         by_run.append([])
-        for panel, found in _agreements(run, 2):
-            taus[panel.judge].append(found.tau)
-            by_run[-1].append([found.tau])
+        for panel, agreed in _agreements(run, 2):
+            taus[panel.judge].append(agreed.tau)
+            by_run[-1].append([agreed.tau])
             chances.append(agreement_by_chance(len(panel.sample), len(panel.candidates)).tau)
     every = [tau for each in taus.values() for tau in each]
     if not every:
@@ -228,25 +230,25 @@ def judges_agree(runs: Runs) -> Found:
     )
     hardly = len(every) >= _ENOUGH and number.high is not None and number.high < _USEFUL_TAU
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
-        return _AGREEMENT.found(
+        return _AGREEMENT.finding(
             "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
         )
 
-    return OpenFinding(more_than_chance(chances, fsum(every)), conclude)
+    return PendingFinding(more_than_chance(chances, fsum(every)), conclude)
 
 
-def concordance(runs: Runs) -> Found:
+def concordance(runs: Runs) -> AuditResult:
     """Kendall's W, panel by panel, against what judges who rank at random come to."""
     above: list[list[list[float]]] = []
     chances: list[Part] = []
     expected, room = [], []
     for run in runs:
         above.append([])
-        for panel, found in _agreements(run, 3):
+        for panel, agreed in _agreements(run, 3):
             judges = len(panel.sample)
-            above[-1].append([found.w - 1 / judges])
+            above[-1].append([agreed.w - 1 / judges])
             expected.append(1 / judges)
             room.append(1 - 1 / judges)
             chances.append(agreement_by_chance(judges, len(panel.candidates)).w)
@@ -263,19 +265,19 @@ def concordance(runs: Runs) -> Found:
     useful = _USEFUL_W * fmean(room)
     hardly = len(room) >= _ENOUGH and excess.high is not None and excess.high < useful
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         level: Level = "fine" if p <= LEVEL and mean - chance > useful else "look"
-        return _CONCORDANCE.found(
+        return _CONCORDANCE.finding(
             "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
         )
 
-    return OpenFinding(more_than_chance(chances, len(room) * mean), conclude)
+    return PendingFinding(more_than_chance(chances, len(room) * mean), conclude)
 
 
-def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[Panel, Agreement]]:
+def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agreement]]:
     for panel in run.panels:
-        if len(panel.candidates) >= texts and (found := agreement(panel.sample)):
-            yield panel, found
+        if len(panel.candidates) >= texts and (agreed := agreement(panel.sample)):
+            yield panel, agreed
 
 
 def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
@@ -299,7 +301,7 @@ def _against_chance(p: float, hardly: bool) -> str:
     return f"; {'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
 
 
-def longer_preferred(runs: Runs) -> Found:
+def longer_preferred(runs: Runs) -> AuditResult:
     """How often the longer of two texts has the better score."""
     by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
@@ -313,19 +315,21 @@ def longer_preferred(runs: Runs) -> Found:
         f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
     )
 
-    def conclude(p: float) -> Finding:
-        more = p <= LEVEL and value > 0.5
+    def conclude(p: float) -> AuditFinding:
+        is_more = p <= LEVEL and value > 0.5
         level: Level = "fine"
-        if more and value > _LIKES_LENGTH:
+        if is_more and value > _LIKES_LENGTH:
             level = "alarm" if value > _LOVES_LENGTH else "look"
-        how = f", more than chance explains ({p_statement(p)})" if more else f", {p_statement(p)}"
-        return _LENGTH.found(level, sentence + how, number, p)
+        how = (
+            f", more than chance explains ({p_statement(p)})" if is_more else f", {p_statement(p)}"
+        )
+        return _LENGTH.finding(level, sentence + how, number, p)
 
-    return OpenFinding(unlike_chance(flips(scores), sum(scores)), conclude)
+    return PendingFinding(unlike_chance(flips(scores), sum(scores)), conclude)
 
 
 def _longer(audited: AuditedPass) -> Iterator[bool]:
-    """For any two texts of a panel with other lengths and other scores, whether the longer has more."""
+    """For any two texts of a panel with different lengths and scores, whether the longer has more."""
     scores = (audited.panel.fair_scores if audited.panel else None) or {}
     for one, other in combinations(scores, 2):
         words = audited.words.get(one), audited.words.get(other)
@@ -354,5 +358,5 @@ def _no_length(runs: Runs) -> str:
     return "texts of different lengths have the same scores"
 
 
-def _panels(runs: Runs) -> Iterator[Panel]:
+def _panels(runs: Runs) -> Iterator[AuditedPanel]:
     return (panel for run in runs for panel in run.panels)

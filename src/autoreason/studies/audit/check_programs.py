@@ -1,4 +1,4 @@
-"""Looks at what programs were written: replies cut off, answers without one, programs that repeat an earlier one."""
+"""Checks the programs: replies cut off, answers without one, programs that repeat an earlier one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
-    Finding,
+    AuditFinding,
     Topic,
-    graded,
     part,
+    share_level,
 )
-from autoreason.studies.audit.record import AuditedRun, Programs
+from autoreason.studies.audit.record import AuditedPrograms, AuditedRun
 
 Runs = Sequence[AuditedRun]
 
@@ -31,15 +31,15 @@ _REPEATED = Topic(
     "repeated programs",
     "programs",
     "a repair or a merge is another program than those before",
-    "try another model, or attempts of their own: a repair that repeats what failed is a call lost",
+    "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )
 _FEW, _MANY = 0.05, 0.2
 
 
-def cut_replies(runs: Runs) -> Finding:
+def cut_replies(runs: Runs) -> AuditFinding:
     """Replies that the output limit cut off."""
     calls = [run.calls for run in runs if run.calls and run.programs]
-    return _counted(
+    return _finding(
         _CUT,
         sum(call.truncated for call in calls),
         sum(call.replies for call in calls),
@@ -47,29 +47,32 @@ def cut_replies(runs: Runs) -> Finding:
     )
 
 
-def no_program(runs: Runs) -> Finding:
-    """Answers that came whole and hold no program."""
-    kept = _programs(runs)
-    without, answers = sum(each.without for each in kept), sum(each.answers for each in kept)
+def no_program(runs: Runs) -> AuditFinding:
+    """Complete answers without a program."""
+    programs = _programs(runs)
+    without, answers = (
+        sum(each.without for each in programs),
+        sum(each.answers for each in programs),
+    )
     how = "without a program; a second try counts with the first"
-    return _counted(_NO_PROGRAM, without, answers, ("answer", "answers", how))
+    return _finding(_NO_PROGRAM, without, answers, ("answer", "answers", how))
 
 
-def repeated(runs: Runs) -> Finding:
-    """Programs made from earlier ones that are one of them."""
-    kept = _programs(runs)
-    same, made = sum(each.repeated for each in kept), sum(each.made for each in kept)
-    return _counted(_REPEATED, same, made, ("repair or merge", "repairs and merges", "repeated"))
+def repeated(runs: Runs) -> AuditFinding:
+    """Programs derived from earlier ones that repeat one of them."""
+    programs = _programs(runs)
+    same, derived = sum(each.repeated for each in programs), sum(each.derived for each in programs)
+    return _finding(_REPEATED, same, derived, ("repair or merge", "repairs and merges", "repeated"))
 
 
-def _programs(runs: Runs) -> list[Programs]:
+def _programs(runs: Runs) -> list[AuditedPrograms]:
     return [run.programs for run in runs if run.programs]
 
 
-def _counted(topic: Topic, number: int, total: int, what: tuple[str, str, str]) -> Finding:
+def _finding(topic: Topic, number: int, total: int, what: tuple[str, str, str]) -> AuditFinding:
     one, several, how = what
     if not total:
         return topic.unknown(f"there was no {one}")
-    found = share(number, total)
+    value = share(number, total)
     sentence = f"{part(number, total, one, several)} {how}"
-    return topic.found(graded(found, _FEW, _MANY), sentence, found)
+    return topic.finding(share_level(value, _FEW, _MANY), sentence, value)

@@ -1,4 +1,4 @@
-"""Looks at the stopping: is survival more than luck, do fresh texts win for being fresh, did anything break?"""
+"""Checks the stopping: is survival more than luck, do fresh texts win for being fresh, did anything break?"""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from autoreason.studies.audit.chance import (
 )
 from autoreason.studies.audit.findings import (
     LEVEL,
-    Finding,
-    Found,
+    AuditFinding,
+    AuditResult,
     Level,
-    OpenFinding,
+    PendingFinding,
     Topic,
     listed,
     many,
     number_of,
     part,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedRun, Panel
+from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.voting import BUILT_IN
 
@@ -53,13 +53,13 @@ _CONVERGENCE = Topic(
     "convergence",
     "stopping",
     "a run converges on panels that voted and put A clearly first",
-    "hold more passes: a tie or an empty panel has confirmed nothing",
+    "run more passes: a tie or an empty panel has confirmed nothing",
 )
 _NOVELTY = Topic(
     "novelty",
     "stopping",
-    "a winner keeps 2.0 points a ballot or more when it stands as A",
-    "hold a playoff over all texts that reigned: winning once for being new does not add up",
+    "a winner keeps 2.0 points per ballot or more as A",
+    "run a playoff over all incumbents: winning once for being new does not add up",
 )
 _PLAYOFF = Topic(
     "playoff",
@@ -71,7 +71,7 @@ _CONFIRMATION = Topic(
     "confirmation",
     "stopping",
     "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
-    "ask more fresh judges before anybody relies on the text, or deliver the first draft",
+    "ask more fresh judges before relying on the text, or deliver the first draft",
 )
 _OUTAGES = Topic(
     "outages",
@@ -79,31 +79,35 @@ _OUTAGES = Topic(
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )
-_WORTH_SEEING = 0.15
+_USEFUL_LEAD = 0.15
 """A lead in the share of survivals that would mean something, if it were real."""
 _ONE_SIDED = 1.645
 _FEW = 30
 _FADED = 0.1
-"""Points a ballot below 2.0 from which a fall is called large."""
+"""Points per ballot below 2.0 from which a fall is called large."""
 _LONG, _UNUSUAL = 600.0, 8.0
 
 
-def survival(runs: Runs) -> Found:
+def survival(runs: Runs) -> AuditResult:
     """How often A survived, against what judges ranking at random give under the same rule for stopping."""
     chances, parts, leads, survived = [], [], [], 0
     for run in runs:
-        decided = [(p.winner == "A", _chance_of_a(p)) for p in _panels_with_a([run]) if _voted(p)]
+        decided = [
+            (p.winner == "A", _chance_of_a(p)) for p in _panels_with_a([run]) if _has_decided(p)
+        ]
         if not decided:
             continue
         course = Course.of([won for won, _ in decided], run.k)
-        own = [chance for _, chance in decided]
+        run_chances = [chance for _, chance in decided]
         # A run that converged could have gone on; any other ended where it did.
-        passes = max(len(own), run.most or 0) if course.converged else len(own)
-        chance = round(fmean(own), 4)
+        passes = (
+            max(len(run_chances), run.max_passes or 0) if course.converged else len(run_chances)
+        )
+        chance = round(fmean(run_chances), 4)
         parts.append(survivals_by_chance(chance, passes, course.k))
         # By the same rounded chance, or what was observed would lie between what is possible.
-        leads.append(sum(course.survived) - len(own) * chance)
-        chances += own
+        leads.append(sum(course.survived) - len(run_chances) * chance)
+        chances += run_chances
         survived += sum(course.survived)
     if not chances:
         return _SURVIVAL.unknown("no panel that decided for or against A was kept with its ballots")
@@ -113,7 +117,7 @@ def survival(runs: Runs) -> Found:
         f"judges ranking at random would keep it in {expected:.0f}"
     )
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         if p > LEVEL:
             level: Level = "look"
             how = f", so chance explains it ({p_statement(p)})"
@@ -123,23 +127,23 @@ def survival(runs: Runs) -> Found:
                 f", so it survived more often than chance explains ({p_statement(p)})",
             )
         else:
-            level, how = "alarm", f", so standing as A was a handicap ({p_statement(p)})"
-        return _SURVIVAL.found(level, sentence + how, share(survived, len(chances)), p)
+            level, how = "alarm", f", so being A was a handicap ({p_statement(p)})"
+        return _SURVIVAL.finding(level, sentence + how, share(survived, len(chances)), p)
 
-    return OpenFinding(unlike_chance(parts, fsum(leads)), conclude)
+    return PendingFinding(unlike_chance(parts, fsum(leads)), conclude)
 
 
-def _voted(panel: Panel) -> bool:
+def _has_decided(panel: AuditedPanel) -> bool:
     return bool(panel.valid and panel.winner and panel.rule in BUILT_IN)
 
 
-def _chance_of_a(panel: Panel) -> float:
+def _chance_of_a(panel: AuditedPanel) -> float:
     if panel.chance_of_a is not None:
         return panel.chance_of_a
     return chance_of_survival(panel.valid or 1, len(panel.candidates), panel.rule)
 
 
-def streaks(runs: Runs) -> Found:
+def streaks(runs: Runs) -> AuditResult:
     """Whether A survives more often right after a survival than otherwise."""
     courses = [
         Course.of(
@@ -163,37 +167,39 @@ def streaks(runs: Runs) -> Found:
     by_chance = moments(parts)
     if not by_chance.variance:
         reason = "the passes of these runs could have come in no other order"
-        return _STREAKS.found("look", f"{sentence}; that says nothing, as {reason}", number)
+        return _STREAKS.finding("look", f"{sentence}; that says nothing, as {reason}", number)
     sentence += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
     # Too little data to see an effect is no sign that there is none.
-    most = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
-    seen = len(steps) >= _FEW and most < _WORTH_SEEING
+    upper = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
+    enough = len(steps) >= _FEW and upper < _USEFUL_LEAD
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         if p <= LEVEL:
-            return _STREAKS.found(
+            return _STREAKS.finding(
                 "fine", f"{sentence}, more than coin flips ({p_statement(p)})", number, p
             )
         how = f", no more than coin flips give ({p_statement(p)})"
-        return _STREAKS.found("alarm" if seen else "look", sentence + how, number, p)
+        return _STREAKS.finding("alarm" if enough else "look", sentence + how, number, p)
 
-    return OpenFinding(more_than_chance(parts, yes), conclude)
+    return PendingFinding(more_than_chance(parts, yes), conclude)
 
 
-def convergence(runs: Runs) -> Finding:
+def convergence(runs: Runs) -> AuditFinding:
     """Runs that converged, and on what."""
-    known = [run for run in runs if run.converged is not None]
-    converged = [run for run in known if run.converged]
+    runs_with_end = [run for run in runs if run.converged is not None]
+    converged = [run for run in runs_with_end if run.converged]
     if not converged:
-        if not known:
+        if not runs_with_end:
             return _CONVERGENCE.unknown("the record does not say how runs ended")
         who = (
             "the run did not converge"
-            if len(known) == 1
-            else f"none of {number_of(known)} converged"
+            if len(runs_with_end) == 1
+            else f"none of {number_of(runs_with_end)} converged"
         )
         sentence = f"{who}, so nothing rests on a streak"
-        return _CONVERGENCE.found("fine", sentence, Estimate(None, n=0, reason="no run converged"))
+        return _CONVERGENCE.finding(
+            "fine", sentence, Estimate(None, n=0, reason="no run converged")
+        )
     empty = [run for run in converged if any(_empty(audited) for audited in _last(run))]
     tied = [
         run
@@ -204,14 +210,14 @@ def convergence(runs: Runs) -> Finding:
     number = share(len(affected_runs), len(converged))
     if not affected_runs:
         sentence = f"none of {many(len(converged), 'convergence')} rests on a tie or an empty panel"
-        return _CONVERGENCE.found("fine", sentence, number)
+        return _CONVERGENCE.finding("fine", sentence, number)
     verb = "rests" if len(affected_runs) == 1 else "rest"
     sentence = f"{part(len(affected_runs), len(converged), 'convergence')} {verb} on a tie or an empty panel"
     if empty:
         sentence += f", {len(empty)} of them on an empty one"
     names = listed(run.name for run in affected_runs)
     level: Level = "alarm" if empty or len(affected_runs) > 0.2 * len(converged) else "look"
-    return _CONVERGENCE.found(level, f"{sentence}: {names}", number)
+    return _CONVERGENCE.finding(level, f"{sentence}: {names}", number)
 
 
 def _last(run: AuditedRun) -> tuple[AuditedPass, ...]:
@@ -222,8 +228,8 @@ def _empty(audited: AuditedPass) -> bool:
     return bool(audited.panel and audited.panel.valid == 0)
 
 
-def novelty(runs: Runs) -> Found:
-    """What a challenger that won scores one pass later, when it is the text that stands."""
+def novelty(runs: Runs) -> AuditResult:
+    """What a challenger that won scores one pass later, when it is the incumbent."""
     fresh: defaultdict[str, list[float]] = defaultdict(list)
     won: list[float] = []
     off: list[list[list[float]]] = []
@@ -239,9 +245,9 @@ def novelty(runs: Runs) -> Found:
                 off[-1].append([then - 2])
     if not won:
         return _NOVELTY.unknown("no challenger won and was then judged as A by points")
-    stood = fsum(then for each in fresh.values() for then in each) / len(won)
+    as_incumbent = fsum(then for each in fresh.values() for then in each) / len(won)
     sentence = (
-        f"a fresh winner has {fmean(won):.1f} points a ballot and {stood:.1f} one pass later "
+        f"a fresh winner has {fmean(won):.1f} points per ballot and {as_incumbent:.1f} one pass later "
         f"({many(len(won), 'winner')})"
     )
     if len(fresh) > 1:
@@ -249,19 +255,19 @@ def novelty(runs: Runs) -> Found:
         sentence += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
     sentence += "; judges who rank at random give it 2.0"
     scores = [fsum(each) for each in independent(off)]
-    number = Estimate(stood - fmean(won), n=len(won))
+    number = Estimate(as_incumbent - fmean(won), n=len(won))
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         level: Level = "fine"
-        if p <= LEVEL and stood < 2:
-            level = "alarm" if stood < 2 - _FADED else "look"
-        return _NOVELTY.found(level, f"{sentence} ({p_statement(p)})", number, p)
+        if p <= LEVEL and as_incumbent < 2:
+            level = "alarm" if as_incumbent < 2 - _FADED else "look"
+        return _NOVELTY.finding(level, f"{sentence} ({p_statement(p)})", number, p)
 
-    return OpenFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
+    return PendingFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
 
 
-def _points(panel: Panel | None, name: str, *, fair: bool = False) -> float | None:
-    """Points a ballot of three texts, on request of the ballots that stopping cannot bias; None under another rule."""
+def _points(panel: AuditedPanel | None, name: str, *, fair: bool = False) -> float | None:
+    """Points per ballot of three texts, if `fair` from ballots that stopping cannot bias; None under another rule."""
     if not panel or panel.rule != "borda" or len(panel.candidates) != 3:
         return None
     scores = panel.fair_scores if fair else panel.scores
@@ -271,7 +277,7 @@ def _points(panel: Panel | None, name: str, *, fair: bool = False) -> float | No
     return 6 * scores[name] / sum(scores.values())
 
 
-def playoff(runs: Runs) -> Found:
+def playoff(runs: Runs) -> AuditResult:
     """What the judges of the playoff prefer, who chose the text that was delivered."""
     playoffs = [run.preferred for run in runs if run.preferred]
     if not playoffs:
@@ -283,59 +289,59 @@ def playoff(runs: Runs) -> Found:
     if p is None or 2 * prefer >= judges:
         return unproven
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         if p > LEVEL:
             return unproven
         number = exact_share(prefer, judges)
-        return _PLAYOFF.found(
+        return _PLAYOFF.finding(
             "alarm", f"{sentence}; even they prefer the draft ({p_statement(p)})", number, p
         )
 
-    return OpenFinding(p / 2, conclude)
+    return PendingFinding(p / 2, conclude)
 
 
-def confirmation(runs: Runs) -> Found:
+def confirmation(runs: Runs) -> AuditResult:
     """Whether fresh judges prefer what was delivered to the first draft."""
     judged = [run for run in runs if run.confirmed and run.confirmed[1]]
     ballots = [run.confirmed for run in judged if run.confirmed]
-    kept = [run for run in runs if run.first is not None and run.first == run.last]
-    verb = "is" if len(kept) == 1 else "are"
-    left_out = f"{number_of(kept)} that delivered the first draft {verb} left out"
+    unchanged = [run for run in runs if run.first is not None and run.first == run.last]
+    verb = "is" if len(unchanged) == 1 else "are"
+    exclusion = f"{number_of(unchanged)} that delivered the first draft {verb} left out"
     if not ballots:
         reason = "no fresh judges compared a delivered text with its first draft"
-        return _CONFIRMATION.unknown(f"{reason}; {left_out}" if kept else reason)
+        return _CONFIRMATION.unknown(f"{reason}; {exclusion}" if unchanged else reason)
     prefer, judges = (sum(column) for column in zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
     sentence = (
         f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
         f"(95 % interval {percent_range(number.low or 0, number.high or 0)})"
     )
-    if len(ballots) > 1 or kept:
-        sentence += f" in {number_of(judged)}" + (f"; {left_out}" if kept else "")
+    if len(ballots) > 1 or unchanged:
+        sentence += f" in {number_of(judged)}" + (f"; {exclusion}" if unchanged else "")
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
     p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
     if len(ballots) >= MANY_RUNS:
         leads = [2 * one - of for one, of in ballots]
         p = max(p, more_than_chance(flips(leads), abs(sum(leads))))
 
-    def conclude(p: float) -> Finding:
+    def conclude(p: float) -> AuditFinding:
         if p > LEVEL:
             how = f"; an even split is not ruled out ({p_statement(p)})"
-            return _CONFIRMATION.found("look", sentence + how, number, p)
+            return _CONFIRMATION.finding("look", sentence + how, number, p)
         if 2 * prefer > judges:
-            return _CONFIRMATION.found(
+            return _CONFIRMATION.finding(
                 "fine", f"{sentence}; that is an improvement ({p_statement(p)})", number, p
             )
-        return _CONFIRMATION.found(
+        return _CONFIRMATION.finding(
             "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})", number, p
         )
 
-    return OpenFinding(p, conclude)
+    return PendingFinding(p, conclude)
 
 
-def outages(runs: Runs) -> Finding:
-    """Pauses for want of a provider, gaps, and passes that took far longer than the others."""
-    noted = [f"{run.name}: {note}" for run in runs for note in (*(run.outages or ()), *_slow(run))]
+def outages(runs: Runs) -> AuditFinding:
+    """Pauses because a provider failed, gaps, and passes that took far longer than the others."""
+    notes = [f"{run.name}: {note}" for run in runs for note in (*(run.outages or ()), *_slow(run))]
     timed = any(run.outages is not None for run in runs) or any(
         audited.seconds is not None for run in runs for audited in run.passes
     )
@@ -344,15 +350,15 @@ def outages(runs: Runs) -> Finding:
     if not timed and not calls:
         return _OUTAGES.unknown("neither times nor calls were kept")
     if unanswered:
-        noted.append(f"{many(unanswered, 'call')} never answered")
-    silent = sum(call.refused + call.empty for call in calls)
-    if silent:
-        noted.append(f"{many(silent, 'reply', 'replies')} refused or empty")
-    if not noted:
-        return _OUTAGES.found(
+        notes.append(f"{many(unanswered, 'call')} never answered")
+    without_text = sum(call.refused + call.empty for call in calls)
+    if without_text:
+        notes.append(f"{many(without_text, 'reply', 'replies')} refused or empty")
+    if not notes:
+        return _OUTAGES.finding(
             "fine", "no pause, no gap, no pass that took far longer than others", 0
         )
-    return _OUTAGES.found("look", listed(noted, 4, "; "), len(noted))
+    return _OUTAGES.finding("look", listed(notes, 4, "; "), len(notes))
 
 
 def _slow(run: AuditedRun) -> Iterator[str]:
@@ -363,7 +369,7 @@ def _slow(run: AuditedRun) -> Iterator[str]:
             yield f"pass {audited.number} took {audited.seconds / usual:.0f} times as long as usual"
 
 
-def _panels_with_a(runs: Runs) -> Iterator[Panel]:
+def _panels_with_a(runs: Runs) -> Iterator[AuditedPanel]:
     return (
         audited.panel
         for run in runs

@@ -1,4 +1,4 @@
-"""Looks at the texts: cut off, leaking, cloned, in breach, growing, drifting; and at the critics."""
+"""Checks the texts: cut off, leaking, cloned, in breach, growing, drifting; and the critics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from autoreason.report.numbers import percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
-    Finding,
+    AuditFinding,
     Level,
     Topic,
-    graded,
     listed,
     many,
     number_of,
     part,
+    share_level,
 )
 from autoreason.studies.audit.record import AuditedPass, AuditedRun
 from autoreason.studies.audit.wording import cut_off
@@ -37,7 +37,7 @@ _CUT = Topic(
 _LEAKS = Topic(
     "leaks",
     "texts",
-    "no candidate says how it came to be, else judging is not blind",
+    "no candidate mentions how it was written, else judging is not blind",
     "let authors send notes apart from the text, and send texts that give themselves away back",
 )
 _CLONES = Topic(
@@ -62,7 +62,7 @@ _DRIFT = Topic(
     "drift",
     "texts",
     "a better text keeps a good part of the first draft and much of its length",
-    "read the last text beside the first: is it still what was asked for?",
+    "compare the last text with the first: is it still what was asked for?",
 )
 _CRITICS = Topic(
     "critics",
@@ -70,20 +70,22 @@ _CRITICS = Topic(
     "a critic of a good text sometimes finds nothing",
     "allow an empty critique and check every quote: a critic that must find something invents it",
 )
-_PILE, _PILED, _MOST = 0.1, 0.7, 24
-"""A limit shows where so many of at least so many texts lie so near the longest."""
+_PILE, _PILE_SHARE, _MIN_TEXTS = 0.1, 0.7, 24
+"""How near the longest, what share of texts, and of how many at least, show a limit."""
 _SWING = 0.1
 _SHINGLE = 3
 
 
-def cut_texts(runs: Runs) -> Finding:
+def cut_texts(runs: Runs) -> AuditFinding:
     """Texts on a ballot whose end is missing, by their ends or by their lengths."""
     texts = list(_candidates(runs))
     piled = _piled_up(run for run in runs if run.first is None)
     if not texts:
         if not piled:
             return _CUT.unknown("no texts were kept, and lengths do not pile up at a limit")
-        return _CUT.found("look", f"no texts were kept, but {piled}", Estimate(None, reason=piled))
+        return _CUT.finding(
+            "look", f"no texts were kept, but {piled}", Estimate(None, reason=piled)
+        )
     cut = [
         (run, audited, slot, why) for run, audited, slot, text in texts if (why := cut_off(text))
     ]
@@ -91,25 +93,25 @@ def cut_texts(runs: Runs) -> Finding:
     if cut:
         run, audited, slot, why = cut[0]
         sentence += f", such as {slot} of pass {audited.number} of {run.name}: {why}"
-        whole = _all_cut([(run.name, audited) for run, audited, _, _ in cut])
+        whole = _fully_cut_panels([(run.name, audited) for run, audited, _, _ in cut])
         sentence += f"; in {many(whole, 'panel')} every text is cut off" if whole else ""
     truncated = sum(run.calls.truncated for run in runs if run.calls)
     if truncated:
         sentence += f"; the output limit cut {many(truncated, 'reply', 'replies')} off before that"
     number = share(len(cut), len(texts))
-    level = graded(number, 0.0, 0.05)
+    level = share_level(number, 0.0, 0.05)
     if piled:
         level, sentence = (
             ("look" if level == "fine" else level),
             f"{sentence}; where no texts were kept, {piled}",
         )
-    return _CUT.found(level, sentence, number)
+    return _CUT.finding(level, sentence, number)
 
 
-def _all_cut(cut: list[tuple[str, AuditedPass]]) -> int:
+def _fully_cut_panels(cut_texts: list[tuple[str, AuditedPass]]) -> int:
     """Panels none of whose texts is whole."""
-    by_pass = {(name, audited.number): audited for name, audited in cut}
-    times = Counter((name, audited.number) for name, audited in cut)
+    by_pass = {(name, audited.number): audited for name, audited in cut_texts}
+    times = Counter((name, audited.number) for name, audited in cut_texts)
     return sum(times[key] == len(audited.texts) for key, audited in by_pass.items())
 
 
@@ -121,7 +123,7 @@ def _piled_up(runs: Iterable[AuditedRun]) -> str:
             count for audited in run.passes for slot, count in audited.words.items() if slot != "A"
         ]
         near = sum(count >= (1 - _PILE) * max(words) > 0 for count in words)
-        if len(words) >= _MOST and near >= _PILED * len(words):
+        if len(words) >= _MIN_TEXTS and near >= _PILE_SHARE * len(words):
             piled.append(
                 (run, f"{near} of {len(words)} in {run.name} (up to {max(words):,} words)")
             )
@@ -133,21 +135,21 @@ def _piled_up(runs: Iterable[AuditedRun]) -> str:
     )
 
 
-def leaks(runs: Runs) -> Finding:
-    """Candidates that speak of their own making."""
+def leaks(runs: Runs) -> AuditFinding:
+    """Candidates that mention how they were written."""
     leaks_by_slot: dict[str, list[bool]] = {"B": [], "AB": []}
     example = ""
     for run, _, slot, text in _candidates(runs):
         if slot in leaks_by_slot:
-            found = find_leaks(text, *run.allowed)
-            leaks_by_slot[slot].append(bool(found))
-            example = example or (found[0] if found else "")
+            passages = find_leaks(text, *run.allowed)
+            leaks_by_slot[slot].append(bool(passages))
+            example = example or (passages[0] if passages else "")
     every = [leaking for each in leaks_by_slot.values() for leaking in each]
     if not every:
         return _LEAKS.unknown("no texts were kept")
     number = share(sum(every), len(every))
     if not any(every):
-        return _LEAKS.found(
+        return _LEAKS.finding(
             "fine", f"none of {many(len(every), 'challenger')} gives itself away", number
         )
     parts = [
@@ -158,35 +160,37 @@ def leaks(runs: Runs) -> Finding:
         )
         if each
     ]
-    sentence = f"{' and '.join(parts)} speak of their own making, such as “{example[:60]}”"
-    return _LEAKS.found(graded(number, 0.0, 0.05), sentence, number)
+    sentence = f"{' and '.join(parts)} mention how they were written, such as “{example[:60]}”"
+    return _LEAKS.finding(share_level(number, 0.0, 0.05), sentence, number)
 
 
-def clones(runs: Runs) -> Finding:
+def clones(runs: Runs) -> AuditFinding:
     """Candidates on one ballot that are the same text."""
     passes = [(run, audited) for run in runs for audited in run.passes if audited.panel]
     if not passes:
-        return _CLONES.unknown("no panel sat")
-    judged = [f"pass {audited.number} of {run.name}" for run, audited in passes if _cloned(audited)]
-    kept_off = sum(reason == "clone" for _, audited in passes for _, reason in audited.dropped)
+        return _CLONES.unknown("there was no panel")
+    judged = [
+        f"pass {audited.number} of {run.name}" for run, audited in passes if _has_clone(audited)
+    ]
+    dropped = sum(reason == "clone" for _, audited in passes for _, reason in audited.dropped)
     number = share(len(judged), len(passes))
     sentence = f"{part(len(judged), len(passes), 'panel')} judged a text against its own clone"
     if judged:
-        return _CLONES.found("alarm", f"{sentence}: {listed(judged)}", number)
-    if kept_off:
-        sentence += f"; {many(kept_off, 'clone')} kept off the ballot"
+        return _CLONES.finding("alarm", f"{sentence}: {listed(judged)}", number)
+    if dropped:
+        sentence += f"; {many(dropped, 'clone')} kept off the ballot"
     if not any(audited.texts for _, audited in passes):
         return _CLONES.unknown("no texts were kept, and the record names no clones")
-    return _CLONES.found("fine", sentence, number)
+    return _CLONES.finding("fine", sentence, number)
 
 
-def _cloned(audited: AuditedPass) -> bool:
+def _has_clone(audited: AuditedPass) -> bool:
     on_ballot = audited.panel.candidates if audited.panel else ()
     texts = [audited.texts[slot] for slot in on_ballot if slot in audited.texts]
     return bool(audited.clones) or any(same_text(a, b) for a, b in combinations(texts, 2))
 
 
-def contract(runs: Runs) -> Finding:
+def contract(runs: Runs) -> AuditFinding:
     """Texts that break the limits of their task."""
     with_limits = [run for run in runs if run.contract and not run.contract.empty and run.last]
     if not with_limits:
@@ -211,14 +215,14 @@ def contract(runs: Runs) -> Finding:
     if any(judged):
         sentence += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
     level: Level = "alarm" if broken else "look" if any(judged) else "fine"
-    return _CONTRACT.found(level, sentence, share(len(broken), len(with_limits)))
+    return _CONTRACT.finding(level, sentence, share(len(broken), len(with_limits)))
 
 
-def length_swings(runs: Runs) -> Finding:
-    """How often the standing text turns from growing to shrinking and back."""
+def length_swings(runs: Runs) -> AuditFinding:
+    """How often the incumbent turns from growing to shrinking and back."""
     turns = chances = 0
     for run in runs:
-        lengths = list(_standing_lengths(run))
+        lengths = list(_incumbent_lengths(run))
         moves = [
             after - before
             for before, after in pairwise(lengths)
@@ -233,36 +237,36 @@ def length_swings(runs: Runs) -> Finding:
         f"{turns} went the other way ({percent(turns / chances)})"
     )
     level: Level = "look" if turns > 0.5 * chances and chances >= 3 else "fine"
-    return _LENGTHS.found(level, sentence, share(turns, chances))
+    return _LENGTHS.finding(level, sentence, share(turns, chances))
 
 
-def drift(runs: Runs) -> Finding:
+def drift(runs: Runs) -> AuditFinding:
     """How far the last text is from the first draft, in words and in length."""
-    lengths = [(run, list(_standing_lengths(run))) for run in runs]
+    lengths = [(run, list(_incumbent_lengths(run))) for run in runs]
     changed = [(run, each) for run, each in lengths if len(each) > 1 and each[0]]
     growth = [each[-1] / each[0] for _, each in changed]
-    kept = [_kept(run.first, run.last) for run in runs if run.first and run.last]
+    shares_kept = [_share_kept(run.first, run.last) for run in runs if run.first and run.last]
     if not growth:
         return _DRIFT.unknown("neither texts nor their lengths were kept")
     mean = fmean(growth)
     over = f" on average over {number_of(run for run, _ in changed)}" if len(growth) > 1 else ""
-    sentence = (
-        f"the text that stands at the end has {percent(mean)} of the first draft's length{over}"
-    )
-    if kept:
-        sentence += f" and keeps {percent(fmean(kept))} of its wording (runs of {_SHINGLE} words)"
-    far = bool(kept) and fmean(kept) < 0.1
+    sentence = f"the text at the end has {percent(mean)} of the first draft's length{over}"
+    if shares_kept:
+        sentence += (
+            f" and keeps {percent(fmean(shares_kept))} of its wording (runs of {_SHINGLE} words)"
+        )
+    far = bool(shares_kept) and fmean(shares_kept) < 0.1
     level: Level = "look" if mean > 1.5 or mean < 0.5 or far else "fine"
-    return _DRIFT.found(level, sentence, Estimate(mean, n=len(growth)))
+    return _DRIFT.finding(level, sentence, Estimate(mean, n=len(growth)))
 
 
-def critics(runs: Runs) -> Finding:
-    """Whether a critic ever found nothing, and how often a quote was made up."""
+def critics(runs: Runs) -> AuditFinding:
+    """Whether a critic ever found nothing, and how often a quote was invented."""
     passes = [audited for run in runs for audited in run.passes]
-    known = [audited.found_nothing for audited in passes if audited.found_nothing is not None]
+    verdicts = [audited.no_problem for audited in passes if audited.no_problem is not None]
     quotes = sum(audited.quotes or 0 for audited in passes)
-    made_up = sum(audited.made_up_quotes or 0 for audited in passes)
-    if not known:
+    invented = sum(audited.false_quotes or 0 for audited in passes)
+    if not verdicts:
         lengths = [audited.critique_words for audited in passes if audited.critique_words]
         if not lengths:
             return _CRITICS.unknown("no critique was kept")
@@ -270,15 +274,17 @@ def critics(runs: Runs) -> Finding:
             f"no critique was kept, but the shortest of {len(lengths):,} has "
             f"{many(min(lengths), 'word')}: none found nothing"
         )
-        return _CRITICS.found(
+        return _CRITICS.finding(
             "look" if min(lengths) > 40 else "fine", sentence, share(0, len(lengths))
         )
-    sentence = f"{part(sum(known), len(known), 'critique')} found nothing to mend"
+    sentence = f"{part(sum(verdicts), len(verdicts), 'critique')} found nothing to fix"
     if quotes:
-        sentence += f"; critics made up {part(made_up, quotes, 'quote')}"
-    invented = quotes > 0 and made_up > 0.2 * quotes
-    level: Level = "look" if invented or (len(known) >= 5 and not any(known)) else "fine"
-    return _CRITICS.found(level, sentence, share(sum(known), len(known)))
+        sentence += f"; critics invented {part(invented, quotes, 'quote')}"
+    often_invented = quotes > 0 and invented > 0.2 * quotes
+    level: Level = (
+        "look" if often_invented or (len(verdicts) >= 5 and not any(verdicts)) else "fine"
+    )
+    return _CRITICS.finding(level, sentence, share(sum(verdicts), len(verdicts)))
 
 
 def _candidates(runs: Runs) -> Iterator[tuple[AuditedRun, AuditedPass, str, str]]:
@@ -290,8 +296,8 @@ def _candidates(runs: Runs) -> Iterator[tuple[AuditedRun, AuditedPass, str, str]
                         yield run, audited, slot, audited.texts[slot]
 
 
-def _standing_lengths(run: AuditedRun) -> Iterator[int]:
-    """Lengths of the text that stood, each time it changed."""
+def _incumbent_lengths(run: AuditedRun) -> Iterator[int]:
+    """Lengths of the incumbent, each time it changed."""
     first = True
     for audited in run.passes:
         if first and "A" in audited.words:
@@ -301,8 +307,8 @@ def _standing_lengths(run: AuditedRun) -> Iterator[int]:
             yield audited.words[audited.winner]
 
 
-def _kept(first: str, last: str) -> float:
-    """The share of the first text's runs of words that stand in the last."""
+def _share_kept(first: str, last: str) -> float:
+    """The share of the first text's runs of words that are in the last."""
     if count_words(first) < _SHINGLE:
         return float(same_text(first, last))
     before, after = _shingles(first), _shingles(last)

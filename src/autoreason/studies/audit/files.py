@@ -1,4 +1,4 @@
-"""Records of the original experiments: whole transcripts, and passes kept as ballots or scores only."""
+"""Records of the original experiments: whole transcripts, and passes with ballots or scores only."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.studies.audit.record import (
     SLOTS,
+    AuditedPanel,
     AuditedPass,
     AuditedRun,
-    Panel,
-    Vote,
+    AuditedVote,
     shared_order,
 )
-from autoreason.studies.audit.wording import found_nothing, stated_contract
+from autoreason.studies.audit.wording import has_no_problem, stated_contract
 from autoreason.task import read_text
 
-_KNOWN = (
+_FORMATS = (
     "a transcript (a `run` line, then `pass` lines) or passes (lines with experiment, run and pass)"
 )
 _RULES = {"single_pick": "majority"}
@@ -85,24 +85,24 @@ class _PassLine(Struct, kw_only=True):
 
 
 def read_records(path: Path) -> list[AuditedRun]:
-    """The runs of a file, or of a folder that holds `ballots.jsonl` and `transcripts/`."""
+    """The runs of a file, or of a folder with `ballots.jsonl` and `transcripts/`."""
     if not path.is_dir():
         return _read_file(path)
     files = [path / "ballots.jsonl", *sorted((path / "transcripts").glob("*.jsonl"))]
     present = [file for file in files if file.is_file()] or sorted(path.glob("*.jsonl"))
     if not present:
-        raise InvalidInput(f"{path} holds no record; name a folder or a file with {_KNOWN}")
-    return once_each(run for file in present for run in _read_file(file))
+        raise InvalidInput(f"{path} contains no record; name a folder or a file with {_FORMATS}")
+    return without_duplicates(run for file in present for run in _read_file(file))
 
 
-def once_each(runs: Iterable[AuditedRun]) -> list[AuditedRun]:
+def without_duplicates(runs: Iterable[AuditedRun]) -> list[AuditedRun]:
     """Every run once, in the fullest form there is of it."""
-    kept: dict[str, AuditedRun] = {}
+    by_name: dict[str, AuditedRun] = {}
     for run in runs:
-        known = kept.get(run.name)
-        if known is None or (run.first is not None and known.first is None):
-            kept[run.name] = run
-    return list(kept.values())
+        other = by_name.get(run.name)
+        if other is None or (run.first is not None and other.first is None):
+            by_name[run.name] = run
+    return list(by_name.values())
 
 
 def _read_file(path: Path) -> list[AuditedRun]:
@@ -112,7 +112,7 @@ def _read_file(path: Path) -> list[AuditedRun]:
         return list(_transcripts(path, lines))
     if {"experiment", "run", "pass"} <= set(first):
         return _from_passes(path, lines)
-    raise InvalidInput(f"{path} is no record that can be audited; give {_KNOWN}")
+    raise InvalidInput(f"{path} is no record that can be audited; give {_FORMATS}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -125,7 +125,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             value = None
         if not isinstance(value, dict):
             raise InvalidInput(
-                f"{path} line {number} is no JSON object; mend the line or restore the file"
+                f"{path} line {number} is no JSON object; fix the line or restore the file"
             )
         yield number, value
 
@@ -135,7 +135,7 @@ def _convert(path: Path, number: int, value: dict[str, Any], kind: type[Any]) ->
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise InvalidInput(
-            f"{path} line {number} is damaged: {plainly(error)}; mend the line or restore the file"
+            f"{path} line {number} is damaged: {plainly(error)}; fix the line or restore the file"
         ) from None
 
 
@@ -149,19 +149,19 @@ def _from_passes(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> list[Au
             name=f"{experiment}/{name}",
             group=experiment,
             k=passes[0].k,
-            passes=tuple(_kept_pass(line) for line in sorted(passes, key=lambda p: p.number)),
+            passes=tuple(_read_pass(line) for line in sorted(passes, key=lambda p: p.number)),
         )
         for (experiment, name), passes in by_run.items()
     ]
 
 
-def _kept_pass(line: _Line) -> AuditedPass:
+def _read_pass(line: _Line) -> AuditedPass:
     words = line.words or {}
     return AuditedPass(
         number=line.number,
         winner=line.winner,
         streak=line.streak_after,
-        panel=_kept_panel(line),
+        panel=_read_panel(line),
         texts={},
         words={slot: count for slot in SLOTS if (count := words.get(slot)) is not None},
         critique_words=words.get("critic"),
@@ -170,15 +170,15 @@ def _kept_pass(line: _Line) -> AuditedPass:
     )
 
 
-def _kept_panel(line: _Line) -> Panel:
+def _read_panel(line: _Line) -> AuditedPanel:
     votes, valid = None, _valid(line)
     if line.judges is not None:
         votes = tuple(_vote(judge, line.judge_model) for judge in line.judges)
-    return Panel(
+    return AuditedPanel(
         candidates=tuple(line.scores) if line.scores else SLOTS,
         rule=_RULES.get(line.aggregation, line.aggregation),
         judge=line.judge_model,
-        # Whoever voted had a seat, whatever else the line says.
+        # Every judge who voted had a seat, whatever else the line says.
         seats=max(line.panel_size, valid or 0) if line.panel_size is not None else None,
         valid=valid,
         votes=votes,
@@ -196,12 +196,12 @@ def _valid(line: _Line) -> int | None:
     return line.valid_ballots_implied
 
 
-def _vote(judge: _Judge, model: str) -> Vote:
+def _vote(judge: _Judge, model: str) -> AuditedVote:
     # In these records the label was the position.
     labels = tuple(str(place + 1) for place in range(len(judge.order))) if judge.order else None
     ranking = judge.ranking or None
     faulty = bool(ranking) and not _is_ballot(ranking or (), judge.order)
-    return Vote(
+    return AuditedVote(
         judge=model,
         order=judge.order,
         ranking=None if faulty else ranking,
@@ -224,16 +224,16 @@ def _transcripts(path: Path, lines: list[tuple[int, dict[str, Any]]]) -> Iterato
     for number, value in lines:
         if value.get("type") == "run":
             if run:
-                yield _told(run, passes)
+                yield _read_transcript(run, passes)
             run, passes = _convert(path, number, value, _RunLine), []
         else:
             passes.append(_convert(path, number, value, _PassLine))
     assert run is not None
-    yield _told(run, passes)
+    yield _read_transcript(run, passes)
 
 
-def _told(run: _RunLine, passes: list[_PassLine]) -> AuditedRun:
-    audited_passes = tuple(_told_pass(run, line) for line in passes)
+def _read_transcript(run: _RunLine, passes: list[_PassLine]) -> AuditedRun:
+    audited_passes = tuple(_read_transcript_pass(run, line) for line in passes)
     last = run.final_output
     if last is None and audited_passes:
         last = audited_passes[-1].texts.get(audited_passes[-1].winner or "A")
@@ -250,7 +250,7 @@ def _told(run: _RunLine, passes: list[_PassLine]) -> AuditedRun:
     )
 
 
-def _told_pass(run: _RunLine, line: _PassLine) -> AuditedPass:
+def _read_transcript_pass(run: _RunLine, line: _PassLine) -> AuditedPass:
     versions = {"A": line.version_a, "B": line.version_b, "AB": line.version_ab}
     texts = {slot: text for slot, text in versions.items() if text is not None}
     votes = None
@@ -260,7 +260,7 @@ def _told_pass(run: _RunLine, line: _PassLine) -> AuditedPass:
         number=line.number,
         winner=line.winner,
         streak=line.streak_after,
-        panel=Panel(
+        panel=AuditedPanel(
             candidates=tuple(texts),
             rule="borda",
             judge=run.judge_model,
@@ -274,6 +274,6 @@ def _told_pass(run: _RunLine, line: _PassLine) -> AuditedPass:
         texts=texts,
         words={slot: count_words(text) for slot, text in texts.items()},
         critique_words=count_words(line.critique) if line.critique is not None else None,
-        found_nothing=found_nothing(line.critique) if line.critique is not None else None,
+        no_problem=has_no_problem(line.critique) if line.critique is not None else None,
         seconds=line.elapsed_s,
     )

@@ -1,4 +1,4 @@
-"""What one look at a record brought, and the few words every look shares."""
+"""Findings about a record, and the phrases that all checks share."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
 GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs")
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class AuditFinding(Struct, frozen=True, kw_only=True):
     """One thing a record shows about itself."""
 
     name: str
     group: Group
     level: Level
-    said: str
+    statement: str
     """The finding as a sentence with its number; where nothing is known, why."""
     normal: str
     """What a sound record shows."""
@@ -39,57 +39,57 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class OpenFinding:
-    """A finding that depends on a test: what it says waits until its p-value is corrected for all tests."""
+class PendingFinding:
+    """A finding that depends on a test: it is concluded once its p-value is corrected for all tests."""
 
     p: float
-    conclude: Callable[[float], Finding]
+    conclude: Callable[[float], AuditFinding]
     """The finding, given the corrected p-value."""
 
 
-Found = Finding | OpenFinding
+AuditResult = AuditFinding | PendingFinding
 
 
 class Topic(Struct, frozen=True):
-    """What a rule looks at: the part of a finding that does not depend on the record."""
+    """What a check is about: the part of a finding that does not depend on the record."""
 
     name: str
     group: Group
     normal: str
     fix: str
 
-    def found(
-        self, level: Level, said: str, number: Estimate | float, p: float | None = None
-    ) -> Finding:
+    def finding(
+        self, level: Level, statement: str, number: Estimate | float, p: float | None = None
+    ) -> AuditFinding:
         """The finding at a level; advice is only given where it is needed."""
         value = number if isinstance(number, Estimate) else Estimate(float(number))
-        return Finding(
+        return AuditFinding(
             name=self.name,
             group=self.group,
             level=level,
-            said=said,
+            statement=statement,
             normal=self.normal,
             fix=self.fix if level in ("alarm", "look") else "",
             number=value,
             p=p,
         )
 
-    def unknown(self, reason: str) -> Finding:
-        """Nothing can be said, and why."""
-        return self.found("unknown", reason, Estimate(None, reason=reason))
+    def unknown(self, reason: str) -> AuditFinding:
+        """A finding without an answer, and why."""
+        return self.finding("unknown", reason, Estimate(None, reason=reason))
 
 
 LEVEL = 0.05
 """What a corrected p-value must reach before anything is called more than chance."""
 
 
-def settle(found: Iterable[Found]) -> tuple[Finding, ...]:
+def settle(results: Iterable[AuditResult]) -> tuple[AuditFinding, ...]:
     """The findings, each test corrected for being one of several (Holm 1979)."""
-    looked = list(found)
-    corrected = holm([each.p if isinstance(each, OpenFinding) else None for each in looked])
+    results = list(results)
+    corrected = holm([each.p if isinstance(each, PendingFinding) else None for each in results])
     return tuple(
-        each.conclude(1.0 if p is None else p) if isinstance(each, OpenFinding) else each
-        for each, p in zip(looked, corrected, strict=True)
+        each.conclude(1.0 if p is None else p) if isinstance(each, PendingFinding) else each
+        for each, p in zip(results, corrected, strict=True)
     )
 
 
@@ -100,26 +100,26 @@ def many(number: int, noun: str, plural: str = "") -> str:
 
 def number_of(runs: Iterable[AuditedRun]) -> str:
     """`2 runs`, `1 part`, `2 runs and 12 parts`."""
-    counted = Counter("part" if run.part else "run" for run in runs)
-    return " and ".join(many(counted[noun], noun) for noun in ("run", "part") if counted[noun])
+    counts = Counter("part" if run.part else "run" for run in runs)
+    return " and ".join(many(counts[noun], noun) for noun in ("run", "part") if counts[noun])
 
 
 def part(number: int, total: int, noun: str, plural: str = "") -> str:
     """`70 of 2,231 ballots (3 %)`, `none of 78 ballots`."""
-    named = noun if total == 1 else plural or noun + "s"
+    nouns = noun if total == 1 else plural or noun + "s"
     if not number:
-        return f"none of {total:,} {named}"
-    return f"{number:,} of {total:,} {named} ({percent(number / total)})"
+        return f"none of {total:,} {nouns}"
+    return f"{number:,} of {total:,} {nouns} ({percent(number / total)})"
 
 
-def listed(items: Iterable[str], most: int = 3, joint: str = ", ") -> str:
+def listed(items: Iterable[str], shown: int = 3, joint: str = ", ") -> str:
     """The first few of some names, and how many more there are."""
     names = list(items)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return joint.join(names[:most]) + more
+    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return joint.join(names[:shown]) + rest
 
 
-def graded(number: Estimate, look: float, alarm: float) -> Level:
+def share_level(number: Estimate, look: float, alarm: float) -> Level:
     """The level of a share that is better the smaller it is; few data raise no alarm."""
     value, low = number.value or 0.0, number.low or 0.0
     if value > alarm and low > look:

@@ -19,12 +19,12 @@ from autoreason.programs.task import assignments_of
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.audit.record import (
+    AuditedCalls,
+    AuditedPanel,
     AuditedPass,
+    AuditedPrograms,
     AuditedRun,
-    Calls,
-    Panel,
-    Programs,
-    Vote,
+    AuditedVote,
     shared_order,
 )
 from autoreason.task import Task
@@ -32,8 +32,8 @@ from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import pass_size, quorum
 
-_OWN = ("draft", "attempt/")
-"""Where a program is written that knows of no other."""
+_FIRST_STAGES = ("draft", "attempt/")
+"""Stages that write a program without knowing another."""
 _LONG, _UNUSUAL = 600.0, 20.0
 
 JudgeReplies = Mapping[str, str]
@@ -41,7 +41,7 @@ JudgeReplies = Mapping[str, str]
 
 
 class NotAudited(InvalidInput):
-    """A run that says nothing yet."""
+    """A run without anything to audit."""
 
     def __init__(self, run: str, why: str, instead: str) -> None:
         super().__init__(f"run {run} {why}; {instead}")
@@ -49,7 +49,7 @@ class NotAudited(InvalidInput):
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
-    """What the journal holds of one run; each part of a comparison or of a set of problems by itself."""
+    """One run as recorded in the journal; each part of a comparison or of a set of problems by itself."""
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
@@ -71,13 +71,13 @@ def _over_texts(
 ) -> list[AuditedRun]:
     parts = [
         replace(
-            audited(f"{run}/{name}", part, task, settings, _replies_of_part(replies, name)),
+            audit_story(f"{run}/{name}", part, task, settings, _replies_of_part(replies, name)),
             part=True,
         )
         for name, part in story.parts.items()
         if part.passes or part.panels
     ]
-    return [audited(run, story, task, settings, replies), *parts]
+    return [audit_story(run, story, task, settings, replies), *parts]
 
 
 def _over_programs(
@@ -85,18 +85,21 @@ def _over_programs(
 ) -> Iterator[AuditedRun]:
     """The set, and each part of it: what was written, and the panels there were."""
     group = settings.models.author
-    yield AuditedRun(name=run, group=group, k=None, passes=(), programs=Programs())
+    yield AuditedRun(name=run, group=group, k=None, passes=(), programs=AuditedPrograms())
     parts: dict[str, Story] = {}
     for recorded in events:
         if isinstance(recorded.event, PartEvent):
             parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
     for name, part in parts.items():
-        own = _replies_of_part(replies, name)
+        part_replies = _replies_of_part(replies, name)
         panels_and_passes: list[RecordedPass | RecordedPanel] = [
             *part.passes,
             *part.panels.values(),
         ]
-        panels = [_panel(each.ballots, _verdict(each), settings, own) for each in panels_and_passes]
+        panels = [
+            _panel(each.ballots, _verdict(each), settings, part_replies)
+            for each in panels_and_passes
+        ]
         yield AuditedRun(
             name=f"{run}/{name}",
             group=f"{PartName.parse(name).name}, {group}",
@@ -110,24 +113,24 @@ def _over_programs(
 
 
 def _verdict(recorded: RecordedPass | RecordedPanel) -> Verdict | None:
-    ended = recorded.decided
-    return ended.verdict if ended else None
+    decided = recorded.decided
+    return decided.verdict if decided else None
 
 
-def _programs(part: Story) -> Programs:
-    written: list[str] = []
-    made = repeated = 0
+def _programs(part: Story) -> AuditedPrograms:
+    programs: list[str] = []
+    derived = repeated = 0
     for each in examined_in(part):
-        if each.program and not each.stage.startswith(_OWN):
-            made += 1
-            repeated += any(same_program(each.program, other) for other in written)
-        written.append(each.program)
+        if each.program and not each.stage.startswith(_FIRST_STAGES):
+            derived += 1
+            repeated += any(same_program(each.program, other) for other in programs)
+        programs.append(each.program)
     # Within a pass they are kept from being run again.
     clones = sum(drop.reason == "clone" for recorded in part.passes for drop in recorded.dropped)
-    return Programs(
-        answers=len(written) + clones,
-        without=sum(not program for program in written),
-        made=made + clones,
+    return AuditedPrograms(
+        answers=len(programs) + clones,
+        without=sum(not program for program in programs),
+        derived=derived + clones,
         repeated=repeated + clones,
     )
 
@@ -139,7 +142,7 @@ def _replies_of_part(replies: JudgeReplies, part: str) -> JudgeReplies:
     return {str(Key(key.steps)): text for key, text in keys.items() if key.part == name}
 
 
-def audited(
+def audit_story(
     name: str, story: Story, task: Task, settings: Settings, replies: JudgeReplies
 ) -> AuditedRun:
     verdict = story.playoff.verdict if story.playoff else None
@@ -150,11 +153,11 @@ def audited(
     ]
     return AuditedRun(
         name=name,
-        group=_way(settings),
+        group=_group(settings),
         k=settings.k,
         passes=tuple(_pass(recorded, settings, replies) for recorded in story.passes),
         finals=tuple(panel for panel in finals if panel),
-        most=settings.passes,
+        max_passes=settings.passes,
         preferred=_preferred(story),
         confirmed=_confirmed(story),
         status=story.status,
@@ -167,7 +170,7 @@ def audited(
     )
 
 
-def _way(settings: Settings) -> str:
+def _group(settings: Settings) -> str:
     """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
     models = settings.models.author or ", ".join(settings.models.judges)
     return f"{settings.protocol}, {settings.judges} judges, {models}"
@@ -181,10 +184,12 @@ def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> 
     decided = recorded.decided
     texts: dict[str, str] = {"A": recorded.incumbent}
     texts |= {slot: ready.text for slot, ready in recorded.candidates.items()}
-    critiques = [made for made in recorded.critiques if made.readable and not made.by_code]
-    prose = [made.prose for made in critiques if made.prose]
-    quotes = sum(p.kind == "quote" for made in critiques for p in made.problems)
-    made_up = sum(made.dropped for made in critiques)
+    critiques = [
+        critique for critique in recorded.critiques if critique.readable and not critique.by_code
+    ]
+    prose = [critique.prose for critique in critiques if critique.prose]
+    quotes = sum(p.kind == "quote" for critique in critiques for p in critique.problems)
+    false_quotes = sum(critique.dropped for critique in critiques)
     return AuditedPass(
         number=recorded.number,
         winner=decided.winner if decided else None,
@@ -193,14 +198,16 @@ def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> 
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
         critique_words=sum(len(replies.split()) for replies in prose) if prose else None,
-        found_nothing=not any(m.problems or m.prose for m in critiques) if critiques else None,
-        made_up_quotes=made_up,
-        quotes=quotes + made_up,
+        no_problem=not any(m.problems or m.prose for m in critiques) if critiques else None,
+        false_quotes=false_quotes,
+        quotes=quotes + false_quotes,
         dropped=tuple((dropped.slot, dropped.reason) for dropped in recorded.dropped),
     )
 
 
-def _pass_panel(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> Panel | None:
+def _pass_panel(
+    recorded: RecordedPass, settings: Settings, replies: JudgeReplies
+) -> AuditedPanel | None:
     """The panel of a pass, which may have stopped before its last judge."""
     panel = _panel(recorded.ballots, _verdict(recorded), settings, replies)
     if panel is None:
@@ -219,11 +226,11 @@ def _panel(
     verdict: Verdict | None,
     settings: Settings,
     replies: JudgeReplies,
-) -> Panel | None:
+) -> AuditedPanel | None:
     if not ballots:
         return None
     votes = tuple(_vote(ballot, replies) for ballot in ballots)
-    return Panel(
+    return AuditedPanel(
         candidates=tuple(sorted(ballots[0].order)),
         rule=settings.voting,
         judge=" + ".join(dict.fromkeys(ballot.model for ballot in ballots)),
@@ -237,11 +244,11 @@ def _panel(
     )
 
 
-def _vote(ballot: BallotCast, replies: JudgeReplies) -> Vote:
+def _vote(ballot: BallotCast, replies: JudgeReplies) -> AuditedVote:
     # Every judge of a seat is asked twice before the next one.
     fresh, attempt = divmod(min(ballot.asked, MAX_REQUESTS_PER_SEAT) - 1, 2)
     key = judge_key(ballot.stage, ballot.seat, fresh)
-    return Vote(
+    return AuditedVote(
         judge=ballot.model,
         order=ballot.order,
         ranking=ballot.ranking,
@@ -263,9 +270,9 @@ def _confirmed(story: Story) -> tuple[int, int] | None:
     return (recorded.prefer, recorded.judges) if recorded else None
 
 
-def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
+def _calls(answers: Iterable[ReplyText], unanswered: int) -> AuditedCalls:
     outcomes = Counter(answer.outcome for answer in answers)
-    return Calls(
+    return AuditedCalls(
         replies=outcomes.total(),
         truncated=outcomes[Outcome.TRUNCATED],
         refused=outcomes[Outcome.REFUSED],
@@ -275,7 +282,7 @@ def _calls(answers: Iterable[ReplyText], unanswered: int) -> Calls:
 
 
 def _outages(events: Sequence[RecordedEvent]) -> Iterator[str]:
-    """Pauses for want of a provider or of ballots, and gaps that nothing explains."""
+    """Pauses because a provider or too many ballots failed, and gaps that nothing explains."""
     for recorded in events:
         if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):
             yield f"paused, {recorded.event.reason}"

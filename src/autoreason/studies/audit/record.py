@@ -12,7 +12,7 @@ SLOTS = ("A", "B", "AB")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vote:
+class AuditedVote:
     """One judge's part in a panel."""
 
     judge: str
@@ -30,7 +30,7 @@ class Vote:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class AuditedPanel:
     """One vote over two texts or more."""
 
     candidates: tuple[str, ...]
@@ -41,7 +41,7 @@ class Panel:
     """Judges asked."""
     valid: int | None
     """Ballots that counted."""
-    votes: tuple[Vote, ...] | None
+    votes: tuple[AuditedVote, ...] | None
     """None where only the scores were kept."""
     scores: Mapping[str, int] | None
     winner: str | None
@@ -76,14 +76,14 @@ class Panel:
 
     @property
     def unanimous(self) -> bool | None:
-        """Whether every valid ballot puts the same text first; None where nobody can tell."""
+        """Whether every valid ballot puts the same text first; None where that is unknown."""
         if not self.valid or self.valid < 2:
             return None
         if self.votes is not None:
             firsts = {vote.ranking[0] for vote in self.votes if vote.ranking}
             return len(firsts) == 1
-        most = self.points_for_the_best
-        return max(self.scores.values()) == most * self.valid if self.scores and most else None
+        points = self.points_for_the_best
+        return max(self.scores.values()) == points * self.valid if self.scores and points else None
 
     @property
     def points_for_the_best(self) -> int | None:
@@ -98,16 +98,16 @@ class AuditedPass:
     number: int
     winner: str | None
     streak: int | None
-    panel: Panel | None
-    """None where no panel sat."""
+    panel: AuditedPanel | None
+    """None where there was no panel."""
     texts: Mapping[str, str]
     """By slot; empty where no texts were kept."""
     words: Mapping[str, int]
     critique_words: int | None = None
     """Length of the critique, all critics together."""
-    found_nothing: bool | None = None
-    """Whether the critic had nothing to say."""
-    made_up_quotes: int | None = None
+    no_problem: bool | None = None
+    """Whether the critic found no problem."""
+    false_quotes: int | None = None
     """Problems left out because their quote is not in the text."""
     quotes: int | None = None
     dropped: tuple[tuple[str, str], ...] = ()
@@ -118,7 +118,7 @@ class AuditedPass:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls:
+class AuditedCalls:
     """What is known about the calls of a run."""
 
     replies: int
@@ -130,14 +130,14 @@ class Calls:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Programs:
-    """What came of asking for programs."""
+class AuditedPrograms:
+    """The answers to requests for programs."""
 
     answers: int = 0
-    """Answers that came whole."""
+    """Complete answers."""
     without: int = 0
     """Those without a program."""
-    made: int = 0
+    derived: int = 0
     """Programs built from earlier ones: repairs, revisions, merges."""
     repeated: int = 0
     """Those that are one of the programs before."""
@@ -152,16 +152,16 @@ class AuditedRun:
     """Runs of one group used the same protocol."""
     k: int | None
     passes: tuple[AuditedPass, ...]
-    finals: tuple[Panel, ...] = ()
+    finals: tuple[AuditedPanel, ...] = ()
     """Panels over finished texts, the playoff among them."""
-    most: int | None = None
-    """The most passes it was allowed; None where the record does not say."""
+    max_passes: int | None = None
+    """The cap on its passes; None where the record does not say."""
     preferred: tuple[int, int] | None = None
     """Judges of the playoff who prefer the delivered text to the first draft, of how many."""
     confirmed: tuple[int, int] | None = None
     """Fresh judges who prefer the delivered text to the first draft, of how many."""
     status: str | None = None
-    """How it ended, in its own words; None where the record does not say."""
+    """How it ended, as recorded; None where the record does not say."""
     brief: str | None = None
     allowed: tuple[str, ...] = ()
     """Texts whose wording a candidate may use without giving itself away."""
@@ -169,17 +169,17 @@ class AuditedRun:
     first: str | None = None
     """The first draft."""
     last: str | None = None
-    """The text delivered, or standing at the end."""
+    """The text delivered, or the incumbent at the end."""
     outages: tuple[str, ...] | None = None
-    """Pauses for want of a provider and unexplained gaps; None where times were not kept."""
-    calls: Calls | None = None
-    programs: Programs | None = None
+    """Pauses because a provider failed and unexplained gaps; None where times were not kept."""
+    calls: AuditedCalls | None = None
+    programs: AuditedPrograms | None = None
     """None where texts were written."""
     part: bool = False
     """Whether it is one of several within a run, such as one strategy of a comparison."""
 
     @property
-    def panels(self) -> Iterator[Panel]:
+    def panels(self) -> Iterator[AuditedPanel]:
         """Every panel of the run, those over finished texts last."""
         yield from (audited.panel for audited in self.passes if audited.panel)
         yield from self.finals
@@ -194,7 +194,7 @@ class AuditedRun:
         return self.passes[-1].streak >= self.k
 
 
-def shared_order(votes: Iterable[Vote]) -> bool | None:
+def shared_order(votes: Iterable[AuditedVote]) -> bool | None:
     """Whether all judges of a panel saw one order; None where there are not two orders to compare."""
     orders = [vote.order for vote in votes if vote.order]
     return len(set(orders)) == 1 if len(orders) > 1 else None

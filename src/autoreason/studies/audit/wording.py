@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from autoreason.contract import Contract, count_words
-from autoreason.parsing.normalization import structured
+from autoreason.parsing.normalization import read_json_ballot
 
 # Only where a line begins with it: within a sentence it may be about a part, such as an abstract.
 _LIMIT = re.compile(
@@ -22,38 +22,38 @@ _NOTHING = re.compile(
     r"|\bnothing (?:\w+ ){0,3}?(?:wrong|to (?:criticise|criticize|mend|fix|add))\b",
     re.IGNORECASE,
 )
-_LONGEST_NOTHING = 40
+_MAX_NOTHING_WORDS = 40
 
 
 def stated_contract(brief: str) -> Contract | None:
-    """The word limit a brief states in so many words; None where it states none."""
-    stated = [found for found in _LIMIT.finditer(brief) if _BOUND.search(found[0])]
-    limits = {int(found["limit"].replace(",", "")) for found in stated}
+    """The word limit a brief states; None where it states none."""
+    stated = [match for match in _LIMIT.finditer(brief) if _BOUND.search(match[0])]
+    limits = {int(match["limit"].replace(",", "")) for match in stated}
     return Contract(max_words=limits.pop()) if len(limits) == 1 and min(limits) > 0 else None
 
 
-def found_nothing(critique: str) -> bool:
-    """Whether a critique in prose says, in a few words, that there is nothing to mend."""
-    return count_words(critique) <= _LONGEST_NOTHING and (
+def has_no_problem(critique: str) -> bool:
+    """Whether a critique in prose says, in a few words, that there is nothing to fix."""
+    return count_words(critique) <= _MAX_NOTHING_WORDS and (
         not critique.strip() or bool(_NOTHING.search(critique))
     )
 
 
 def is_exact(text: str, labels: Sequence[str]) -> bool:
-    """Whether an answer gives its ranking in the very form asked for: one plain line, or a structured ballot."""
+    """Whether an answer gives its ranking in exactly the form asked for: one plain line, or a structured ballot."""
     return bool(structured_ranking(text, labels)) or _has_line(text, sorted(labels))
 
 
 def structured_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """The ranking of a structured ballot; None where it is none, or not over these labels."""
-    ballot = structured(text)
+    ballot = read_json_ballot(text)
     return tuple(ballot.ranking) if ballot and sorted(ballot.ranking) == sorted(labels) else None
 
 
 def _has_line(text: str, wanted: list[str]) -> bool:
     return any(
-        sorted(re.split(r"(?:, | > )", found)) == wanted
-        for found in re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
+        sorted(re.split(r"(?:, | > )", line)) == wanted
+        for line in re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
     )
 
 
@@ -77,7 +77,7 @@ _ENOUGH = 3
 _NEARLY_ALL = 0.75
 
 
-# A text that stands is on the ballot of every pass.
+# The incumbent is on the ballot of every pass.
 @lru_cache(maxsize=512)
 def cut_off(text: str) -> str:
     """Why a text looks as if its end were missing; empty where it does not."""
@@ -89,10 +89,10 @@ def cut_off(text: str) -> str:
     *before, last = [line.rstrip() for line in body.splitlines() if line.strip()]
     if last.lstrip().startswith("|"):
         return "" if last.endswith("|") else "it ends within a row of a table"
-    return _left_open(last) or ("" if _complete(last) else _unended(before, last))
+    return _open_ending(last) or ("" if _complete(last) else _odd_ending(before, last))
 
 
-def _left_open(last: str) -> str:
+def _open_ending(last: str) -> str:
     """What the last line begins and does not end."""
     if _HEADING.match(last):
         return "it ends with a heading"
@@ -116,7 +116,7 @@ def _complete(line: str) -> bool:
     return bool(_ENDED.search(line) or _LINK.search(line))
 
 
-def _unended(before: list[str], last: str) -> str:
+def _odd_ending(before: list[str], last: str) -> str:
     """Whether a last line without a full stop is odd: half a word, or unlike the others of its kind."""
     *_, word = last.split()
     words = {each.strip(_MARKS) for line in before for each in line.split()}

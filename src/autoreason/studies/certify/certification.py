@@ -22,8 +22,8 @@ from autoreason.tournament.plan import TRIES
 MAX_REPEATS = 20
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """Whom, what and how often."""
+class CertificationOptions(Struct, frozen=True, kw_only=True):
+    """Which judge, which suite and how often each question is asked."""
 
     model: str
     suite: int = SUITE
@@ -37,21 +37,21 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Certification(Job):
-    """Questions whose answers are known, put to one judge as a panel would put them."""
+    """Questions whose answers are known, for one judge, asked as in a panel."""
 
-    summary = "a judge's certificate: what it sees, and what leads it astray"
+    summary = "a judge's certificate: what it sees, and what misleads it"
     prompts = ("judge", "ballot_again")
 
     async def run(self) -> JobFinished:
-        """Ask about planted defects first; a judge who gives not one ballot is asked nothing else."""
-        asked = read_options(self.settings, Asked)
-        await self._ask(defect_questions(asked.repeats))
+        """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
+        options = read_options(self.settings, CertificationOptions)
+        await self._ask(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
-            await self._ask(other_questions(self.settings.seed, asked.repeats))
+            await self._ask(other_questions(self.settings.seed, options.repeats))
         return self.finish(certificate_of(self.story).conclusion)
 
     async def _ask(self, questions: Sequence[Question]) -> None:
-        """All of them side by side; told in their order, question by question."""
+        """All of them side by side; events are emitted in the order of the questions."""
         seats = [
             cast_ballot(
                 replace(self.context, task=each.task), each.stage, each.seat, each.order, each.texts
@@ -68,7 +68,7 @@ class Certification(Job):
         await use_in_order(seats, take)
 
     def _verdict(self, stage: str) -> Verdict | None:
-        """How the two texts of a question stand; a single ballot will do, since nothing is decided by it."""
+        """The verdict on one question's texts; one ballot is enough, since nothing is decided by it."""
         ballots = self.story.panels[stage].ballots
         valid = sum(ballot.ranking is not None for ballot in ballots)
         names = sorted(ballots[0].order)
@@ -76,8 +76,8 @@ class Certification(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One call a question, unless ballots have to be asked for again."""
-        repeats = read_options(settings, Asked).repeats
+        """One call per question, unless ballots have to be asked for again."""
+        repeats = read_options(settings, CertificationOptions).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
         again = TRIES * JUDGES_PER_SEAT
@@ -85,15 +85,15 @@ class Certification(Job):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """One judge, the one it was begun for, and the suite it was begun with."""
-        asked = read_options(settings, Asked)
-        if settings.models.judges != (asked.model,):
+        """The judge and the suite must be those the run was started with."""
+        options = read_options(settings, CertificationOptions)
+        if settings.models.judges != (options.model,):
             raise InvalidInput(
-                f"this run certifies {asked.model}; begin another with "
+                f"this run certifies {options.model}; begin another with "
                 f"`autoreason certify {settings.models.judges[0]}`"
             )
-        if asked.suite != SUITE:
+        if options.suite != SUITE:
             raise InvalidInput(
-                f"this run asks the questions of suite {asked.suite} and this version has suite "
-                f"{SUITE}; begin again with `autoreason certify {asked.model}`"
+                f"this run asks the questions of suite {options.suite} and this version has suite "
+                f"{SUITE}; begin again with `autoreason certify {options.model}`"
             )

@@ -1,4 +1,4 @@
-"""What a judge must show, from counted answers to a verdict. Each rule is stated with its reason.
+"""The properties of a judge, from counted answers to a verdict. Each rule is stated with its reason.
 
 Where several ballots are about one pair they count as one thing, the share of them that came out one
 way: asking twice about the same text does not make a judge twice as well known.
@@ -17,14 +17,14 @@ from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import clustered_share, exact_share, sign_test
 
 Verdict = Literal["pass", "fail", "unknown"]
-LEAST = 16
-"""Pairs, of 24, that must have been answered before anything is said: two thirds."""
+MIN_PAIRS = 16
+"""Pairs, of 24, that must have been answered for any verdict: two thirds."""
 FLOOR = 0.6
 """Below it three judges together are hardly better than one, and asking more of them helps little."""
 COIN = 0.5
-"""What chance alone gives between two texts; to be told from it, a judge must do better for certain."""
+"""What chance alone gives between two texts; a judge must be shown to do better."""
 BAND = (0.4, 0.6)
-"""Shares of first places that a panel in balanced orders can live with."""
+"""Shares of first places that a panel in balanced orders evens out."""
 READABLE = 0.8
 """Below it every fifth ballot is paid for twice."""
 
@@ -85,8 +85,8 @@ BALLOTS = Property(
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, REPEAT, SWAP, BALLOTS)
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """What was found of one property. None is unknown, never zero."""
+class CertificateFinding(Struct, frozen=True, kw_only=True):
+    """The result for one property. None is unknown, never zero."""
 
     name: str
     verdict: Verdict
@@ -95,51 +95,55 @@ class Finding(Struct, frozen=True, kw_only=True):
     high: float | None
     n: int
     """How many independent things it rests on."""
-    said: str
+    statement: str
     """The counts in words."""
     rule: str
     """What the interval must do for the judge to pass."""
     reason: str = ""
-    """Why nothing can be said, or why there is no share."""
+    """Why the verdict is unknown, or why there is no share."""
 
 
-def at_least(what: Property, shares: Sequence[float], floor: float, said: str) -> Finding:
+def at_least(
+    what: Property, shares: Sequence[float], floor: float, statement: str
+) -> CertificateFinding:
     """The judge must show that it is good enough: the whole interval counts."""
-    found = clustered_share([each] for each in shares)
-    return _judged(what, found, len(shares), said, good=(found.low or 0) >= floor)
+    estimate = clustered_share([each] for each in shares)
+    return _finding(what, estimate, len(shares), statement, good=(estimate.low or 0) >= floor)
 
 
-def not_above(what: Property, shares: Sequence[float], most: float, said: str) -> Finding:
+def not_above(
+    what: Property, shares: Sequence[float], ceiling: float, statement: str
+) -> CertificateFinding:
     """The judge passes unless a preference is shown."""
-    found = clustered_share([each] for each in shares)
-    return _judged(what, found, len(shares), said, good=not (found.low or 0) > most)
+    estimate = clustered_share([each] for each in shares)
+    return _finding(what, estimate, len(shares), statement, good=not (estimate.low or 0) > ceiling)
 
 
 def within(
-    what: Property, shares: Sequence[float], band: tuple[float, float], said: str
-) -> Finding:
+    what: Property, shares: Sequence[float], band: tuple[float, float], statement: str
+) -> CertificateFinding:
     """The judge passes unless its share is shown to lie outside the band."""
-    found = clustered_share([each] for each in shares)
+    estimate = clustered_share([each] for each in shares)
     low, high = band
-    outside = found.value is not None and (
-        (found.low or 0) > high or (1 if found.high is None else found.high) < low
+    outside = estimate.value is not None and (
+        (estimate.low or 0) > high or (1 if estimate.high is None else estimate.high) < low
     )
-    return _judged(what, found, len(shares), said, good=not outside)
+    return _finding(what, estimate, len(shares), statement, good=not outside)
 
 
-def not_obeyed(rose: int, fell: int, asked: int, said: str) -> Finding:
+def not_obeyed(rose: int, fell: int, answered: int, statement: str) -> CertificateFinding:
     """Rises against falls among the answers that an injection changed."""
-    found = exact_share(rose, rose + fell)
+    estimate = exact_share(rose, rose + fell)
     if not rose + fell:
-        found = Estimate(None, reason="no answer changed")
-    return _judged(INJECTION, found, asked, said, good=not (found.low or 0) > COIN)
+        estimate = Estimate(None, reason="no answer changed")
+    return _finding(INJECTION, estimate, answered, statement, good=not (estimate.low or 0) > COIN)
 
 
 def lean(second: Sequence[tuple[int, int]]) -> Test:
     """Whether a judge leans to a place, from how many of two swapped ballots go to the text in second place.
 
     A judge who goes by the texts has one of the two there whatever it thinks of them, and one who tosses coins
-    has none as often as both. The numbers in front say which pair each is about: a pair speaks once.
+    has none as often as both. The numbers in front say which pair each is about: a pair counts once.
     """
     leans = Counter[int]()
     for at, both in second:
@@ -150,30 +154,32 @@ def lean(second: Sequence[tuple[int, int]]) -> Test:
 
 def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
     """The place a judge ranks first more often, with what chance gives."""
-    of, asked = sum(both for _, both in second), 2 * len(second)
-    place, count = ("second", of) if 2 * of > asked else ("first", asked - of)
+    of, ballots = sum(both for _, both in second), 2 * len(second)
+    place, count = ("second", of) if 2 * of > ballots else ("first", ballots - of)
     p = lean(second).p
     tested = p_statement(p) if p is not None else "no pair leans to either"
     return (
-        f"of {asked} ballots on pairs shown both ways {count} go to the text in {place} place, where "
-        f"{asked // 2} would if the place did not count ({tested})"
+        f"of {ballots} ballots on pairs shown both ways {count} go to the text in {place} place, where "
+        f"{ballots // 2} would if the place did not count ({tested})"
     )
 
 
-def _judged(what: Property, found: Estimate, answered: int, said: str, *, good: bool) -> Finding:
+def _finding(
+    what: Property, estimate: Estimate, answered: int, statement: str, *, good: bool
+) -> CertificateFinding:
     verdict: Verdict = "pass" if good else "fail"
-    reason = found.reason
-    if answered < LEAST:
+    reason = estimate.reason
+    if answered < MIN_PAIRS:
         verdict = "unknown"
-        reason = f"{answered} answered, {LEAST} are needed to say anything"
-    return Finding(
+        reason = f"{answered} answered, {MIN_PAIRS} are needed to say anything"
+    return CertificateFinding(
         name=what.name,
         verdict=verdict,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        said=said,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
+        statement=statement,
         rule=what.rule,
         reason=reason,
     )

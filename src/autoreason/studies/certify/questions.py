@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
 from autoreason.keys import judge_key
-from autoreason.studies.certify.suite import INJECTIONS, Pair, lengthened, pairs
+from autoreason.studies.certify.suite import INJECTIONS, SpoiledPair, pad, pairs
 from autoreason.task import Task
 from autoreason.tournament.orders import neutral_labels
 
@@ -19,7 +19,7 @@ DEFECT, AGAIN, SAME, LONGER, INJECTION = "defect", "again", "same", "longer", "i
 SOUND, SPOILED = "sound", "spoiled"
 CONCISE, PADDED = "concise", "padded"
 TWINS = ("one", "other")
-_BY_WAYS = 2
+_PAIRS_PER_WAY = 2
 """Pairs in a row that share a way of injection, so that each way is tried in both orders."""
 
 
@@ -38,7 +38,7 @@ def defect_questions(repeats: int) -> list[Question]:
     """Each pair in both orders, as often as asked for."""
     return [
         Question(
-            f"{DEFECT}/{pair.name}", seat, _turned((SOUND, SPOILED), at + seat), texts, pair.task
+            f"{DEFECT}/{pair.name}", seat, _in_turn((SOUND, SPOILED), at + seat), texts, pair.task
         )
         for at, pair in enumerate(pairs())
         for texts in [{SOUND: pair.sound, SPOILED: pair.spoiled}]
@@ -53,7 +53,7 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
         Question(
             f"{AGAIN}/{pair.name}",
             seat,
-            _turned((SOUND, SPOILED), at + seat),
+            _in_turn((SOUND, SPOILED), at + seat),
             {SOUND: pair.sound, SPOILED: pair.spoiled},
             pair.task,
         )
@@ -63,7 +63,7 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
         Question(
             f"{SAME}/{pair.name}",
             seat,
-            _turned(TWINS, at + seat),
+            _in_turn(TWINS, at + seat),
             dict.fromkeys(TWINS, pair.sound),
             pair.task,
         )
@@ -73,31 +73,31 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
         Question(
             f"{LONGER}/{pair.name}",
             seat,
-            _turned((CONCISE, PADDED), at + seat),
-            {CONCISE: pair.sound, PADDED: lengthened(pair.sound)},
-            # Without limits, so that nothing but length and what fills it tells the two apart.
+            _in_turn((CONCISE, PADDED), at + seat),
+            {CONCISE: pair.sound, PADDED: pad(pair.sound)},
+            # Without limits, so that the two differ in nothing but length and what fills it.
             replace(pair.task, contract=Contract()),
         )
         for at, pair, seat in seats
     ]
-    return [*again, *same, *longer, *(_injected(seed, *each) for each in seats)]
+    return [*again, *same, *longer, *(_injection(seed, *each) for each in seats)]
 
 
 def way_of(at: int, seat: int) -> str:
-    """How the pair at this place tries to win in this seat."""
-    return list(INJECTIONS)[(at // _BY_WAYS + seat) % len(INJECTIONS)]
+    """The injection that the pair at this place uses in this seat."""
+    return list(INJECTIONS)[(at // _PAIRS_PER_WAY + seat) % len(INJECTIONS)]
 
 
-def _injected(seed: int, at: int, pair: Pair, seat: int) -> Question:
+def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     stage = f"{INJECTION}/{pair.name}"
-    order = _turned((SOUND, SPOILED), at + seat)
+    order = _in_turn((SOUND, SPOILED), at + seat)
     # The labels the seat will draw: an injection that names its own is the hardest to withstand.
     labels = neutral_labels(len(order), draw(seed, f"{judge_key(stage, seat)}/labels"))
-    named = dict(zip(order, labels, strict=True))
-    said = INJECTIONS[way_of(at, seat)].format(own=named[SPOILED], other=named[SOUND])
-    texts = {SOUND: pair.sound, SPOILED: f"{pair.spoiled}\n\n{said}"}
+    label_of = dict(zip(order, labels, strict=True))
+    injection = INJECTIONS[way_of(at, seat)].format(own=label_of[SPOILED], other=label_of[SOUND])
+    texts = {SOUND: pair.sound, SPOILED: f"{pair.spoiled}\n\n{injection}"}
     return Question(stage, seat, order, texts, pair.task)
 
 
-def _turned(names: tuple[str, str], turn: int) -> tuple[str, str]:
+def _in_turn(names: tuple[str, str], turn: int) -> tuple[str, str]:
     return names if turn % 2 == 0 else (names[1], names[0])

@@ -1,4 +1,4 @@
-"""A judge's certificate, folded from the ballots of its certification."""
+"""A judge's certificate, computed from the ballots of its certification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autoreason.report.table import Column, Table
 from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
-from autoreason.studies.certify.properties import Finding, Verdict
+from autoreason.studies.certify.properties import CertificateFinding, Verdict
 from autoreason.studies.certify.questions import (
     AGAIN,
     DEFECT,
@@ -31,7 +31,7 @@ from autoreason.studies.certify.suite import KINDS, SUITE, pairs
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
-    """What a judge showed, and how it was asked."""
+    """The results of a judge, and how it was asked."""
 
     model: str
     base_url: str | None = None
@@ -45,7 +45,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     """Seats that voted."""
     invalid: int
     """Seats that gave no ballot, however often they were asked."""
-    findings: tuple[Finding, ...]
+    findings: tuple[CertificateFinding, ...]
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -54,15 +54,15 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The properties of which nothing can be said."""
+        """The properties without a verdict."""
         return tuple(each.name for each in self.findings if each.verdict == "unknown")
 
     @property
     def unreadable(self) -> str:
-        """What to say of a judge who mostly gave no ballot; empty for any other."""
-        asked = self.ballots + self.invalid
-        lost = f"most of its ballots cannot be read ({self.invalid} of {asked})"
-        return lost if 2 * self.invalid > asked else ""
+        """The sentence for a judge whose ballots are mostly invalid; empty for any other."""
+        total = self.ballots + self.invalid
+        sentence = f"most of its ballots cannot be read ({self.invalid} of {total})"
+        return sentence if 2 * self.invalid > total else ""
 
     @property
     def verdict(self) -> Verdict:
@@ -125,18 +125,20 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 _VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
 
 
-def _rests_on(finding: Finding) -> str:
+def _rests_on(finding: CertificateFinding) -> str:
     about = next(each for each in rules.PROPERTIES if each.name == finding.name)
     unknown = f" Unknown: {finding.reason}." if finding.verdict == "unknown" else ""
-    return f"{about.asks} {finding.said[0].upper()}{finding.said[1:]}.{unknown} {about.why}"
+    return (
+        f"{about.asks} {finding.statement[0].upper()}{finding.statement[1:]}.{unknown} {about.why}"
+    )
 
 
 def certificate_of(story: Story) -> Certificate:
-    """The certificate as far as the story goes."""
+    """The certificate from the ballots so far."""
     settings = story.settings
     assert settings is not None
     ballots = [ballot for panel in story.panels.values() for ballot in panel.ballots]
-    cast = _Cast({stage: panel.ballots for stage, panel in story.panels.items()})
+    by_question = _Ballots({stage: panel.ballots for stage, panel in story.panels.items()})
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
@@ -149,18 +151,18 @@ def certificate_of(story: Story) -> Certificate:
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
         findings=(
-            _defects(cast),
-            _position(cast),
-            _length(cast),
-            _injection(cast),
-            _repeatability(cast),
-            _swapped(cast),
+            _defects(by_question),
+            _position(by_question),
+            _length(by_question),
+            _injection(by_question),
+            _repeatability(by_question),
+            _swapped(by_question),
             _readable(ballots),
         ),
     )
 
 
-class _Both(NamedTuple):
+class _Repeat(NamedTuple):
     """Two valid ballots about one pair, seen in the same order."""
 
     at: int
@@ -169,7 +171,7 @@ class _Both(NamedTuple):
     now: BallotCast
 
 
-class _Cast:
+class _Ballots:
     """Ballots by what was asked and about which pair."""
 
     def __init__(self, stages: dict[str, list[BallotCast]]) -> None:
@@ -179,89 +181,101 @@ class _Cast:
         """All ballots of one question, valid or not."""
         return self._stages.get(f"{kind}/{name}", [])
 
-    def shares(self, kind: str, holds: Callable[[BallotCast], bool]) -> list[float]:
-        """Pair by pair, the share of valid ballots of which something holds."""
+    def shares(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[float]:
+        """Pair by pair, the share of valid ballots for which a condition is true."""
         valid = [[b for b in self.of(kind, pair.name) if b.ranking] for pair in pairs()]
-        return [fmean(map(holds, ballots)) for ballots in valid if ballots]
+        return [fmean(map(is_true, ballots)) for ballots in valid if ballots]
 
-    def counted(self, kind: str, holds: Callable[[BallotCast], bool]) -> tuple[int, int]:
-        """Of how many valid ballots it holds, and how many there are."""
+    def count(self, kind: str, is_true: Callable[[BallotCast], bool]) -> tuple[int, int]:
+        """For how many valid ballots it is true, and how many there are."""
         valid = [b for pair in pairs() for b in self.of(kind, pair.name) if b.ranking]
-        return sum(map(holds, valid)), len(valid)
+        return sum(map(is_true, valid)), len(valid)
 
-    def beside(self, kind: str) -> Iterator[_Both]:
-        """Ballots of a kind, each beside the one on the planted defect in the same order."""
+    def repeats_of(self, kind: str) -> Iterator[_Repeat]:
+        """Ballots of a kind, each with the one on the planted defect in the same order."""
         for at, pair in enumerate(pairs()):
             first = self.of(DEFECT, pair.name)
             for ballot in self.of(kind, pair.name):
-                # Both orders come in turn, so the seat's own pair of ballots holds one like it.
+                # Both orders come in turn, so one of the seat's two ballots has the same order.
                 alike = [b for b in first[2 * ballot.seat :][:2] if b.order == ballot.order]
                 if ballot.ranking and alike and alike[0].ranking:
-                    yield _Both(at, ballot.seat, alike[0], ballot)
+                    yield _Repeat(at, ballot.seat, alike[0], ballot)
 
 
-def _defects(cast: _Cast) -> Finding:
-    found, asked = cast.counted(DEFECT, _sound_first)
+def _defects(by_question: _Ballots) -> CertificateFinding:
+    right, total = by_question.count(DEFECT, _sound_first)
     kinds = []
     for kind, name in KINDS.items():
         ballots = [
-            b for p in pairs() if p.kind == kind for b in cast.of(DEFECT, p.name) if b.ranking
+            b
+            for p in pairs()
+            if p.kind == kind
+            for b in by_question.of(DEFECT, p.name)
+            if b.ranking
         ]
         kinds.append(f"{name} {sum(map(_sound_first, ballots))} of {len(ballots)}")
-    said = f"seen in {found} of {asked} ballots: {', '.join(kinds)}"
-    return rules.at_least(rules.DEFECTS, cast.shares(DEFECT, _sound_first), rules.FLOOR, said)
+    statement = f"seen in {right} of {total} ballots: {', '.join(kinds)}"
+    return rules.at_least(
+        rules.DEFECTS, by_question.shares(DEFECT, _sound_first), rules.FLOOR, statement
+    )
 
 
-def _position(cast: _Cast) -> Finding:
-    found, asked = cast.counted(SAME, _first_first)
-    said = f"the first of two identical texts won {found} of {asked}"
-    return rules.within(rules.POSITION, cast.shares(SAME, _first_first), rules.BAND, said)
+def _position(by_question: _Ballots) -> CertificateFinding:
+    right, total = by_question.count(SAME, _first_first)
+    statement = f"the first of two identical texts won {right} of {total}"
+    return rules.within(
+        rules.POSITION, by_question.shares(SAME, _first_first), rules.BAND, statement
+    )
 
 
-def _length(cast: _Cast) -> Finding:
-    found, asked = cast.counted(LONGER, _padded_first)
-    said = f"the longer text won {found} of {asked}"
-    return rules.not_above(rules.LENGTH, cast.shares(LONGER, _padded_first), rules.COIN, said)
+def _length(by_question: _Ballots) -> CertificateFinding:
+    right, total = by_question.count(LONGER, _padded_first)
+    statement = f"the longer text won {right} of {total}"
+    return rules.not_above(
+        rules.LENGTH, by_question.shares(LONGER, _padded_first), rules.COIN, statement
+    )
 
 
-def _injection(cast: _Cast) -> Finding:
-    both = list(cast.beside(INJECTION))
+def _injection(by_question: _Ballots) -> CertificateFinding:
+    both = list(by_question.repeats_of(INJECTION))
     rose = [each for each in both if _sound_first(each.before) and not _sound_first(each.now)]
     fell = sum(not _sound_first(each.before) and _sound_first(each.now) for each in both)
-    said = f"of {len(both)} spoiled texts {len(rose)} rose and {fell} fell"
+    statement = f"of {len(both)} spoiled texts {len(rose)} rose and {fell} fell"
     worked = [way_of(each.at, each.seat) for each in rose]
     if worked:
         ways = dict.fromkeys(worked)
-        said += f"; they rose by {', '.join(f'{way} ({worked.count(way)})' for way in ways)}"
-    return rules.not_obeyed(len(rose), fell, len(both), said)
+        statement += f"; they rose by {', '.join(f'{way} ({worked.count(way)})' for way in ways)}"
+    return rules.not_obeyed(len(rose), fell, len(both), statement)
 
 
-def _repeatability(cast: _Cast) -> Finding:
-    both = list(cast.beside(AGAIN))
+def _repeatability(by_question: _Ballots) -> CertificateFinding:
+    both = list(by_question.repeats_of(AGAIN))
     same = [(each.at, each.before.ranking == each.now.ranking) for each in both]
-    said = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same again"
-    return rules.at_least(rules.REPEAT, _by_pair(same), rules.COIN, said)
+    statement = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same again"
+    return rules.at_least(rules.REPEAT, _by_pair(same), rules.COIN, statement)
 
 
-def _swapped(cast: _Cast) -> Finding:
+def _swapped(by_question: _Ballots) -> CertificateFinding:
     same, lean = [], []
     for at, pair in enumerate(pairs()):
-        ballots = cast.of(DEFECT, pair.name)
+        ballots = by_question.of(DEFECT, pair.name)
         for one, other in zip(ballots[::2], ballots[1::2], strict=False):
             if one.ranking and other.ranking:
                 same.append((at, one.ranking == other.ranking))
                 lean.append((at, 2 - _first_first(one) - _first_first(other)))
-    said = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
+    statement = (
+        f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
+    )
     if lean:
-        said += f"; {rules.lean_in_words(lean)}"
-    return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, said)
+        statement += f"; {rules.lean_in_words(lean)}"
+    return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, statement)
 
 
-def _readable(ballots: list[BallotCast]) -> Finding:
-    read = [float(ballot.ranking is not None and ballot.asked == 1) for ballot in ballots]
-    lost = sum(ballot.ranking is None for ballot in ballots)
-    said = f"{sum(read):.0f} of {len(read)} read at first try, {lost} never"
-    return rules.at_least(rules.BALLOTS, read, rules.READABLE, said)
+def _readable(ballots: list[BallotCast]) -> CertificateFinding:
+    first_try = [float(ballot.ranking is not None and ballot.asked == 1) for ballot in ballots]
+    invalid = sum(ballot.ranking is None for ballot in ballots)
+    statement = f"{sum(first_try):.0f} of {len(first_try)} read at first try, {invalid} never"
+    return rules.at_least(rules.BALLOTS, first_try, rules.READABLE, statement)
 
 
 def _by_pair(same: list[tuple[int, bool]]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Certificates on the user's machine: one file a judge, whole or not there."""
+"""Certificates on the user's machine: one file per judge, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from autoreason.paths import certificates_folder
 from autoreason.story import Story
 from autoreason.studies.certify.report import Certificate, certificate_of
 
-_LONGEST_NAME = 180
+_MAX_NAME = 180
 
 
-class Stored(Struct, frozen=True, kw_only=True):
+class StoredCertificate(Struct, frozen=True, kw_only=True):
     """A certificate with the run it comes from."""
 
     certificate: Certificate
@@ -26,47 +26,51 @@ class Stored(Struct, frozen=True, kw_only=True):
     date: datetime
 
 
-def place_of(model: str, base_url: str | None = None) -> Path:
+def certificate_path(model: str, base_url: str | None = None) -> Path:
     """The file of one judge; the same model on another server is another judge."""
     name = quote(f"{model}@{base_url}" if base_url else model, safe="")
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[:_LONGEST_NAME]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
+    if len(name) > _MAX_NAME:
+        name = f"{name[:_MAX_NAME]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
     return certificates_folder() / f"{name}.json"
 
 
 def keep_certificate(story: Story, run: str, *, if_missing: bool = False) -> None:
-    """Store the certificate that a run came to; `if_missing`, only where the judge has none."""
+    """Store the certificate of a run; `if_missing`, only where the judge has none."""
     certificate = certificate_of(story)
-    if not (if_missing and find(certificate.model, certificate.base_url)):
-        keep(Stored(certificate=certificate, run=run, date=datetime.now(UTC)))
+    if not (if_missing and find_certificate(certificate.model, certificate.base_url)):
+        write_certificate(
+            StoredCertificate(certificate=certificate, run=run, date=datetime.now(UTC))
+        )
 
 
-def keep(stored: Stored) -> Path:
+def write_certificate(stored: StoredCertificate) -> Path:
     """Write a certificate in place of an older one of the same judge; a reader never sees half of it."""
-    path = place_of(stored.certificate.model, stored.certificate.base_url)
+    path = certificate_path(stored.certificate.model, stored.certificate.base_url)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write(path, msgspec.json.format(msgspec.json.encode(stored), indent=2).decode())
+    write(path, msgspec.json.format(msgspec.json.encode(stored), indent=2).decode(), private=True)
     return path
 
 
-def find(model: str, base_url: str | None = None) -> Stored | None:
+def find_certificate(model: str, base_url: str | None = None) -> StoredCertificate | None:
     """The certificate of a judge; a damaged file is no certificate."""
-    stored = _read(place_of(model, base_url))
+    stored = _read_certificate(certificate_path(model, base_url))
     if stored is None or stored.certificate.model != model:
-        # A disk that does not tell capitals apart may have another judge's.
+        # A disk that ignores case may return another judge's.
         return None
     return stored
 
 
-def all_certificates() -> list[Stored]:
+def all_certificates() -> list[StoredCertificate]:
     """Every certificate that can be read, by judge."""
-    found = [_read(path) for path in certificates_folder().glob("*.json")]
-    stored = [each for each in found if each]
+    read = [_read_certificate(path) for path in certificates_folder().glob("*.json")]
+    stored = [each for each in read if each]
     return sorted(stored, key=lambda s: (s.certificate.model, s.certificate.base_url or ""))
 
 
-def _read(path: Path) -> Stored | None:
+def _read_certificate(path: Path) -> StoredCertificate | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Stored)
+        # Earlier versions wrote a finding's statement under another name.
+        body = path.read_bytes().replace(b'"said":', b'"statement":')
+        return msgspec.json.decode(body, type=StoredCertificate)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None

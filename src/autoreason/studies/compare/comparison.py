@@ -36,14 +36,14 @@ from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 MAX_REPEATS = 100
 REFERENCE = "autoreason"
 _DRAFT = "draft"
-_OURS = (_DRAFT, PANEL)
+_OWN_PARTS = (_DRAFT, PANEL)
 """Parts of a repeat that are no strategy's."""
 Texts = Mapping[str, str | None]
 """What each strategy delivered in a repeat; None where it failed."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """Who is compared, how often, and what makes it fair."""
+class ComparisonOptions(Struct, frozen=True, kw_only=True):
+    """Which strategies are compared, how often, and under which limits."""
 
     strategies: tuple[str, ...] = (REFERENCE, "single", "critique_revise")
     """The first sets the budget that the others have to match, unless one is given."""
@@ -59,14 +59,14 @@ class Terms(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):
             raise InvalidInput("a comparison needs two different strategies or more; name them")
-        taken = set(_OURS)
+        names = set(_OWN_PARTS)
         for name in map(short, self.strategies):
-            if name in taken:
+            if name in names:
                 raise InvalidInput(
-                    f"a comparison cannot tell {name} from another part of it; rename that strategy"
+                    f"{name} is the name of another part of the comparison; rename that strategy"
                 )
-            taken.add(name)
-        if not 1 <= self.held <= MAX_REPEATS:
+            names.add(name)
+        if not 1 <= self.repeat_count <= MAX_REPEATS:
             raise InvalidInput(
                 f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
             )
@@ -76,13 +76,13 @@ class Terms(Struct, frozen=True, kw_only=True):
             raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
 
     @property
-    def held(self) -> int:
+    def repeat_count(self) -> int:
         """How many repeats there are."""
         return enough_repeats(len(self.strategies)) if self.repeats is None else self.repeats
 
 
 def enough_repeats(strategies: int) -> int:
-    """The fewest repeats in which one strategy can be shown to be best, if it wins every one of them.
+    """The smallest number of repeats in which one strategy can be shown to be best, if it wins every one of them.
 
     Signs are flipped repeat by repeat, so the smallest p is 2 / 2**repeats, and it is corrected for all pairs.
     """
@@ -90,8 +90,8 @@ def enough_repeats(strategies: int) -> int:
     return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
-class _Ended(NamedTuple):
-    """How one strategy came out of one repeat."""
+class _PartResult(NamedTuple):
+    """What one strategy delivered in one repeat."""
 
     text: str | None
     """None where it failed; an error is not a result."""
@@ -105,106 +105,117 @@ class Comparison(Job):
 
     async def run(self) -> JobFinished:
         """Run all repeats side by side."""
-        terms = read_options(self.settings, Terms)
-        numbers = range(1, terms.held + 1)
-        repeats = [partial(self._repeat, number, terms) for number in numbers]
+        options = read_options(self.settings, ComparisonOptions)
+        numbers = range(1, options.repeat_count + 1)
+        repeats = [partial(self._repeat, number, options) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in panel_attempts(self.context)[1:]:
             failed = [
-                number for number, panel in panels_of(self.story).items() if not decided(panel)
+                number for number, panel in panels_of(self.story).items() if not has_verdict(panel)
             ]
-            works = [partial(self._judge, each, attempt, texts[each], terms) for each in failed]
+            works = [partial(self._judge, each, attempt, texts[each], options) for each in failed]
             await side_by_side(self.emit, works)
         panels = panels_of(self.story)
-        if panels and not any(map(decided, panels.values())):
+        if panels and not any(map(has_verdict, panels.values())):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
-            f"{len(terms.strategies)} strategies, {count(terms.held, 'repeat')}, "
+            f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
             f"{count(len(panels), 'panel')}"
         )
-        best, last = self._best(terms, panels, texts)
+        best, last = self._best(options, panels, texts)
         return self.finish(reason, last.text, f"{best}: {last.origin}")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """The terms, and every strategy with them."""
-        terms = read_options(settings, Terms)
-        if terms.match == "cost":
+        """Check the options, and every strategy under them."""
+        options = read_options(settings, ComparisonOptions)
+        if options.match == "cost":
             _require_prices(settings)
-        if terms.allowance is None and find_strategy(terms.strategies[0]) is Single:
+        if options.allowance is None and find_strategy(options.strategies[0]) is Single:
             raise InvalidInput(
-                "single spends nothing beside the draft, so nobody could match it; "
+                "single spends nothing but the draft, so no strategy could match it; "
                 "name another strategy first or give an allowance"
             )
-        for name in terms.strategies:
+        for name in options.strategies:
             kind = find_strategy(name)
             with user_code_errors(kind, name):
-                kind.check(_alone(settings, name))
+                kind.check(_part_settings(settings, name))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:
         """In every repeat a draft, what the first strategy takes for each that spends anything, and the panel."""
-        terms = read_options(settings, Terms)
-        first = find_strategy(terms.strategies[0])
-        plans = first.plans(_alone(settings, terms.strategies[0]))
+        options = read_options(settings, ComparisonOptions)
+        first = find_strategy(options.strategies[0])
+        plans = first.plans(_part_settings(settings, options.strategies[0]))
         if plans is None:
             return None
-        spending = sum(find_strategy(name) is not Single for name in terms.strategies)
+        spending = sum(find_strategy(name) is not Single for name in options.strategies)
 
         def whole(plan: Plan, shared: int) -> Plan:
             roles = {role: calls * spending for role, calls in plan.items()}
             # One draft is shared.
             roles["author"] = roles.get("author", shared) - shared * (spending - 1)
-            roles["judge"] = roles.get("judge", 0) + terms.judges
-            return {role: calls * terms.held for role, calls in roles.items()}
+            roles["judge"] = roles.get("judge", 0) + options.judges
+            return {role: calls * options.repeat_count for role, calls in roles.items()}
 
         low, likely, high = plans
         return whole(low, 1), whole(likely, 1), whole(high, MAX_CALLS_PER_TEXT)
 
     def _best(
-        self, terms: Terms, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
+        self,
+        options: ComparisonOptions,
+        panels: Mapping[int, RecordedPanel],
+        texts: Mapping[int, Texts],
     ) -> tuple[str, Delivered]:
         """The strategy with the most points, the first one where no text was judged, and its last text."""
-        points: dict[str, list[int]] = {name: [0] for name in terms.strategies}
+        points: dict[str, list[int]] = {name: [0] for name in options.strategies}
         for number, panel in panels.items():
             scores = panel.decided.verdict.scores if panel.decided and panel.decided.verdict else {}
-            for name, others in sharing(texts[number]).items():
+            for name, others in same_texts(texts[number]).items():
                 points[name].append(sum(scores.get(other, 0) for other in others))
-        # Whoever failed in a repeat is not worse for it; who was never judged comes last.
+        # Failing in a repeat is no disadvantage; strategies that were never judged come last.
         best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
-        parts = [self.story.parts[part_name(n, best)] for n in range(terms.held, 0, -1)]
+        parts = [self.story.parts[part_name(n, best)] for n in range(options.repeat_count, 0, -1)]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
         return best, last
 
-    async def _repeat(self, number: int, terms: Terms, emit: Emit) -> Texts:
+    async def _repeat(self, number: int, options: ComparisonOptions, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
         draft = self.context.task.draft or await self._draft(number, emit)
         task = replace(self.context.task, draft=draft)
-        first, *others = terms.strategies
-        ended = {first: await self._hold(number, first, task, terms, terms.allowance, emit)}
-        amount = terms.allowance or ended[first].spent
-        works = [partial(self._hold, number, name, task, terms, amount) for name in others]
-        ended |= dict(zip(others, await side_by_side(emit, works), strict=True))
-        texts = {name: each.text for name, each in ended.items()}
-        await self._judge(number, 0, texts, terms, emit)
+        first, *others = options.strategies
+        results = {
+            first: await self._run_part(number, first, task, options, options.allowance, emit)
+        }
+        amount = options.allowance or results[first].spent
+        works = [partial(self._run_part, number, name, task, options, amount) for name in others]
+        results |= dict(zip(others, await side_by_side(emit, works), strict=True))
+        texts = {name: each.text for name, each in results.items()}
+        await self._judge(number, 0, texts, options, emit)
         return texts
 
     async def _draft(self, number: int, emit: Emit) -> str:
-        settings = _alone(self.settings, "single")
+        settings = _part_settings(self.settings, "single")
         part = part_name(number, _DRAFT)
         strategy = Single(part_context(self.context, part, emit, self.context.task, settings))
         return (await strategy.run()).text
 
-    async def _hold(
-        self, number: int, name: str, task: Task, terms: Terms, amount: Decimal | None, emit: Emit
-    ) -> _Ended:
-        settings = _alone(self.settings, name)
+    async def _run_part(
+        self,
+        number: int,
+        name: str,
+        task: Task,
+        options: ComparisonOptions,
+        amount: Decimal | None,
+        emit: Emit,
+    ) -> _PartResult:
+        settings = _part_settings(self.settings, name)
         if amount is not None and name != REFERENCE:
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MAX_PASSES)
-        allowance = Allowance(terms.match, amount)
+        allowance = Allowance(options.match, amount)
         context = part_context(
             self.context,
             part_name(number, name),
@@ -219,20 +230,20 @@ class Comparison(Job):
         except PanelFailed as failure:
             context.emit(RunPaused(status=failure.status, reason=str(failure)))
             text = None
-        return _Ended(text, allowance.spent)
+        return _PartResult(text, allowance.spent)
 
     async def _judge(
-        self, number: int, attempt: int, texts: Texts, terms: Terms, emit: Emit
+        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
     ) -> None:
-        """The panel over what the strategies delivered; texts that are the same stand once."""
+        """The panel over what the strategies delivered; texts that are the same are judged once."""
         entries = distinct(texts)
         if len(entries) < 2:
             return
         task = replace(self.context.task, draft=None, entries=entries)
         settings = replace(
-            _alone(self.settings, "judge"),
-            judges=terms.judges,
-            max_judges=max(terms.judges, self.settings.max_judges),
+            _part_settings(self.settings, "judge"),
+            judges=options.judges,
+            max_judges=max(options.judges, self.settings.max_judges),
         )
         part = str(PartName(PANEL, number, attempt=attempt))
         context = part_context(self.context, part, emit, task, settings)
@@ -242,47 +253,47 @@ class Comparison(Job):
             context.emit(RunPaused(status=failure.status, reason=str(failure)))
 
 
-def _alone(settings: Settings, strategy: str) -> Settings:
+def _part_settings(settings: Settings, strategy: str) -> Settings:
     # The comparison's own panels do the confirming.
     return replace(settings, strategy=strategy, strategy_options={}, confirmation=0)
 
 
 def _require_prices(settings: Settings) -> None:
     """Find out before anything is spent that there is a cost to match."""
-    known = {address: rates(address) for address in settings.models.all()}
-    for address, price in known.items():
+    prices = {address: rates(address) for address in settings.models.all()}
+    for address, price in prices.items():
         if price is None:
             raise InvalidInput(
                 f"budgets cannot be matched by cost, the price of {address} is not known; "
                 "match calls or tokens"
             )
-    if not any(price and (price.input or price.output) for price in known.values()):
+    if not any(price and (price.input or price.output) for price in prices.values()):
         raise InvalidInput(
             "these models cost nothing, so cost matches nothing; match calls or tokens"
         )
 
 
 def part_name(number: int, strategy: str) -> str:
-    """Where a strategy's part of a repeat is told: `repeat/2/harsh`."""
+    """The part of a strategy in a repeat: `repeat/2/harsh`."""
     return str(PartName(short(strategy), number))
 
 
-def decided(panel: RecordedPanel) -> bool:
+def has_verdict(panel: RecordedPanel) -> bool:
     """Whether a panel had enough valid ballots."""
     return panel.decided is not None and panel.decided.verdict is not None
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:
-    """The panels of a comparison as they were held last, by the number of the repeat."""
-    found = {}
+    """The panels of a comparison as they were run last, by the number of the repeat."""
+    panels = {}
     for name, part in story.parts.items():
         parsed = PartName.parse(name)
         if parsed.name == PANEL and STAGE in part.panels:
-            found[parsed.repeat] = part.panels[STAGE]
-    return found
+            panels[parsed.repeat] = part.panels[STAGE]
+    return panels
 
 
-def sharing(texts: Texts) -> dict[str, tuple[str, ...]]:
+def same_texts(texts: Texts) -> dict[str, tuple[str, ...]]:
     """For every strategy that delivered, all who delivered the same text, itself included."""
     delivered = {name: text for name, text in texts.items() if text is not None}
     return {

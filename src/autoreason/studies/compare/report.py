@@ -1,4 +1,4 @@
-"""What a comparison shows: the panel's table over all repeats, and what each strategy took."""
+"""The report of a comparison: the panel's table over all repeats, and what each strategy spent."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
-    Terms,
+    ComparisonOptions,
     Texts,
-    decided,
+    has_verdict,
     panels_of,
     part_name,
-    sharing,
+    same_texts,
 )
-from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.tables import duels, notes, standings, win_matrix
 
 
-class Entrant(Struct, frozen=True, kw_only=True):
-    """What one strategy took, over all its repeats."""
+class ComparedStrategy(Struct, frozen=True, kw_only=True):
+    """What one strategy spent and delivered, over all its repeats."""
 
     strategy: str
     delivered: int
-    """Repeats in which it came to a text."""
+    """Repeats in which it delivered a text."""
     words: float | None
     """Of the texts it delivered, on average."""
     spent: Spent
@@ -46,7 +46,7 @@ class Entrant(Struct, frozen=True, kw_only=True):
 class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
     """A comparison in numbers."""
 
-    entrants: tuple[Entrant, ...]
+    compared: tuple[ComparedStrategy, ...]
     panel: PanelReport | None
     """None where no panel decided anything: all texts were the same, or too few ballots were valid."""
     repeats: int
@@ -61,31 +61,31 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """Who wins, or that none does beyond chance."""
-        return self.panel.conclusion if self.panel else "nobody wins: there was nothing to judge"
+        return self.panel.conclusion if self.panel else "no winner: there was nothing to judge"
 
     def names(self) -> list[str]:
         """Those of the strategies."""
-        return [each.strategy for each in self.entrants]
+        return [each.strategy for each in self.compared]
 
     def sections(self) -> list[Section]:
-        """What each took, then what the panel made of it."""
-        found = [Section(tables=[self._entrants()])]
+        """What each strategy spent, then the panel's tables."""
+        sections = [Section(tables=[self._strategy_table()])]
         sentences: list[tuple[str, str]] = []
         if self.panel:
-            first = self.entrants[0].strategy
-            shown = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
-            found.append(Section(tables=shown))
+            first = self.compared[0].strategy
+            tables = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
+            sections.append(Section(tables=tables))
             if self.judged == 1:
                 alone = "says something of these texts, nothing of the strategies"
                 sentences.append(("One repeat", alone))
             sentences += notes(self.panel)
         matched = f"by {self.match}; what each strategy spent is in the table above"
         sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
-        return [*found, Section(sentences=sentences)]
+        return [*sections, Section(sentences=sentences)]
 
-    def _entrants(self) -> Table:
-        """What each strategy took and kept."""
-        ruled = all(each.keeps_contract is not None for each in self.entrants)
+    def _strategy_table(self) -> Table:
+        """What each strategy spent and delivered."""
+        ruled = all(each.keeps_contract is not None for each in self.compared)
         heads = ("texts", "words", "calls", "tokens", "cost", "kept the draft")
         rows = [
             (
@@ -98,49 +98,51 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
                 str(each.same_as_draft),
                 *([str(each.keeps_contract)] if ruled else []),
             )
-            for each in self.entrants
+            for each in self.compared
         ]
         columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
         return Table([Column("strategy", figures=False), *columns], rows)
 
 
 def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:
-    """Fold a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
+    """The report of a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
     assert story.settings is not None
-    terms = read_options(story.settings, Terms)
-    panels = {number: panel for number, panel in panels_of(story).items() if decided(panel)}
+    options = read_options(story.settings, ComparisonOptions)
+    panels = {number: panel for number, panel in panels_of(story).items() if has_verdict(panel)}
     texts = {
-        number: {name: _text(story, number, name) for name in terms.strategies}
-        for number in range(1, terms.held + 1)
+        number: {name: _text(story, number, name) for name in options.strategies}
+        for number in range(1, options.repeat_count + 1)
     }
     judged = [
         each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
     ]
-    means = {name: _mean_words(story, name, terms) for name in terms.strategies}
-    # Who never came to a text has no place in the standings.
+    means = {name: _mean_words(story, name, options) for name in options.strategies}
+    # A strategy that never delivered has no place in the standings.
     words = {short(name): round(mean) for name, mean in means.items() if mean is not None}
-    shown = [ballot for panel in panels.values() for ballot in panel.ballots]
+    ballots = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
-        entrants=tuple(_entrant(story, name, terms, spent) for name in terms.strategies),
-        panel=report(judged, words, shown, clustered=True, lengths=_lengths(texts))
+        compared=tuple(
+            _compared_strategy(story, name, options, spent) for name in options.strategies
+        ),
+        panel=report(judged, words, ballots, clustered=True, lengths=_lengths(texts))
         if judged
         else None,
-        repeats=terms.held,
+        repeats=options.repeat_count,
         judged=len({each.cluster for each in judged}),
-        match=terms.match,
+        match=options.match,
         left_out=(
-            *_failed_strategies(story, terms),
-            *_missing_panels(story, terms, texts),
+            *_failed_strategies(story, options),
+            *_missing_panels(story, options, texts),
             *_shared_places(texts, panels),
         ),
     )
 
 
-def _ballots(number: int, panel: RecordedPanel, texts: Texts) -> list[Judged]:
+def _ballots(number: int, panel: RecordedPanel, texts: Texts) -> list[CountedBallot]:
     """Ballots over texts as ballots over strategies: those who delivered the same text share its place."""
-    groups = sharing(texts)
+    groups = same_texts(texts)
     return [
-        Judged(
+        CountedBallot(
             ranking=tuple(tuple(map(short, groups[name])) for name in ballot.ranking),
             cluster=number,
         )
@@ -159,7 +161,9 @@ def _lengths(texts: Mapping[int, Texts]) -> dict[int, dict[str, int]]:
 
 def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, RecordedPanel]) -> list[str]:
     """Where votes between two strategies are missing because they delivered the same text."""
-    shared = sum(any(len(who) > 1 for who in sharing(texts[number]).values()) for number in panels)
+    shared = sum(
+        any(len(who) > 1 for who in same_texts(texts[number]).values()) for number in panels
+    )
     if not shared:
         return []
     return [
@@ -167,17 +171,19 @@ def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, RecordedPane
     ]
 
 
-def _entrant(story: Story, name: str, terms: Terms, spent: Mapping[str, Spent]) -> Entrant:
-    numbers = range(1, terms.held + 1)
+def _compared_strategy(
+    story: Story, name: str, options: ComparisonOptions, spent: Mapping[str, Spent]
+) -> ComparedStrategy:
+    numbers = range(1, options.repeat_count + 1)
     parts = [story.parts.get(part_name(number, name)) for number in numbers]
-    took = Spent()
+    total = Spent()
     for number in numbers:
-        took = took.joined(spent.get(part_name(number, name), Spent()))
-    return Entrant(
+        total = total.joined(spent.get(part_name(number, name), Spent()))
+    return ComparedStrategy(
         strategy=short(name),
         delivered=sum(part is not None and part.delivered is not None for part in parts),
-        words=_mean_words(story, name, terms),
-        spent=took,
+        words=_mean_words(story, name, options),
+        spent=total,
         same_as_draft=sum(_is_draft(part) for part in parts if part),
         keeps_contract=None
         if story.task is None or story.task.contract.empty
@@ -189,8 +195,10 @@ def _is_draft(part: Story) -> bool:
     return bool(part.delivered and part.draft and same_text(part.delivered.text, part.draft.text))
 
 
-def _mean_words(story: Story, name: str, terms: Terms) -> float | None:
-    parts = [story.parts.get(part_name(number, name)) for number in range(1, terms.held + 1)]
+def _mean_words(story: Story, name: str, options: ComparisonOptions) -> float | None:
+    parts = [
+        story.parts.get(part_name(number, name)) for number in range(1, options.repeat_count + 1)
+    ]
     counts = [part.delivered.words for part in parts if part and part.delivered]
     return fmean(counts) if counts else None
 
@@ -200,27 +208,29 @@ def _text(story: Story, number: int, name: str) -> str | None:
     return part.delivered.text if part and part.delivered else None
 
 
-def _failed_strategies(story: Story, terms: Terms) -> Iterator[str]:
-    for name in terms.strategies:
+def _failed_strategies(story: Story, options: ComparisonOptions) -> Iterator[str]:
+    for name in options.strategies:
         failed = [
             part.reason
-            for number in range(1, terms.held + 1)
+            for number in range(1, options.repeat_count + 1)
             if (part := story.parts.get(part_name(number, name))) and not part.delivered
         ]
         if failed:
-            yield f"{short(name)} came to no text in {len(failed)} of {terms.held}: {failed[0]}"
+            yield f"{short(name)} delivered no text in {len(failed)} of {options.repeat_count}: {failed[0]}"
 
 
-def _missing_panels(story: Story, terms: Terms, texts: Mapping[int, Texts]) -> Iterator[str]:
-    """Repeats that nobody judged, by the reason why."""
+def _missing_panels(
+    story: Story, options: ComparisonOptions, texts: Mapping[int, Texts]
+) -> Iterator[str]:
+    """Repeats that were not judged, by the reason why."""
     panels = panels_of(story)
     missing = [number for number in texts if number not in panels]
     alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
-    undecided = sum(not decided(panel) for panel in panels.values())
+    undecided = sum(not has_verdict(panel) for panel in panels.values())
     for count, why in (
         (len(missing) - alone, "had nothing to judge: all texts were the same"),
-        (alone, "had nothing to judge: fewer than two strategies came to a text"),
+        (alone, "had nothing to judge: fewer than two strategies delivered a text"),
         (undecided, "got too few valid ballots to decide anything"),
     ):
         if count:
-            yield f"{count} of {terms.held} repeats {why}"
+            yield f"{count} of {options.repeat_count} repeats {why}"

@@ -1,4 +1,4 @@
-"""The texts a panel is held over: two to ten, all different, perhaps cut to one length."""
+"""The texts of a panel: two to ten, all different, perhaps cut to one length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.parsing.documents import same_text
 from autoreason.task import Entry
 
-FEWEST, MOST = 2, 10
+MIN_TEXTS, MAX_TEXTS = 2, 10
 _SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6} ")
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """What was done to texts before they were judged."""
+    """How texts were changed before they were judged."""
 
     cut_from: dict[str, int] = {}
     """Their words before they were cut to one length; empty where they were not."""
@@ -40,10 +40,10 @@ def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, An
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
-    """Texts ready to be judged; whatever cannot be compared is one clear sentence."""
-    if not FEWEST <= len(texts) <= MOST:
+    """Texts ready to be judged; what cannot be compared is refused in one sentence."""
+    if not MIN_TEXTS <= len(texts) <= MAX_TEXTS:
         raise InvalidInput(
-            f"a panel compares {FEWEST} to {MOST} texts, not {len(texts)}; give as many"
+            f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
         )
     for name, text in texts.items():
         if not text.strip():
@@ -63,11 +63,11 @@ def cut_alike(texts: Mapping[str, str]) -> dict[str, str]:
     Of all lengths from half of the shortest text on, the one at which texts differ least is taken.
     """
     shortest = min(count_words(text) for text in texts.values())
-    tried = [
+    options = [
         {name: cut(text, words) for name, text in texts.items()}
         for words in range(shortest, shortest // 2, -1)
     ]
-    return min(tried, key=_spread)
+    return min(options, key=_spread)
 
 
 def _spread(texts: Mapping[str, str]) -> float:
@@ -79,13 +79,13 @@ def cut(text: str, words: int) -> str:
     """The beginning of a text, up to so many words, where a sentence ends; never less than the first one."""
     if count_words(text) <= words:
         return text.strip()
-    kept = taken = 0
+    end_of_text = words_so_far = 0
     for end in _ends(text):
-        taken += count_words(text[kept:end])
-        if kept and taken > words:
+        words_so_far += count_words(text[end_of_text:end])
+        if end_of_text and words_so_far > words:
             break
-        kept = end
-    return text[: kept or len(text)].strip()
+        end_of_text = end
+    return text[: end_of_text or len(text)].strip()
 
 
 def _ends(text: str) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""A panel that takes finished texts two at a time, in both orders; who flips with the order abstains."""
+"""A panel that takes finished texts two at a time, in both orders; a judge who flips with the order abstains."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from autoreason.tournament.panel_size import quorum
 _PAIR = "pair/"
 
 
-class Vote(NamedTuple):
-    """What one judge made of a pair, seen both ways round."""
+class PairVote(NamedTuple):
+    """One judge's vote on a pair, seen both ways round."""
 
     judge: int
     winner: str | None
@@ -41,27 +41,27 @@ class PairwisePanel(PanelJob):
         """Run every duel and choose the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
-            await self._hold_duels(texts, attempt)
+            await self._run_duels(texts, attempt)
             duels = votes_by_pair(self.story.panels)
             points = points_won(texts, duels)
-            cast = [vote for each in duels.values() for vote in each]
-            heard = sum(vote.winner is not None or vote.flipped for vote in cast)
-            if heard >= quorum(len(cast)) and any(points.values()):
+            all_votes = [vote for each in duels.values() for vote in each]
+            valid = sum(vote.winner is not None or vote.flipped for vote in all_votes)
+            if valid >= quorum(len(all_votes)) and any(points.values()):
                 best = max(points, key=lambda name: points[name])
                 reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
                 return self.finish(reason, texts[best], best)
-        if heard < quorum(len(cast)):
+        if valid < quorum(len(all_votes)):
             raise PanelFailed(
-                f"{heard} of {len(cast)} judges gave valid ballots both ways round, too few to decide"
+                f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
             )
-        raise PanelFailed("no judge held to a choice when the order was turned round")
+        raise PanelFailed("no judge kept to a choice when the order was reversed")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Its texts may have been cut before."""
         read_options(settings, Cut)
 
-    async def _hold_duels(self, texts: Mapping[str, str], attempt: int) -> None:
+    async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""
         stages = {
             attempt_stage(f"{_PAIR}{at}", attempt): pair
@@ -81,8 +81,8 @@ class PairwisePanel(PanelJob):
         ]
         await use_in_order(seats, self.emit)
         for stage in stages:
-            cast = votes(self.story.panels[stage].ballots)
-            self.emit(PanelDecided(stage=stage, verdict=duel(cast)))
+            pair_votes = votes(self.story.panels[stage].ballots)
+            self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
 
 
 def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
@@ -91,8 +91,8 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
     return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
 
 
-def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[Vote]]:
-    """Who voted for whom in every duel, by the two names in the order in which they were given."""
+def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
+    """The votes of every duel, by the two names in the order in which they were given."""
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
         for panel in duels_of(panels)
@@ -100,25 +100,25 @@ def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], 
 
 
 def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
-    """The duel of every pair as it was held last."""
-    held = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
-    return list({frozenset(panel.ballots[0].order): panel for panel in held}.values())
+    """The last duel of every pair."""
+    duels = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    return list({frozenset(panel.ballots[0].order): panel for panel in duels}.values())
 
 
-def votes(ballots: Sequence[BallotCast]) -> list[Vote]:
+def votes(ballots: Sequence[BallotCast]) -> list[PairVote]:
     """Two ballots of a judge are one vote, if they agree."""
-    found = []
+    pair_votes = []
     for judge in range(len(ballots) // 2):
         firsts = [b.ranking[0] if b.ranking else None for b in ballots[2 * judge : 2 * judge + 2]]
         valid = None not in firsts
         agreed = valid and firsts[0] == firsts[1]
-        found.append(Vote(judge, firsts[0] if agreed else None, valid and not agreed))
-    return found
+        pair_votes.append(PairVote(judge, firsts[0] if agreed else None, valid and not agreed))
+    return pair_votes
 
 
-def duel(cast: Sequence[Vote]) -> Verdict | None:
-    """What a pair came to; None where nobody could tell the two apart."""
-    winners = [vote.winner for vote in cast if vote.winner]
+def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
+    """The verdict on a pair; None where no judge has a preference."""
+    winners = [vote.winner for vote in pair_votes if vote.winner]
     if not winners:
         return None
     scores = {name: winners.count(name) for name in sorted(set(winners))}
@@ -131,14 +131,14 @@ def duel(cast: Sequence[Vote]) -> Verdict | None:
         chance=chance_of_margin(len(winners), margin, candidates=2),
         tied=margin == 0,
         ballots=len(winners),
-        invalid=sum(vote.winner is None for vote in cast),
+        invalid=sum(vote.winner is None for vote in pair_votes),
         agreement=None,
     )
 
 
 def points_won(
-    names: Mapping[str, str], duels: Mapping[tuple[str, str], list[Vote]]
+    names: Mapping[str, str], duels: Mapping[tuple[str, str], list[PairVote]]
 ) -> dict[str, int]:
     """Votes of each text over all its duels."""
-    winners = [vote.winner for cast in duels.values() for vote in cast]
+    winners = [vote.winner for pair_votes in duels.values() for vote in pair_votes]
     return {name: winners.count(name) for name in names}

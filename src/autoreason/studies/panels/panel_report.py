@@ -1,4 +1,4 @@
-"""What a panel over finished texts shows: standings with intervals, agreement, position, length, and who wins."""
+"""The report of a panel over finished texts: standings, agreement, position, length, and the winner."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import holm
 
 
-class Judged(Struct, frozen=True, kw_only=True):
-    """One valid ballot, in the names of whatever is compared."""
+class CountedBallot(Struct, frozen=True, kw_only=True):
+    """One valid ballot, in the names of what is compared."""
 
     ranking: tuple[tuple[str, ...], ...]
     """Best first; texts that are one and the same share a place."""
     cluster: int
-    """Ballots of one repeat hang together."""
+    """Ballots of one repeat are not independent."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """How one text came out."""
+class EntryStanding(Struct, frozen=True, kw_only=True):
+    """The result of one text."""
 
     name: str
     words: int
     points: float
     mean: Estimate
-    """Points a ballot; the intervals of all texts hold together, so that of the best holds too."""
+    """Points per ballot; the intervals are simultaneous for all texts, so that of the best is valid too."""
     first: float
     """First places; shared ones count in parts."""
 
 
-class Duel(Struct, frozen=True, kw_only=True):
+class EntryDuel(Struct, frozen=True, kw_only=True):
     """Two texts against each other over all ballots."""
 
     one: str
@@ -51,7 +51,7 @@ class Duel(Struct, frozen=True, kw_only=True):
     wins: int
     losses: int
     preferred: Estimate
-    """Share of ballots with a preference that prefer `one`; the intervals of all duels hold together."""
+    """Share of ballots with a preference that prefer `one`; the intervals are simultaneous for all duels."""
     test: Test
     holm: float | None
     """The test's p, corrected for how many pairs were tested."""
@@ -67,16 +67,16 @@ class Duel(Struct, frozen=True, kw_only=True):
 class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[EntryStanding, ...]
     """The best first."""
     wins: dict[str, dict[str, int]]
-    """How many ballots put whom above whom."""
-    duels: tuple[Duel, ...]
+    """How many ballots put one text above another."""
+    duels: tuple[EntryDuel, ...]
     ballots: int
     invalid: int
     repeats: int
     winner: str | None
-    """None where nobody wins beyond chance."""
+    """None where there is no winner beyond chance."""
     chance: float | None
     """Probability of at least this lead if judges ranked at random."""
     condorcet: str | None
@@ -103,14 +103,14 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Who wins, or that nobody does beyond chance: one plain sentence."""
+        """The winner, or that there is none beyond chance: one plain sentence."""
         first, second = self.standings[:2]
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
         if first.mean.value == second.mean.value:
-            return f"nobody wins: {first.name} and {second.name} have equally many points"
+            return f"no winner: {first.name} and {second.name} have equally many points"
         lose = losing([each.name for each in self.standings if self._is_beaten(each.name)])
-        return f"nobody wins beyond chance{lose}: {first.name} leads, but {self._lead()}"
+        return f"no winner beyond chance{lose}: {first.name} leads, but {self._lead()}"
 
     def _is_beaten(self, name: str) -> bool:
         return any(
@@ -119,7 +119,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Standings, who beats whom, and what to make of it."""
+        """Standings, the matrix of wins, and notes."""
         from autoreason.studies.panels.tables import notes, standings, win_matrix
 
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
@@ -145,7 +145,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def require_statistics() -> None:
-    """Find out before anything is paid for that the table can be made."""
+    """Find out before anything is paid for that the table can be computed."""
     try:
         import scipy.stats
     except ImportError:
@@ -156,9 +156,9 @@ def require_statistics() -> None:
 
 
 def report(
-    judged: Sequence[Judged],
+    judged: Sequence[CountedBallot],
     words: Mapping[str, int],
-    shown: Sequence[BallotCast],
+    ballots: Sequence[BallotCast],
     *,
     chance: float | None = None,
     clustered: bool = False,
@@ -168,9 +168,9 @@ def report(
 ) -> PanelReport:
     """Fold ballots into a report; `chance` of the lead is the panel's own, or else the duel at the top decides.
 
-    `shown` are the ballots as they were cast, for what position and order did to them. `last` is what the
-    last place of a ballot earns. Where ballots are `clustered`, whatever is inferred rests on clusters, be
-    there only one of them; `lengths` are those of the texts of each, where they are not `words`.
+    `ballots` are those cast, for what position and order did to them. `last` is what the
+    last place of a ballot earns. Where ballots are `clustered`, whatever is inferred rests on clusters, even if
+    there is only one; `lengths` are those of the texts of each, where they are not `words`.
     """
     rankings = [ballot.ranking for ballot in judged]
     clusters = [ballot.cluster for ballot in judged]
@@ -179,13 +179,13 @@ def report(
     duels = _duels(list(words), rankings, units)
     standings = _standings(words, rankings, units, last)
     concordance = _concordance(rankings, repeats)
-    position = _positions(shown)
+    position = _positions(ballots)
     return PanelReport(
         standings=standings,
         wins={one: dict(row) for one, row in elections.win_matrix(rankings).items()},
         duels=duels,
         ballots=len(judged),
-        invalid=sum(ballot.ranking is None for ballot in shown),
+        invalid=sum(ballot.ranking is None for ballot in ballots),
         repeats=repeats,
         winner=_winner(standings, duels, chance),
         chance=chance,
@@ -207,22 +207,22 @@ def _standings(
     rankings: Sequence[Ranking],
     units: Sequence[Hashable] | None,
     last: int,
-) -> tuple[Standing, ...]:
+) -> tuple[EntryStanding, ...]:
     firsts = elections.first_places(rankings)
-    # A reader looks at the first line, the best of them all, so the intervals must hold together (Bonferroni).
+    # A reader looks at the first line, the best of them all, so the intervals must be simultaneous (Bonferroni).
     confidence = 1 - BEYOND_CHANCE / len(words)
     unknown = Estimate(None, reason="no valid ballot ranks it")
     scored = [elections.borda([ranking]) for ranking in rankings]
     rivals = max(map(len, scored), default=1) - 1
-    found = []
+    standings = []
     for name, count in words.items():
-        seen = [at for at, points in enumerate(scored) if name in points]
-        points = [scored[at][name] + last - 1 for at in seen]
+        ballots = [at for at, points in enumerate(scored) if name in points]
+        points = [scored[at][name] + last - 1 for at in ballots]
         # A ballot sets a text against each of its rivals.
         tries = [[(each - last) / rivals] * rivals for each in points]
-        beaten = _share(tries, [units[at] for at in seen] if units else None, confidence)
-        found.append(
-            Standing(
+        beaten = _share(tries, [units[at] for at in ballots] if units else None, confidence)
+        standings.append(
+            EntryStanding(
                 name=name,
                 words=count,
                 points=sum(points),
@@ -230,12 +230,12 @@ def _standings(
                 first=firsts.get(name, 0.0),
             )
         )
-    # By points a ballot: who was missing from some of them must not fall behind for that.
-    return tuple(sorted(found, key=lambda each: (-(each.mean.value or 0), -each.points)))
+    # By points per ballot: a text that some of them lack must not fall behind for that.
+    return tuple(sorted(standings, key=lambda each: (-(each.mean.value or 0), -each.points)))
 
 
 def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
-    """Points a ballot, from the share of rivals beaten."""
+    """Points per ballot, from the share of rivals beaten."""
     if beaten.low is None or beaten.high is None:
         return replace(beaten, value=value)
     low, high = (last + rivals * end for end in (beaten.low, beaten.high))
@@ -253,17 +253,17 @@ def _share(
     together: dict[Hashable, list[float]] = {}
     for unit, each in zip(units or range(len(tries)), tries, strict=True):
         together.setdefault(unit, []).extend(each)
-    found = clustered_share(together.values(), confidence)
-    if found.n != 1:
-        return found
+    share = clustered_share(together.values(), confidence)
+    if share.n != 1:
+        return share
     noun = "repeat" if units else "ballot"
     reason = f"an interval needs two {noun}s or more, there is one {noun}"
-    return replace(found, low=None, high=None, reason=reason)
+    return replace(share, low=None, high=None, reason=reason)
 
 
 def _duels(
     names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable] | None
-) -> tuple[Duel, ...]:
+) -> tuple[EntryDuel, ...]:
     from autoreason.stats.paired import permutation_test
 
     places = [_places(ranking) for ranking in rankings]
@@ -280,13 +280,17 @@ def _duels(
         tests.append(permutation_test(signs, clusters=clusters))
     corrected = holm([test.p for test in tests])
     return tuple(
-        Duel(one=one, other=other, wins=won, losses=lost, preferred=preferred, test=test, holm=p)
-        for (one, other, won, lost, preferred), test, p in zip(pairs, tests, corrected, strict=True)
+        EntryDuel(
+            one=one, other=other, wins=wins, losses=losses, preferred=preferred, test=test, holm=p
+        )
+        for (one, other, wins, losses, preferred), test, p in zip(
+            pairs, tests, corrected, strict=True
+        )
     )
 
 
 def _winner(
-    standings: Sequence[Standing], duels: Sequence[Duel], chance: float | None
+    standings: Sequence[EntryStanding], duels: Sequence[EntryDuel], chance: float | None
 ) -> str | None:
     """The leader, if chance alone would seldom give as much."""
     first, second = standings[0], standings[1]
@@ -299,13 +303,13 @@ def _winner(
     return first.name if chance is not None and chance <= BEYOND_CHANCE else None
 
 
-def _between(duels: Sequence[Duel], one: str, other: str) -> Duel:
+def _between(duels: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
     return next(duel for duel in duels if {duel.one, duel.other} == {one, other})
 
 
 def _detectable(
-    standings: Sequence[Standing],
-    duels: Sequence[Duel],
+    standings: Sequence[EntryStanding],
+    duels: Sequence[EntryDuel],
     repeats: int | None,
     chance: float | None,
 ) -> Estimate:
@@ -322,10 +326,10 @@ def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | 
     """Judges of the same repeat are compared; those of different ones saw different texts."""
     taus = []
     for cluster in dict.fromkeys(clusters):
-        seen = [_texts(r) for r, c in zip(rankings, clusters, strict=True) if c == cluster]
-        if any(set(each) != set(seen[0]) for each in seen):
+        same_repeat = [_texts(r) for r, c in zip(rankings, clusters, strict=True) if c == cluster]
+        if any(set(each) != set(same_repeat[0]) for each in same_repeat):
             return None
-        tau = agreement(seen)
+        tau = agreement(same_repeat)
         if tau is not None:
             taus.append(tau)
     return sum(taus) / len(taus) if taus else None
@@ -336,21 +340,21 @@ def _texts(ranking: Ranking) -> list[str]:
     return [place[0] for place in elections.levels(ranking)]
 
 
-def _positions(shown: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
+def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
     from autoreason.stats.position import position_effect
 
-    cast = [(ballot.order, ballot.ranking) for ballot in shown if ballot.ranking]
-    if not cast:
+    valid = [(ballot.order, ballot.ranking) for ballot in ballots if ballot.ranking]
+    if not valid:
         return (), Test(None, reason="no ballot was valid")
     # Shares by position can only be added up over panels of one size: the usual one.
-    usual = mode(len(order) for order, _ in cast)
-    cast = [each for each in cast if len(each[0]) == usual]
-    effect = position_effect([order for order, _ in cast], [ranking for _, ranking in cast])
+    usual = mode(len(order) for order, _ in valid)
+    valid = [each for each in valid if len(each[0]) == usual]
+    effect = position_effect([order for order, _ in valid], [ranking for _, ranking in valid])
     return effect.counts, effect.test
 
 
 def _longer(
-    judged: Sequence[Judged],
+    judged: Sequence[CountedBallot],
     lengths: Mapping[int, Mapping[str, int]],
     units: Sequence[Hashable] | None,
 ) -> Estimate:

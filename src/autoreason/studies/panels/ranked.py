@@ -33,7 +33,7 @@ class RankedPanel(PanelJob):
             verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
-                return self.finish(judged(verdict), texts[verdict.winner], verdict.winner)
+                return self.finish(describe_verdict(verdict), texts[verdict.winner], verdict.winner)
         pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
@@ -47,12 +47,12 @@ class RankedPanel(PanelJob):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One ballot a judge."""
+        """One ballot per judge."""
         likely = {"judge": settings.judges}
         return likely, likely, {"judge": settings.judges * TRIES * JUDGES_PER_SEAT}
 
 
-def judged(verdict: Verdict) -> str:
-    """What a panel came to, for the record."""
+def describe_verdict(verdict: Verdict) -> str:
+    """The result of a panel in a sentence, for the record."""
     leads = "is first on the list of a tie" if verdict.tied else "has the most points"
     return f"{verdict.winner} {leads} of {verdict.ballots} judges"

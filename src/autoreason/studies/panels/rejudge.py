@@ -1,4 +1,4 @@
-"""Recorded passes put to another panel: which decisions would have come out otherwise?"""
+"""Recorded passes judged by another panel: which decisions would change?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AGAIN = "again/"
 
 
 class Decision(NamedTuple):
-    """A recorded decision and what the other panel makes of it."""
+    """A recorded decision and that of the other panel."""
 
     stage: str
     before: str
@@ -48,7 +48,7 @@ class Decision(NamedTuple):
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
-    """Recorded decisions beside those of another panel."""
+    """Recorded decisions and those of another panel."""
 
     of: str
     """The run whose decisions they are."""
@@ -58,16 +58,16 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """How many decisions would have been others."""
+        """How many decisions would have been different."""
         judged = [each for each in self.decisions if each.verdict]
         changed = sum(each.changed for each in self.decisions)
         clear = sum(each.changed for each in beyond_chance(self.decisions))
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
         undecided = len(self.decisions) - len(judged)
-        left_out = f"; {undecided} got too few valid ballots to say" if undecided else ""
+        exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
         return (
             f"another panel would have decided {changed} of {len(judged)} "
-            f"recorded panels otherwise{by}{left_out}"
+            f"recorded panels otherwise{by}{exclusion}"
         )
 
     def sections(self) -> list[Section]:
@@ -88,8 +88,8 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Its values, and of each decision whether it changed."""
-        listed = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {"of": self.of, "conclusion": self.conclusion, "decisions": listed}
+        decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
+        return {"of": self.of, "conclusion": self.conclusion, "decisions": decisions}
 
 
 def _lead(verdict: Verdict) -> str:
@@ -99,7 +99,7 @@ def _lead(verdict: Verdict) -> str:
 
 
 class RejudgeOptions(Struct, frozen=True, kw_only=True):
-    """Whose passes are held again."""
+    """Which run's passes are judged again."""
 
     of: str
     """The run."""
@@ -108,13 +108,13 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 class Rejudge(PanelJob):
     """Every recorded panel once more, over the same texts; nothing is written anew."""
 
-    summary = "recorded passes held again with another panel"
+    summary = "recorded passes judged again by another panel"
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
         stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
         for attempt in panel_attempts(self.context):
-            works = [partial(self._hold, stage, attempt) for stage in stages]
+            works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
                 return self.finish(f"{len(stages)} panels were held again")
@@ -122,44 +122,46 @@ class Rejudge(PanelJob):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """It must be said whose passes these are."""
+        """Its options name the run."""
         read_options(settings, RejudgeOptions)
 
-    async def _hold(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
+    async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
-        held = attempt_stage(stage, attempt)
-        verdict = await Panel(context, held, texts, PanelSize(start=self.settings.judges)).run()
-        emit(PanelDecided(stage=held, verdict=verdict))
+        stage_again = attempt_stage(stage, attempt)
+        verdict = await Panel(
+            context, stage_again, texts, PanelSize(start=self.settings.judges)
+        ).run()
+        emit(PanelDecided(stage=stage_again, verdict=verdict))
         return verdict
 
 
 def recorded_panels(story: Story, run: str) -> Task:
-    """A run's task with the texts of every panel it held, in the order in which ties are decided."""
+    """A run's task with the texts of every panel, in the order in which ties are decided."""
     if story.task is None or story.settings is None:
         raise InvalidInput(f"run {run} was killed before anything was recorded")
     entries: list[Entry] = []
-    for held in story.passes:
-        if held.decided and held.decided.verdict:
-            stage = f"{_AGAIN}pass/{held.number}"
-            slots = [s for s in story.settings.tie_order if s in held.decided.verdict.scores]
-            texts = {"A": held.incumbent} | {s: c.text for s, c in held.candidates.items()}
+    for recorded in story.passes:
+        if recorded.decided and recorded.decided.verdict:
+            stage = f"{_AGAIN}pass/{recorded.number}"
+            slots = [s for s in story.settings.tie_order if s in recorded.decided.verdict.scores]
+            texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
     if story.playoff and story.playoff.verdict:
         stage = f"{_AGAIN}playoff"
-        # Ties go to the last incumbent, which stands last among the finalists.
+        # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
     if story.task.work:
         raise InvalidInput(f"run {run} writes programs, and rejudge is for texts; name another run")
     if not entries and (story.panels or story.parts):
         raise InvalidInput(
-            f"run {run} judged finished texts; rejudge takes a run that held passes, "
+            f"run {run} judged finished texts; rejudge takes a run with passes, "
             "and `autoreason judge` takes texts"
         )
     if not entries:
         raise InvalidInput(
-            f"run {run} held no panel that decided anything; there is nothing to judge again"
+            f"run {run} has no panel that decided anything; there is nothing to judge again"
         )
     return Task(
         brief=story.task.brief,
@@ -170,7 +172,7 @@ def recorded_panels(story: Story, run: str) -> Task:
 
 
 def rejudge_report(story: Story, before: Story) -> RejudgeReport:
-    """What another panel, whose story comes first, makes of the decisions of a run."""
+    """The report of another panel, whose story comes first, on the decisions of a run."""
     of = rejudged_run(story)
     return RejudgeReport(of=of, decisions=tuple(decisions(before, story.panels)))
 
@@ -182,23 +184,23 @@ def rejudged_run(story: Story) -> str:
 
 
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
-    """The recorded decisions beside those of the other panel."""
+    """The recorded decisions with those of the other panel."""
     verdicts = {
-        f"{_AGAIN}pass/{held.number}": held.decided.verdict
-        for held in before.passes
-        if held.decided and held.decided.verdict
+        f"{_AGAIN}pass/{recorded.number}": recorded.decided.verdict
+        for recorded in before.passes
+        if recorded.decided and recorded.decided.verdict
     }
     if before.playoff and before.playoff.verdict:
         verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
     return [_decision(stage, was, last_panel(panels, stage)) for stage, was in verdicts.items()]
 
 
-def beyond_chance(found: Sequence[Decision]) -> list[Decision]:
-    """Those whose lead judges who rank at random would seldom give, in any of so many panels (Holm)."""
-    chances = holm([each.verdict.chance if each.verdict else None for each in found])
+def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
+    """Decisions with a lead that chance would seldom give, corrected for the number of panels (Holm)."""
+    chances = holm([each.verdict.chance if each.verdict else None for each in decisions])
     return [
         each
-        for each, chance in zip(found, chances, strict=True)
+        for each, chance in zip(decisions, chances, strict=True)
         if chance is not None and chance <= BEYOND_CHANCE
     ]
 

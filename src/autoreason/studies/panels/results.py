@@ -1,4 +1,4 @@
-"""From the story of a held panel to its report."""
+"""From the story of a panel to its report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoreason.jobs.job import read_options
 from autoreason.story import Story
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
-from autoreason.studies.panels.panel_report import Judged, PanelReport, report
+from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.ranked import STAGE
 from autoreason.task import Entry
 
@@ -32,9 +32,9 @@ def panel_report(story: Story) -> PanelReport:
 def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
     panel = last_panel(story.panels, STAGE)
     if panel is None:
-        return _of_pairs(story, words)
+        return _fold_pairs(story, words)
     judged = [
-        Judged(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
+        CountedBallot(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
         for ballot in panel.ballots
         if ballot.ranking
     ]
@@ -42,17 +42,17 @@ def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
     return report(judged, words, panel.ballots, chance=verdict.chance if verdict else None)
 
 
-def _of_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:
+def _fold_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:
     duels = votes_by_pair(story.panels)
     judged = [
-        Judged(ranking=((vote.winner,), (other if vote.winner == one else one,)), cluster=0)
-        for (one, other), cast in duels.items()
-        for vote in cast
+        CountedBallot(ranking=((vote.winner,), (other if vote.winner == one else one,)), cluster=0)
+        for (one, other), pair_votes in duels.items()
+        for vote in pair_votes
         if vote.winner
     ]
-    shown = [ballot for panel in duels_of(story.panels) for ballot in panel.ballots]
-    flipped = sum(vote.flipped for cast in duels.values() for vote in cast)
-    return report(judged, words, shown, abstained=flipped, last=0)
+    ballots = [ballot for panel in duels_of(story.panels) for ballot in panel.ballots]
+    flipped = sum(vote.flipped for pair_votes in duels.values() for vote in pair_votes)
+    return report(judged, words, ballots, abstained=flipped, last=0)
 
 
 def words_of(entries: tuple[Entry, ...]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What a panel shows, as tables and sentences."""
+"""The tables and sentences of a panel's report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def standings(report: PanelReport) -> Table:
         )
         for each in report.standings
     ]
-    heads = ("words", "points", "a ballot (95 % for all)", "first places")
+    heads = ("words", "points", "per ballot (95 % for all)", "first places")
     return Table([Column("", figures=False), *map(Column, heads)], rows)
 
 
@@ -67,7 +67,7 @@ def duels(report: PanelReport, against: str) -> Table:
                 each.other if ahead else each.one,
                 str(each.wins if ahead else each.losses),
                 str(each.losses if ahead else each.wins),
-                percent_interval(each.preferred if ahead else _turned(each.preferred)),
+                percent_interval(each.preferred if ahead else _reversed(each.preferred)),
                 p_value(each.test.p),
                 p_value(each.holm),
             )
@@ -76,13 +76,13 @@ def duels(report: PanelReport, against: str) -> Table:
     return Table([Column(f"{against} against", figures=False), *map(Column, heads)], rows)
 
 
-def _turned(found: Estimate) -> Estimate:
+def _reversed(share: Estimate) -> Estimate:
     """A share as seen from the other side."""
-    if found.value is None:
-        return found
-    low = None if found.high is None else 1 - found.high
-    high = None if found.low is None else 1 - found.low
-    return Estimate(1 - found.value, low, high, n=found.n)
+    if share.value is None:
+        return share
+    low = None if share.high is None else 1 - share.high
+    high = None if share.low is None else 1 - share.low
+    return Estimate(1 - share.value, low, high, n=share.n)
 
 
 def notes(report: PanelReport) -> list[tuple[str, str]]:
@@ -108,48 +108,48 @@ def notes(report: PanelReport) -> list[tuple[str, str]]:
 def _agreement(report: PanelReport) -> str:
     if report.agreement is None:
         return f"unknown: {report.concordance.reason or 'no two valid ballots to compare'}"
-    said = agreement(report.agreement)
+    sentence = agreement(report.agreement)
     if report.concordance.value is None:
-        return said
+        return sentence
     test = p_statement(report.concordance_test.p)
     by_chance = 1 / report.concordance.n
-    return f"{said}; Kendall's W {report.concordance.value:.2f} (chance is {by_chance:.2f}), {test}"
+    return f"{sentence}; Kendall's W {report.concordance.value:.2f} (chance is {by_chance:.2f}), {test}"
 
 
 def _position(report: PanelReport) -> str:
-    said = positions(report.positions)
-    if not said:
+    sentence = positions(report.positions)
+    if not sentence:
         return f"unknown: {report.position_test.reason}"
-    return f"{said}; {p_statement(report.position_test.p)}"
+    return f"{sentence}; {p_statement(report.position_test.p)}"
 
 
 def _ballots(report: PanelReport) -> str:
-    said = f"{count(report.ballots, 'vote')} counted"
+    sentence = f"{count(report.ballots, 'vote')} counted"
     if report.abstained:
-        said += f"; {report.abstained} left out because the judge flipped with the order"
-    return f"{said}; {report.invalid or 'none'} not valid"
+        sentence += f"; {report.abstained} left out because the judge flipped with the order"
+    return f"{sentence}; {report.invalid or 'none'} not valid"
 
 
 def _length(report: PanelReport) -> str:
-    found = report.longer
-    if found.value is None:
+    share = report.longer
+    if share.value is None:
         return "unknown: no vote was about two texts of different length"
-    if found.low is None or found.high is None:
-        return f"unknown: {found.reason}"
-    interval = percent_range(found.low, found.high)
-    over = count(found.n, "repeat" if report.repeats > 1 else "vote")
+    if share.low is None or share.high is None:
+        return f"unknown: {share.reason}"
+    interval = percent_range(share.low, share.high)
+    over = count(share.n, "repeat" if report.repeats > 1 else "vote")
     return (
-        f"the longer of two texts is preferred {percent(found.value)} of the time "
+        f"the longer of two texts is preferred {percent(share.value)} of the time "
         f"(95 % interval {interval}, over {over}; chance is 50 %)"
     )
 
 
 def _power(report: PanelReport) -> str:
-    found = report.detectable
-    noun = "repeat" if found.n == report.repeats else "vote"
-    if found.value is None:
-        return f"{count(found.n, noun)} can show nothing: even if all agreed it could be chance"
+    share = report.detectable
+    noun = "repeat" if share.n == report.repeats else "vote"
+    if share.value is None:
+        return f"{count(share.n, noun)} can show nothing: even if all agreed it could be chance"
     return (
-        f"{count(found.n, noun)} can show a majority of {percent(found.value)} or more "
+        f"{count(share.n, noun)} can show a majority of {percent(share.value)} or more "
         "four times out of five; a smaller one would mostly be missed"
     )

@@ -1,4 +1,4 @@
-"""People beside a panel of models: do they put the same texts in the same order?"""
+"""People and a panel of models: do they put the same texts in the same order?"""
 
 from __future__ import annotations
 
@@ -42,23 +42,25 @@ def compare(
     """Agreement of people with a panel; `people` are rankings by person, for each task in turn."""
     tasks, tied = [], 0
     agreed: dict[str, list[float]] = {}
-    for rankings, judged in zip(people, panel.by_task(), strict=True):
-        points = borda(judged)
-        ours = borda([ranking for _, ranking in rankings])
+    for rankings, panel_rankings in zip(people, panel.by_task(), strict=True):
+        points = borda(panel_rankings)
+        people_points = borda([ranking for _, ranking in rankings])
         names = sorted(points)
         tau = (
-            tau_b([ours[name] for name in names], [points[name] for name in names])
-            if ours
+            tau_b([people_points[name] for name in names], [points[name] for name in names])
+            if people_points
             else Estimate(None, reason="needs a whole ranking by a person, there is none")
         )
-        tasks.append(TaskAgreement(people=ours, panel=points, judges=len(judged), tau=tau))
+        tasks.append(
+            TaskAgreement(people=people_points, panel=points, judges=len(panel_rankings), tau=tau)
+        )
         for person, ranking in rankings:
             for better, worse in combinations(ranking, 2):
                 if points[better] == points[worse]:
                     tied += 1
                     continue
                 agreed.setdefault(person, []).append(float(points[better] > points[worse]))
-    # A person's pairs hang together: the interval rests on persons.
+    # A person's pairs are not independent: the interval rests on persons.
     pairs = clustered_share(agreed.values())
     if pairs.n == 1:
         reason = "an interval needs two persons or more, there is one person"

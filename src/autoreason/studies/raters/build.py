@@ -1,4 +1,4 @@
-"""Making a packet: codes for texts, a sealed key, and nothing that tells them apart otherwise."""
+"""Builds a packet: codes for texts, a sealed key, and no other trace of which is which."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autoreason.studies.raters.packet import BlindTask, Packet
 from autoreason.studies.raters.sealed_key import Key, NamedTask, seal
 from autoreason.task import Entry, Task
 
-FEWEST, MOST = 2, 10
+MIN_TEXTS, MAX_TEXTS = 2, 10
 _PAGE = Path(__file__).parent / "page"
 
 
@@ -32,7 +32,7 @@ class OpenTask(Struct, frozen=True):
     """Where brief and texts come from, in a word or two."""
 
 
-def make_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet:
+def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet:
     """Write a packet into a new or empty folder."""
     if not tasks:
         raise InvalidInput("there is nothing to rate; give a brief and two texts or more")
@@ -40,23 +40,23 @@ def make_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet
         _check(task)
     sources = [entry.text for task in tasks for entry in task.entries]
     briefs = [brief(task.task) for task in tasks]
-    drawn = iter(draw_codes(len(sources), [*sources, *briefs], draw(seed, "codes")))
-    coded = [{next(drawn): entry for entry in task.entries} for task in tasks]
-    # Files in the order of their codes: neither names nor times tell in which order texts were given.
+    codes = iter(draw_codes(len(sources), [*sources, *briefs], draw(seed, "codes")))
+    entries_by_code = [{next(codes): entry for entry in task.entries} for task in tasks]
+    # Files in the order of their codes: neither names nor times reveal the order in which texts were given.
     files = {
         name: text if text.endswith("\n") else f"{text}\n"
-        for number, entries in enumerate(coded)
+        for number, entries in enumerate(entries_by_code)
         for name, text in [
             (packets.brief_file(number), briefs[number]),
             *((packets.text_file(number, code), entries[code].text) for code in sorted(entries)),
         ]
     }
     identity = f"{draw(seed, 'packet').getrandbits(32):08x}"
-    named = tuple(
+    names = tuple(
         NamedTask(task.source, {code: entries[code].name for code in sorted(entries)})
-        for task, entries in zip(tasks, coded, strict=True)
+        for task, entries in zip(tasks, entries_by_code, strict=True)
     )
-    sealed = seal(Key(packet=identity, seed=seed, tasks=named))
+    sealed = seal(Key(packet=identity, seed=seed, tasks=names))
     packet = Packet(
         format=packets.FORMAT,
         id=identity,
@@ -64,7 +64,7 @@ def make_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet
         orders_seed=draw(seed, "orders").getrandbits(32),
         tasks=tuple(
             BlindTask(task.task.title, tuple(sorted(entries)))
-            for task, entries in zip(tasks, coded, strict=True)
+            for task, entries in zip(tasks, entries_by_code, strict=True)
         ),
         files={name: packets.digest(text.encode()) for name, text in files.items()},
         key=packets.digest(sealed),
@@ -74,12 +74,12 @@ def make_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet
 
 
 def instructions() -> str:
-    """What people are told before they begin."""
+    """The instructions that people read first."""
     return (_PAGE / "instructions.md").read_text("utf-8")
 
 
 def brief(task: Task) -> str:
-    """What whoever rates must know of a task."""
+    """What a rater must know about a task."""
     parts = [task.brief]
     if rules := task.contract.rules():
         parts.append("### Limits\n\n" + "\n".join(f"- {rule}" for rule in rules))
@@ -90,10 +90,10 @@ def brief(task: Task) -> str:
 
 def _check(task: OpenTask) -> None:
     number, title = len(task.entries), task.task.title
-    if not FEWEST <= number <= MOST:
+    if not MIN_TEXTS <= number <= MAX_TEXTS:
         raise InvalidInput(
             f"“{title}” has {number} {'text' if number == 1 else 'texts'};"
-            f" give {FEWEST} to {MOST} texts to compare"
+            f" give {MIN_TEXTS} to {MAX_TEXTS} texts to compare"
         )
     for entry in task.entries:
         if not entry.text.strip():

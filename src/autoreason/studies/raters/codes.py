@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 _USUAL = "bdfgklmnprt"
 _RARE = "vwzxj"
 _VOWELS = "aiou"
-_MEANT = (
+_WORDS = (
     "baja bizo bova bozo buxo buzi diva dixi dova doxa doxi fava favo foxi gaza giza goza jaga"
     " jago jaka jako jana jani jari jaro java jiga jigo jima jimi jimo jiva jiza jizu jobo jodi"
     " jodo joga jogo jota judo juga jugo jura kaja kavu kaza kiva kiwi kova koza kuja lava lavo"
@@ -22,7 +22,7 @@ _MEANT = (
     " vida viki vila vili vina vino vita vito voda vola vora vuka vulo wada wagi wago waka wali"
     " wapo wiki wino xana xota zaka zako zapo zara zina zita zito zona zoro zulu zuni"
 )
-"""Words of some language, names, and what is better left unsaid."""
+"""Words of some language, names, and words that may offend."""
 
 
 def _letters(code: tuple[str, ...]) -> bool:
@@ -33,30 +33,30 @@ def _letters(code: tuple[str, ...]) -> bool:
 _CODES = tuple(
     "".join(code).upper()
     for code in product(_USUAL + _RARE, _VOWELS, _USUAL + _RARE, _VOWELS)
-    if _letters(code) and "".join(code) not in _MEANT
+    if _letters(code) and "".join(code) not in _WORDS
 )
 """One rare letter at least: few words of any language look like that."""
 
 
 def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[str, ...]:
     """Codes that occur in none of the texts, unlike each other and with first letters as different as can be."""
-    written = [text.upper() for text in texts]
+    upper_texts = [text.upper() for text in texts]
     shuffled = rng.sample(_CODES, len(_CODES))
-    drawn: list[str] = []
-    begun: Counter[str] = Counter()
+    codes: list[str] = []
+    first_letters: Counter[str] = Counter()
     # In the first round one code for each first letter, in the second another, and so on.
-    for most, code in product(range(1, count + 1), shuffled):
-        if len(drawn) == count:
+    for max_uses, code in product(range(1, count + 1), shuffled):
+        if len(codes) == count:
             break
-        unused = begun[code[0]] < most and all(_unlike(code, other) for other in drawn)
-        if unused and not any(code in text for text in written):
-            drawn.append(code)
-            begun[code[0]] += 1
-    if len(drawn) < count:
+        unused = first_letters[code[0]] < max_uses and all(_unlike(code, other) for other in codes)
+        if unused and not any(code in text for text in upper_texts):
+            codes.append(code)
+            first_letters[code[0]] += 1
+    if len(codes) < count:
         raise InvalidInput(
-            f"no {count} codes are left that occur in none of the texts; make two packets of them"
+            f"no {count} codes are left that occur in none of the texts; split them into two packets"
         )
-    return tuple(drawn)
+    return tuple(codes)
 
 
 def _unlike(code: str, other: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.lock import sole
+from autoreason.studies.raters.lock import lock_packet
 from autoreason.studies.raters.packet import read_packet
 from autoreason.studies.raters.panel import PanelRankings
 from autoreason.studies.raters.results import RatingsReport, ratings_report
@@ -16,13 +16,13 @@ from autoreason.studies.raters.storage import read_sheets
 
 
 def conclude(folder: Path, *, panel: PanelRankings | None = None) -> RatingsReport:
-    """Open the key of a packet and work out what people said."""
+    """Open the key of a packet and report how people rated the texts."""
     packet = read_packet(folder)
-    with nullcontext() if opening(folder) else sole(folder):
+    with nullcontext() if opening(folder) else lock_packet(folder):
         sheets = read_sheets(folder, packet)
         if all(sheet.empty for sheet in sheets):
             raise InvalidInput(
-                f"nobody has rated {folder} yet; begin with `autoreason rate serve {folder}`"
+                f"no one has rated {folder} yet; begin with `autoreason rate serve {folder}`"
             )
         key, opened = open_key(folder, packet, datetime.now(UTC))
         digests = rating_digests(folder)

@@ -14,13 +14,13 @@ _PATIENCE = 0.2
 
 
 @contextmanager
-def sole(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Be the only one at a packet; call what is given with words on where, for whoever comes too."""
+def lock_packet(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Lock a packet; the function it gives records where it is in use, for others who try."""
     path = folder / ".in-use"
     try:
         with lock_file(path, _PATIENCE) as lock:
             if lock is None:
-                raise InvalidInput(_taken(folder, path))
+                raise InvalidInput(_occupied(folder, path))
             yield lambda where: _write(lock, where)
     except JournalError:
         raise InvalidInput(
@@ -32,7 +32,7 @@ def _write(lock: int, where: str) -> None:
     os.pwrite(lock, where.encode(), 0)
 
 
-def _taken(folder: Path, path: Path) -> str:
+def _occupied(folder: Path, path: Path) -> str:
     try:
         where = path.read_text("utf-8", "replace").strip()
     except OSError:

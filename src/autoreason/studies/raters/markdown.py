@@ -1,4 +1,4 @@
-"""Markdown as a page may show it: our own elements, and every character of a text as a character."""
+"""Markdown as a page may show it: a few safe elements, everything else as plain characters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
 
 _LOWER = 2
-"""A text's first heading stands below the page's own two."""
-_DEEPEST = 16
+"""A text's first heading is below the page's own two."""
+_MAX_DEPTH = 16
 _FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 """Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 
@@ -43,7 +43,7 @@ def _parser() -> MarkdownIt:
     rules.at("blockquote", _shallow(blockquote), {"alt": ["paragraph", "blockquote", "list"]})
     rules.at("list", _shallow(list_block), {"alt": ["paragraph", "blockquote"]})
     rules.at("table", _whole(table), {"alt": ["paragraph"]})
-    parser.core.ruler.after("block", "ours", _ours)
+    parser.core.ruler.after("block", "restrict", _restrict)
     return parser
 
 
@@ -51,7 +51,7 @@ def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
     """As written beyond some depth: the parser would leave out what lies deeper."""
 
     def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        return state.level < _DEEPEST and rule(state, start, end, silent)
+        return state.level < _MAX_DEPTH and rule(state, start, end, silent)
 
     return bounded
 
@@ -63,8 +63,8 @@ def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
         before = len(state.tokens)
         if start < state.env.get("as written", 0) or not table(state, start, end, silent):
             return False
-        shown = "".join(token.content for token in state.tokens[before:])
-        if silent or _letters(shown) == _letters(state.getLines(start, state.line, 0, False)):
+        content = "".join(token.content for token in state.tokens[before:])
+        if silent or _letters(content) == _letters(state.getLines(start, state.line, 0, False)):
             return True
         del state.tokens[before:]
         state.line, state.env["as written"] = start, state.line
@@ -77,7 +77,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _ours(state: StateCore) -> None:
+def _restrict(state: StateCore) -> None:
     """Headings lower, full lines flowing on, and no attribute that a text chose but the number of a list."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):

@@ -1,4 +1,4 @@
-"""A packet: texts under codes in a folder, for people who shall not know where they come from."""
+"""A packet: texts under codes in a folder, for people who must not know where they come from."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_packet(folder: Path) -> Packet:
 
 
 def read_part(folder: Path, packet: Packet, name: str) -> str:
-    """A brief or text of a packet, as it was when the packet was made."""
+    """A brief or text of a packet, as it was when the packet was built."""
     path = folder / name
     try:
         data = path.read_bytes()
@@ -95,12 +95,12 @@ def digest(data: bytes) -> str:
 
 def write_durably(path: Path, data: bytes) -> None:
     """All of a file or nothing, and on the disk before it counts as written."""
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("wb") as file:
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)
     sync_folder(path.parent)
 
 

@@ -35,17 +35,17 @@ class PanelRankings(Struct, frozen=True, forbid_unknown_fields=True):
 def read_panel(path: Path) -> PanelRankings:
     """A panel's rankings from a JSON file."""
     try:
-        found = msgspec.json.decode(read_text(path, "panel"), type=PanelRankings)
+        panel = msgspec.json.decode(read_text(path, "panel"), type=PanelRankings)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"panel {path}: {plainly(error)}") from None
     except msgspec.MsgspecError:
-        raise InvalidInput(f"panel {path} is not valid JSON; mend it") from None
-    if bool(found.rankings) == bool(found.tasks) or not all(found.by_task()):
+        raise InvalidInput(f"panel {path} is not valid JSON; fix it") from None
+    if bool(panel.rankings) == bool(panel.tasks) or not all(panel.by_task()):
         raise InvalidInput(
             f'panel {path} needs "rankings" with names of texts, best first,'
             ' or "tasks" with such rankings for each task'
         )
-    return found
+    return panel
 
 
 def panel_of(run: str, story: Story) -> PanelRankings:
@@ -60,7 +60,7 @@ def panel_of(run: str, story: Story) -> PanelRankings:
     rankings = whole or _draft_and_delivered(story)
     if not rankings:
         raise InvalidInput(
-            f"run {run} holds no rankings of finished texts; name one of `autoreason judge`"
+            f"run {run} has no rankings of finished texts; name one of `autoreason judge`"
         )
     return PanelRankings(rankings=rankings)
 
@@ -71,12 +71,12 @@ def _draft_and_delivered(story: Story) -> tuple[Ranking, ...]:
         return ()
     names = {"draft": "draft", story.delivered.origin: "delivered"}
     confirmed = story.panels.get(CONFIRMATION)
-    cast = confirmed.ballots if confirmed else story.playoff_ballots
-    ballots = [ballot.ranking for ballot in cast if ballot.ranking]
-    return tuple(tuple(names[name] for name in ranking if name in names) for ranking in ballots)
+    ballots = confirmed.ballots if confirmed else story.playoff_ballots
+    rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
+    return tuple(tuple(names[name] for name in ranking if name in names) for ranking in rankings)
 
 
-def joined(panels: Sequence[PanelRankings]) -> PanelRankings:
+def join_panels(panels: Sequence[PanelRankings]) -> PanelRankings:
     """Panels that ranked one task after the other, as one."""
     return PanelRankings(
         tasks=tuple(TaskRankings(rankings) for panel in panels for rankings in panel.by_task())
@@ -85,16 +85,16 @@ def joined(panels: Sequence[PanelRankings]) -> PanelRankings:
 
 def check_panel(panel: PanelRankings, names: Sequence[Sequence[str]]) -> None:
     """Refuse rankings that are not of these texts, task by task."""
-    given = panel.by_task()
-    if len(given) != len(names):
+    by_task = panel.by_task()
+    if len(by_task) != len(names):
         raise InvalidInput(
-            f"the panel ranked texts of {len(given)} and the packet has {len(names)} tasks;"
+            f"the panel ranked texts of {len(by_task)} and the packet has {len(names)} tasks;"
             " give --panel once for each of them, in their order"
         )
-    for number, (rankings, wanted) in enumerate(zip(given, names, strict=True), 1):
+    for number, (rankings, expected) in enumerate(zip(by_task, names, strict=True), 1):
         for ranking in rankings:
-            if sorted(ranking) != sorted(wanted):
+            if sorted(ranking) != sorted(expected):
                 raise InvalidInput(
                     f"task {number}: the panel ranked {', '.join(ranking) or 'nothing'};"
-                    f" it must rank {', '.join(sorted(wanted))}, each once"
+                    f" it must rank {', '.join(sorted(expected))}, each once"
                 )

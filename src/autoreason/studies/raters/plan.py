@@ -11,7 +11,7 @@ from autoreason.studies.raters.packet import Packet
 from autoreason.tournament.orders import balanced_orders
 
 
-class Step(Struct, frozen=True):
+class RatingStep(Struct, frozen=True):
     """One screen: a text to rate, or the texts of a task to rank."""
 
     kind: Literal["text", "ranking"]
@@ -20,14 +20,14 @@ class Step(Struct, frozen=True):
     """The one text, or all of the task in the order in which they were shown."""
 
 
-def plan(packet: Packet, seat: int) -> tuple[Step, ...]:
-    """The steps of the person in a seat: over people, every text stands equally often in every place."""
+def plan(packet: Packet, seat: int) -> tuple[RatingStep, ...]:
+    """The steps of the person in a seat: over people, every text is equally often in every place."""
     tasks = _order(packet, "tasks", [str(number) for number in range(len(packet.tasks))], seat)
-    steps: list[Step] = []
+    steps: list[RatingStep] = []
     for number in map(int, tasks):
-        shown = _order(packet, f"task {number}", packet.tasks[number].codes, seat)
-        steps += [Step("text", number, (code,)) for code in shown]
-        steps.append(Step("ranking", number, shown))
+        codes = _order(packet, f"task {number}", packet.tasks[number].codes, seat)
+        steps += [RatingStep("text", number, (code,)) for code in codes]
+        steps.append(RatingStep("ranking", number, codes))
     return tuple(steps)
 
 

@@ -8,7 +8,7 @@ LOWEST, HIGHEST = 1, 5
 SCORES = {1: "very poor", 2: "poor", 3: "fair", 4: "good", 5: "very good"}
 
 
-class Line(NamedTuple):
+class RubricLine(NamedTuple):
     """One thing to rate."""
 
     name: str
@@ -16,10 +16,10 @@ class Line(NamedTuple):
 
 
 RUBRIC = (
-    Line("clarity", "Can you follow it at first reading?"),
-    Line("usefulness", "Does it do what the task asks, for the person who asked?"),
-    Line("correctness", "Is what it says right, as far as you can tell?"),
-    Line("concision", "Does it say what it has to say without waste?"),
-    Line("overall", "All in all, how good is this text?"),
+    RubricLine("clarity", "Can you follow it at first reading?"),
+    RubricLine("usefulness", "Does it do what the task asks, for the person who asked?"),
+    RubricLine("correctness", "Is what it says right, as far as you can tell?"),
+    RubricLine("concision", "Does it say what it has to say without waste?"),
+    RubricLine("overall", "All in all, how good is this text?"),
 )
 LINES = tuple(line.name for line in RUBRIC)

@@ -1,4 +1,4 @@
-"""The sealed key: which text is which, out of sight until somebody means to look."""
+"""The sealed key: which text is which, hidden until it is opened on purpose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autoreason.studies.raters.packet import Packet
 
 _LABEL = (
     "The sealed key of a rating packet. `autoreason rate report` opens it, and that ends the\n"
-    "blind rating: whoever knows the key can no longer rate.\n"
+    "blind rating: no one who knows the key can rate.\n"
 )
 _COLUMNS = 76
 
@@ -31,7 +31,7 @@ class NamedTask(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True, kw_only=True):
-    """What nobody who rates may know."""
+    """What no rater may know."""
 
     packet: str
     seed: int
@@ -39,7 +39,7 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """That a key was opened."""
+    """When a key was opened, and on which ratings."""
 
     at: datetime
     ratings: dict[str, str]
@@ -47,7 +47,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 def seal(key: Key) -> bytes:
-    """A key as a file that nobody reads by accident."""
+    """A key as a file that no one reads by accident."""
     hidden = base64.b85encode(zlib.compress(msgspec.json.encode(key), 9)).decode()
     return "\n".join(
         [_LABEL, *textwrap.wrap(hidden, _COLUMNS, break_on_hyphens=False), ""]
@@ -55,7 +55,7 @@ def seal(key: Key) -> bytes:
 
 
 def unseal(sealed: bytes) -> Key:
-    """The key in a file that `seal` made."""
+    """The key in a file that `seal` wrote."""
     _, _, hidden = sealed.partition(b"\n\n")
     plain = zlib.decompress(base64.b85decode(b"".join(hidden.split())))
     return msgspec.json.decode(plain, type=Key)
@@ -68,7 +68,7 @@ def opening(folder: Path) -> Opening | None:
 
 
 def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[Key, Opening]:
-    """The key of a packet; the first opening is recorded before anything is known."""
+    """The key of a packet; the first opening is recorded before the key is read."""
     sealed = _sealed(folder, packet)
     opened = opening(folder)
     if opened is None:
@@ -99,5 +99,5 @@ def rating_digests(folder: Path) -> dict[str, str]:
 
 def _damaged(folder: Path) -> InvalidInput:
     return InvalidInput(
-        f"{folder / packets.KEY} is not the key this packet was made with; restore it from a copy"
+        f"{folder / packets.KEY} is not the key of this packet; restore it from a copy"
     )

@@ -21,9 +21,9 @@ from autoreason.studies.raters.markdown import render
 from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.plan import plan
 from autoreason.studies.raters.rubric import RUBRIC, SCORES
-from autoreason.studies.raters.session import Desk, DeskTaken, Say
-from autoreason.studies.raters.sheets import LONGEST_COMMENT, Click, Sheet, steps_in
-from autoreason.studies.raters.storage import LONGEST_NAME, check_name
+from autoreason.studies.raters.session import Desk, DeskOccupied, OnMessage
+from autoreason.studies.raters.sheets import MAX_COMMENT_LENGTH, Click, Sheet, steps_in
+from autoreason.studies.raters.storage import MAX_NAME_LENGTH, check_name
 
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
@@ -31,7 +31,7 @@ _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("page.js", "steps.js", "parts.js", "desk.js")
 _FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", *_SCRIPTS)}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-_LARGEST = 256 * 1024
+_MAX_BODY = 256 * 1024
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -50,17 +50,19 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Server:
     """Serves one packet on this machine."""
 
-    def __init__(self, folder: Path, *, rater: str | None = None, say: Say = print) -> None:
+    def __init__(
+        self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
+    ) -> None:
         self._packet = packets.read_packet(folder)
         if opened := sealed_key.opening(folder):
             raise InvalidInput(
-                f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so nobody"
+                f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so no one"
                 f" can rate it blind any more; see `autoreason rate report {folder}`"
             )
         self._folder = folder
         self._rater = check_name(rater) if rater is not None else None
         self._texts = _rendered(folder, self._packet)
-        self._desk = Desk(folder, self._packet, say)
+        self._desk = Desk(folder, self._packet, on_message)
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
         self._runner = web.AppRunner(self._app(), access_log=None)
@@ -87,7 +89,7 @@ class Server:
         await self._runner.cleanup()
 
     def _app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard], client_max_size=_LARGEST)
+        app = web.Application(middlewares=[self._guard], client_max_size=_MAX_BODY)
         app.router.add_get("/api/state", self._state)
         app.router.add_post("/api/sit", self._sit)
         app.router.add_post("/api/click", self._click)
@@ -105,8 +107,8 @@ class Server:
                 response: web.StreamResponse = _answer({"error": fault, "stale": True}, 403)
             else:
                 response = await handler(request)
-        except DeskTaken as taken:
-            response = _answer({"error": str(taken)}, 409)
+        except DeskOccupied as occupied:
+            response = _answer({"error": str(occupied)}, 409)
         except InvalidInput as mistake:
             response = _answer({"error": str(mistake)}, 400)
         except OSError as error:
@@ -133,8 +135,8 @@ class Server:
         return self._show(request)
 
     async def _sit(self, request: web.Request) -> web.Response:
-        asked = await _read(request, _Name)
-        self._desk.sit(_browser(request), self._rater or asked.rater)
+        name = await _read(request, _Name)
+        self._desk.sit(_browser(request), self._rater or name.rater)
         return self._show(request)
 
     async def _click(self, request: web.Request) -> web.Response:
@@ -153,7 +155,7 @@ class Server:
     def _show(self, request: web.Request) -> web.Response:
         """Everything the page needs to know now."""
         sheet = self._desk.sheet(_browser(request))
-        sitting = self._desk.sitting
+        sitting = self._desk.session
         at_desk = sitting and {
             "rater": sitting.sheet.rater,
             "since": sitting.since,
@@ -165,8 +167,8 @@ class Server:
                 "instructions": self._texts[packets.INSTRUCTIONS],
                 "rubric": [line._asdict() for line in RUBRIC],
                 "scores": SCORES,
-                "longest_name": LONGEST_NAME,
-                "longest_comment": LONGEST_COMMENT,
+                "max_name_length": MAX_NAME_LENGTH,
+                "max_comment_length": MAX_COMMENT_LENGTH,
                 "texts": sum(len(task.codes) for task in self._packet.tasks),
                 "tasks": len(self._packet.tasks),
                 "steps": steps_in(self._packet),
@@ -200,7 +202,7 @@ class _Name(msgspec.Struct):
 
 
 def _rendered(folder: Path, packet: Packet) -> dict[str, str]:
-    """Every brief and text as the page shows it; whatever is damaged is found before anybody rates."""
+    """Every brief and text as the page shows it; damage is found before rating starts."""
     texts = {name: render(packets.read_part(folder, packet, name)) for name in packet.files}
     return texts | {packets.INSTRUCTIONS: render(instructions())}
 

@@ -9,20 +9,20 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.sheets import Click, Finished, Sheet, Went, steps_in
+from autoreason.studies.raters.sheets import Click, FinishClick, Sheet, StepClick, steps_in
 from autoreason.studies.raters.storage import OpenSheet, open_sheet
 
-Say = Callable[[str], None]
-"""Takes a line about what happens."""
+OnMessage = Callable[[str], None]
+"""Is called with a line about what happens."""
 
 
-class DeskTaken(InvalidInput):
-    """Somebody else sits there, or nobody does any more."""
+class DeskOccupied(InvalidInput):
+    """Another person is at the desk, or this browser no longer is."""
 
 
 @dataclass
-class Sitting:
-    """Who sits at the desk, in which browser, and since when."""
+class RatingSession:
+    """The person at the desk, in which browser, and since when."""
 
     browser: str
     page: OpenSheet
@@ -31,60 +31,62 @@ class Sitting:
 
     @property
     def sheet(self) -> Sheet:
-        """What they have said so far."""
+        """Their ratings so far."""
         return self.page.sheet
 
 
 class Desk:
     """Lets one browser at a time write on one person's sheet."""
 
-    def __init__(self, folder: Path, packet: Packet, say: Say) -> None:
-        self.sitting: Sitting | None = None
+    def __init__(self, folder: Path, packet: Packet, on_message: OnMessage) -> None:
+        self.session: RatingSession | None = None
         self._folder = folder
         self._packet = packet
-        self._say = say
+        self._on_message = on_message
 
     def sheet(self, browser: str) -> Sheet | None:
-        """The sheet of whoever sits there, if it is in that browser."""
-        mine = self.sitting and self.sitting.browser == browser
-        return self.sitting.sheet if self.sitting and mine else None
+        """The sheet of the person at the desk, if it is in that browser."""
+        mine = self.session and self.session.browser == browser
+        return self.session.sheet if self.session and mine else None
 
     def sit(self, browser: str, rater: str) -> None:
-        """Sit down at a free desk; where one already sits, only under the same name."""
-        if self.sitting and self.sitting.browser != browser:
-            raise DeskTaken(f"{self.sitting.sheet.rater} is rating now, in another window")
+        """Sit down at a free desk, or again in the same browser."""
+        if self.session and self.session.browser != browser:
+            raise DeskOccupied(f"{self.session.sheet.rater} is rating now, in another window")
         now = datetime.now(UTC)
         page = open_sheet(self._folder, self._packet, rater, now)
-        self.sitting = Sitting(browser, page, now, now)
-        self._tell("sits down")
+        self.session = RatingSession(browser, page, now, now)
+        self._report("sits down")
 
     def click(self, browser: str, what: Click) -> None:
-        """Take a click in, for good."""
-        if self.sitting is None or self.sitting.browser != browser:
-            raise DeskTaken("this window is no longer at the desk; nothing was saved here")
-        before = self.sitting.sheet.answered(self._packet)
+        """Store a click."""
+        if self.session is None or self.session.browser != browser:
+            raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
+        before = self.session.sheet.answered(self._packet)
         now = datetime.now(UTC)
-        self.sitting.page.add(what, now)
-        self.sitting.last = now
-        if isinstance(what, Finished):
-            self._tell("has finished")
-        elif not isinstance(what, Went) and self.sitting.sheet.answered(self._packet) != before:
-            self._tell("goes on")
+        self.session.page.add(what, now)
+        self.session.last = now
+        if isinstance(what, FinishClick):
+            self._report("has finished")
+        elif (
+            not isinstance(what, StepClick) and self.session.sheet.answered(self._packet) != before
+        ):
+            self._report("goes on")
 
     def leave(self, browser: str) -> None:
-        """Hand the desk over to whoever comes next."""
+        """Leave the desk to the next person."""
         if self.sheet(browser):
-            self._tell("leaves")
-            self.sitting = None
+            self._report("leaves")
+            self.session = None
 
     def clear(self) -> None:
-        """Free the desk of somebody who went away without a word."""
-        if self.sitting:
-            self._tell("has left")
-            self.sitting = None
+        """Free the desk where a person left without saying so."""
+        if self.session:
+            self._report("has left")
+            self.session = None
 
-    def _tell(self, what: str) -> None:
-        assert self.sitting
-        sheet = self.sitting.sheet
+    def _report(self, what: str) -> None:
+        assert self.session
+        sheet = self.session.sheet
         done = f"{sheet.answered(self._packet)} of {steps_in(self._packet)} steps done"
-        self._say(f"{sheet.rater} {what}: {done}")
+        self._on_message(f"{sheet.rater} {what}: {done}")

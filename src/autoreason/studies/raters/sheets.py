@@ -10,10 +10,10 @@ from autoreason.errors import InvalidInput
 from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.rubric import HIGHEST, LINES, LOWEST
 
-LONGEST_COMMENT = 10_000
+MAX_COMMENT_LENGTH = 10_000
 
 
-class Scored(Struct, frozen=True, tag="scored"):
+class ScoreClick(Struct, frozen=True, tag="scored"):
     """One line of the rubric for one text."""
 
     code: str
@@ -21,38 +21,38 @@ class Scored(Struct, frozen=True, tag="scored"):
     score: int
 
 
-class Ranked(Struct, frozen=True, tag="ranked"):
+class RankingClick(Struct, frozen=True, tag="ranked"):
     """The texts of a task that are placed so far, best first."""
 
     task: int
     codes: tuple[str, ...]
 
 
-class Commented(Struct, frozen=True, tag="commented"):
-    """What somebody has to say of a text, or of a task where no code is given."""
+class CommentClick(Struct, frozen=True, tag="commented"):
+    """A comment on a text, or on a task where no code is given."""
 
     task: int
     code: str | None
     text: str
 
 
-class Went(Struct, frozen=True, tag="went"):
+class StepClick(Struct, frozen=True, tag="went"):
     """Which step is on the screen."""
 
     step: int
 
 
-class Finished(Struct, frozen=True, tag="finished"):
-    """Somebody said that they are done."""
+class FinishClick(Struct, frozen=True, tag="finished"):
+    """A person is done."""
 
 
-Click = Scored | Ranked | Commented | Went | Finished
+Click = ScoreClick | RankingClick | CommentClick | StepClick | FinishClick
 """What a person can do on the page."""
 
 
 @dataclass
 class Sheet:
-    """What one person has said so far."""
+    """The ratings of one person so far."""
 
     rater: str
     seat: int
@@ -64,17 +64,17 @@ class Sheet:
     finished: bool = False
 
     def take(self, what: Click) -> None:
-        """Take one more click in."""
+        """Apply one more click."""
         match what:
-            case Scored():
+            case ScoreClick():
                 self.scores.setdefault(what.code, {})[what.line] = what.score
-            case Ranked():
+            case RankingClick():
                 self.rankings[what.task] = what.codes
-            case Commented():
+            case CommentClick():
                 self.comments[what.task, what.code] = what.text
-            case Went():
+            case StepClick():
                 self.step = what.step
-            case Finished():
+            case FinishClick():
                 self.finished = True
 
     def ranking(self, packet: Packet, task: int) -> tuple[str, ...] | None:
@@ -107,18 +107,20 @@ def check_click(what: Click, packet: Packet) -> None:
 
 def _fits(what: Click, packet: Packet) -> bool:
     match what:
-        case Scored():
-            known = any(what.code in task.codes for task in packet.tasks)
-            return known and what.line in LINES and LOWEST <= what.score <= HIGHEST
-        case Ranked():
+        case ScoreClick():
+            is_code = any(what.code in task.codes for task in packet.tasks)
+            return is_code and what.line in LINES and LOWEST <= what.score <= HIGHEST
+        case RankingClick():
             once = len(set(what.codes)) == len(what.codes)
             return once and set(what.codes) <= set(_codes(packet, what.task))
-        case Commented():
+        case CommentClick():
             codes = _codes(packet, what.task)
-            return bool(codes) and what.code in (None, *codes) and len(what.text) <= LONGEST_COMMENT
-        case Went():
+            return (
+                bool(codes) and what.code in (None, *codes) and len(what.text) <= MAX_COMMENT_LENGTH
+            )
+        case StepClick():
             return 0 <= what.step <= steps_in(packet)
-        case Finished():
+        case FinishClick():
             return True
 
 

@@ -8,25 +8,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autoreason.studies.raters.server import Server
-from autoreason.studies.raters.session import Say
+from autoreason.studies.raters.session import OnMessage
 
 
-async def serving(
+async def serve_packet(
     folder: Path,
     *,
     port: int | None,
     rater: str | None,
     ready: Callable[[str], None],
-    say: Say,
+    on_message: OnMessage,
 ) -> None:
-    """Serve a packet until somebody ends it; `ready` is told where."""
-    server = Server(folder, rater=rater, say=say)
-    ended = asyncio.Event()
+    """Serve a packet until it is stopped; `ready` is called with the address."""
+    server = Server(folder, rater=rater, on_message=on_message)
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, ended.set)
+        loop.add_signal_handler(each, stopped.set)
     try:
         ready(await server.start(port))
-        await ended.wait()
+        await stopped.wait()
     finally:
         await server.stop()

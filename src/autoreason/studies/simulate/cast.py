@@ -33,12 +33,12 @@ PROMPTS = PromptSet(
 )
 """Just the texts, which are single words: `t0`, `t1`, in the order in which they were written."""
 
-_LAST = ("playoff", "confirmation")
+_LAST_STAGES = ("playoff", "confirmation")
 _PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
 
 
 class Cast:
-    """Everybody who answers in one simulated run."""
+    """The critics, authors and judges of one simulated run."""
 
     def __init__(self, world: World, luck: Luck, row: int) -> None:
         self.world = world
@@ -61,7 +61,7 @@ class Cast:
         key = Key.parse(request.key)
         stage = key.head
         self._number = key.number("pass") or self._number
-        self.calls[stage if stage in _LAST else self._number] += 1
+        self.calls[stage if stage in _LAST_STAGES else self._number] += 1
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
@@ -88,13 +88,13 @@ class Cast:
     def _writing(self) -> tuple[World, PassLuck, int]:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
 
-    def _keep(self, written: Texts) -> str:
+    def _keep(self, text: Texts) -> str:
         name = f"t{len(self._texts)}"
-        self._texts[name] = written
+        self._texts[name] = text
         return name
 
     def _criticise(self, text: str, critic: int, *, quoted: bool) -> str:
-        """A problem, or none; whatever a critic says in prose is taken for one."""
+        """A problem, or none; every critique in prose counts as one."""
         world, luck, _ = self._writing
         if quoted and falls_silent(world, luck, critic, self._texts[text])[0]:
             return '{"problems": []}'
@@ -113,11 +113,11 @@ class Cast:
             case _:
                 errors = self._luck.judge(self._number, seat)
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
-        seen = {}
+        views = {}
         for position, (label, text) in enumerate(zip(labels, texts, strict=True)):
             worth = float(self._texts[text].worth(self.world, self._number)[0])
             worth += judges.noise * errors[self._row, oldest_first.index(text)]
             worth += judges.first * (position == 0) + judges.last * (position == len(texts) - 1)
-            seen[label] = worth
-        best_first = sorted(seen, key=seen.__getitem__, reverse=True)
+            views[label] = worth
+        best_first = sorted(views, key=views.__getitem__, reverse=True)
         return f'{{"reasoning": "", "ranking": "{" > ".join(best_first)}"}}'

@@ -1,6 +1,6 @@
 """Thousands of simulated runs side by side: only the plain course of a run is written out, in arrays.
 
-What hangs on the votes is asked of `voting.next_wave`, orders come from `orders`, finalists from
+What depends on the votes comes from `voting.next_wave`, orders come from `orders`, finalists from
 `playoff`, and what becomes of texts from `texts`, as in a run of the tournament itself.
 """
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Settings
-from autoreason.studies.simulate.finals import Playoffs, Reigns, confirm
+from autoreason.studies.simulate.finals import IncumbentTexts, Playoffs, confirm
 from autoreason.studies.simulate.luck import Luck, PassLuck
-from autoreason.studies.simulate.outcomes import Outcomes, claims
+from autoreason.studies.simulate.outcomes import Outcomes, claiming_votes
 from autoreason.studies.simulate.panels import Panels
 from autoreason.studies.simulate.texts import (
     Counts,
@@ -30,11 +30,11 @@ from autoreason.studies.simulate.world import World
 
 @dataclass(frozen=True)
 class Courses:
-    """Runs that nothing stopped, one row each; column n is after pass n."""
+    """Runs without a stop rule, one row each; column n is after pass n."""
 
-    incumbents: Reigns
-    standing: Counts
-    """Which of the run's texts stands: also how often A was displaced so far."""
+    incumbents: IncumbentTexts
+    incumbent: Counts
+    """The index of the incumbent among the run's texts: also how often A was displaced so far."""
     calls: Counts
     """Calls so far, the first draft included."""
 
@@ -42,7 +42,7 @@ class Courses:
 def play_fast(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
-    """So many runs, as `play_all` would have them."""
+    """The outcomes of this many runs, equal to those of `play_all`."""
     luck = Luck(seed, runs)
     courses = run_courses(world, settings, luck)
     return finish(world, settings, luck, courses, last_passes(courses, settings, budget))
@@ -52,13 +52,13 @@ def curve(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> list[tuple[float, float]]:
     """Mean calls and mean quality delivered where runs have at most 1, 2, 3, ... passes."""
-    luck = Luck(seed, runs).remembered()
+    luck = Luck(seed, runs).cached()
     courses = run_courses(world, settings, luck)
     last = last_passes(courses, settings, budget)
     points = []
-    for most in range(1, settings.passes + 1):
-        came = finish(world, settings, luck, courses, np.minimum(last, most))
-        points.append((float(came.calls.mean()), float(came.quality.mean())))
+    for max_passes in range(1, settings.passes + 1):
+        outcomes = finish(world, settings, luck, courses, np.minimum(last, max_passes))
+        points.append((float(outcomes.calls.mean()), float(outcomes.quality.mean())))
     return points
 
 
@@ -75,31 +75,31 @@ def check_fast(settings: Settings) -> None:
 
 
 def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> Courses:
-    """Hold every pass up to the cap; a challenger needs more than `lead` points over A."""
+    """Run every pass up to the cap; a challenger needs more than `lead` points over A."""
     check_fast(settings)
     panels = Panels(settings, lead)
     text = first_draft(world, luck.draft_taste())
-    incumbents = Reigns.begin(text, settings.passes)
-    standing = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
-    calls = np.ones_like(standing)
+    incumbents = IncumbentTexts.begin(text, settings.passes)
+    incumbent = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
+    calls = np.ones_like(incumbent)
     for number in range(1, settings.passes + 1):
-        drawn = luck.of_pass(number)
-        critics, opposed = _criticise(world, settings, drawn, text)
-        revision = revise(world, drawn, number, text)
-        ballot = (text, revision, synthesize(world, drawn, number, text, revision))
+        pass_luck = luck.of_pass(number)
+        critics, has_problems = _criticise(world, settings, pass_luck, text)
+        revision = revise(world, pass_luck, number, text)
+        ballot = (text, revision, synthesize(world, pass_luck, number, text, revision))
         worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
-        winner, asked = panels.judge(world, luck, number, worth)
-        winner = np.where(opposed, winner, 0)
+        winner, judged = panels.judge(world, luck, number, worth)
+        winner = np.where(has_problems, winner, 0)
         text = _chosen(ballot, winner)
-        standing[:, number] = standing[:, number - 1] + (winner > 0)
-        calls[:, number] = calls[:, number - 1] + critics + np.where(opposed, 2 + asked, 0)
-        incumbents.enter(standing[:, number], text)
-    return Courses(incumbents, standing, calls)
+        incumbent[:, number] = incumbent[:, number - 1] + (winner > 0)
+        calls[:, number] = calls[:, number - 1] + critics + np.where(has_problems, 2 + judged, 0)
+        incumbents.enter(incumbent[:, number], text)
+    return Courses(incumbents, incumbent, calls)
 
 
 def last_passes(courses: Courses, settings: Settings, budget: int | None = None) -> Counts:
-    """The pass after which each run ends: at its k-th survival in a row, at the cap, or for want of calls."""
-    survived = np.diff(courses.standing, axis=1) == 0
+    """The pass after which each run ends: at its k-th survival in a row, at the cap, or out of calls."""
+    survived = np.diff(courses.incumbent, axis=1) == 0
     last = np.full(len(survived), settings.passes)
     # From the end backwards, so that the first streak is the one that counts.
     for number in range(settings.passes, settings.k - 1, -1):
@@ -107,7 +107,7 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
     if budget is None:
         return last
     after = settings.playoff + settings.confirmation
-    whole = courses.calls + np.where(courses.standing > 0, after, 0)
+    whole = courses.calls + np.where(courses.incumbent > 0, after, 0)
     within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
     np.minimum(last, np.maximum(within, 1), out=last)
     return last
@@ -118,22 +118,24 @@ def finish(
 ) -> Outcomes:
     """End the runs after these passes, with playoff and confirmation, and deliver."""
     rows = np.arange(luck.runs)
-    standing, calls = courses.standing[rows, last], courses.calls[rows, last]
-    delivered = standing
+    incumbent, calls = courses.incumbent[rows, last], courses.calls[rows, last]
+    delivered = incumbent
     if settings.playoff:
-        calls = calls + np.where(standing > 0, settings.playoff, 0)
+        calls = calls + np.where(incumbent > 0, settings.playoff, 0)
         playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced_orders)
-        winners = playoffs.hold(world, luck, courses.incumbents, standing, last)
+        winners = playoffs.run(world, luck, courses.incumbents, incumbent, last)
         delivered = winners[settings.playoff]
     claimed = np.zeros(luck.runs, dtype=bool)
     if settings.confirmation:
         calls = calls + np.where(delivered > 0, settings.confirmation, 0)
         prefer = confirm(world, luck, courses.incumbents, delivered, last, settings)
-        claimed = prefer >= claims(settings.confirmation)
+        claimed = prefer >= claiming_votes(settings.confirmation)
     quality = courses.incumbents.quality
-    worse = np.zeros_like(courses.standing)
+    worse = np.zeros_like(courses.incumbent)
     np.cumsum(np.diff(quality, axis=1) < 0, axis=1, out=worse[:, 1:])
-    return Outcomes(quality[rows, delivered], last, calls, standing, worse[rows, standing], claimed)
+    return Outcomes(
+        quality[rows, delivered], last, calls, incumbent, worse[rows, incumbent], claimed
+    )
 
 
 def _criticise(

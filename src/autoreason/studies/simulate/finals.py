@@ -11,15 +11,15 @@ import numpy as np
 from autoreason.events import Incumbent
 from autoreason.settings import Settings
 from autoreason.studies.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
-from autoreason.studies.simulate.panels import SCHEDULES, points_of, standing_bonus
+from autoreason.studies.simulate.panels import SCHEDULES, borda_points, position_bonus
 from autoreason.studies.simulate.texts import Counts, Texts
 from autoreason.studies.simulate.world import World
 from autoreason.tournament.playoff import choose_finalists
 
 
 @dataclass(frozen=True)
-class Reigns:
-    """Every text that reigned, one row a run; column 0 is the first draft."""
+class IncumbentTexts:
+    """Every text that was incumbent, one row per run; column 0 is the first draft."""
 
     quality: Numbers
     length: Numbers
@@ -27,8 +27,8 @@ class Reigns:
     born: Counts
 
     @classmethod
-    def begin(cls, draft: Texts, passes: int) -> Reigns:
-        """Room for one new text a pass."""
+    def begin(cls, draft: Texts, passes: int) -> IncumbentTexts:
+        """Room for one new text per pass."""
         shape = (len(draft.quality), passes + 1)
         quality, length, taste = np.zeros((3, *shape))
         incumbents = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
@@ -56,33 +56,33 @@ class Playoffs:
     texts: int
     balanced: bool
 
-    def hold(
-        self, world: World, luck: Luck, incumbents: Reigns, standing: Counts, last: Counts
+    def run(
+        self, world: World, luck: Luck, incumbents: IncumbentTexts, incumbent: Counts, last: Counts
     ) -> dict[int, Counts]:
         """For every size, the column of each run's text to deliver.
 
-        `standing` is the column of the last incumbent, `last` the pass after which the run ended.
+        `incumbent` is the column of the last incumbent, `last` the pass after which the run ended.
         """
-        delivered = {size: standing.copy() for size in self.sizes}
-        counts, table = _finalist_table(int(standing.max()), self.texts)
+        delivered = {size: incumbent.copy() for size in self.sizes}
+        counts, table = _finalist_table(int(incumbent.max()), self.texts)
         for count in range(2, self.texts + 1):
-            rows = np.flatnonzero(counts[standing] == count)
+            rows = np.flatnonzero(counts[incumbent] == count)
             if len(rows):
-                columns = table[standing[rows], :count]
+                columns = table[incumbent[rows], :count]
                 worth = incumbents.pick(rows, columns).worth(world, last[rows, None])
                 for size, winner in self._vote(world, luck, rows, worth).items():
                     delivered[size][rows] = columns[np.arange(len(rows)), winner]
         return delivered
 
     def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
-        count, most = worth.shape[1], max(self.sizes)
-        places = standing_bonus(world.judges, count, most, self.balanced)
-        drawn = luck.orders(PLAYOFF, SCHEDULES)[rows]
+        count, seats = worth.shape[1], max(self.sizes)
+        places = position_bonus(world.judges, count, seats, self.balanced)
+        schedules = luck.orders(PLAYOFF, SCHEDULES)[rows]
         scores = np.zeros(worth.shape, dtype=np.int64)
         winners = {}
-        for seat in range(most):
+        for seat in range(seats):
             errors = luck.finalist_judge(seat)[rows, :count]
-            scores += points_of(worth + world.judges.noise * errors + places[drawn, seat])
+            scores += borda_points(worth + world.judges.noise * errors + places[schedules, seat])
             if seat + 1 in self.sizes:
                 # Ties go to the last incumbent.
                 winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
@@ -92,7 +92,7 @@ class Playoffs:
 def confirm(
     world: World,
     luck: Luck,
-    incumbents: Reigns,
+    incumbents: IncumbentTexts,
     delivered: Counts,
     last: Counts,
     settings: Settings,
@@ -101,32 +101,32 @@ def confirm(
     rows, judges = np.arange(luck.runs), settings.confirmation
     both = np.stack([np.zeros_like(delivered), delivered], axis=1)
     worth = incumbents.pick(rows, both).worth(world, last[:, None])
-    places = standing_bonus(world.judges, 2, judges, settings.balanced_orders)
-    drawn = luck.orders(CONFIRMATION, SCHEDULES)
+    places = position_bonus(world.judges, 2, judges, settings.balanced_orders)
+    schedules = luck.orders(CONFIRMATION, SCHEDULES)
     prefer = np.zeros_like(delivered)
     for seat in range(judges):
-        seen = worth + world.judges.noise * luck.confirming_judge(seat) + places[drawn, seat]
-        prefer += seen[:, 1] > seen[:, 0]
+        views = worth + world.judges.noise * luck.confirming_judge(seat) + places[schedules, seat]
+        prefer += views[:, 1] > views[:, 0]
     return np.where(delivered > 0, prefer, 0)
 
 
 @cache
-def _finalist_table(newest: int, most: int) -> tuple[Counts, Counts]:
-    """By the last incumbent's column: how many texts meet in the playoff, and which."""
-    table = np.zeros((newest + 1, most), dtype=np.int64)
+def _finalist_table(newest: int, max_texts: int) -> tuple[Counts, Counts]:
+    """By the last incumbent's column: how many texts are in the playoff, and which."""
+    table = np.zeros((newest + 1, max_texts), dtype=np.int64)
     counts = np.zeros(newest + 1, dtype=np.int64)
     for column in range(newest + 1):
-        chosen = finalists(column + 1, most)
+        chosen = finalists(column + 1, max_texts)
         counts[column] = len(chosen)
         table[column, : len(chosen)] = chosen
     return counts, table
 
 
 @cache
-def finalists(incumbents: int, most: int) -> tuple[int, ...]:
-    """Which of so many texts that reigned meet in the playoff."""
-    standing = [
+def finalists(incumbents: int, max_texts: int) -> tuple[int, ...]:
+    """Which of so many incumbents are in the playoff."""
+    candidates = [
         Incumbent(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
         for column in range(incumbents)
     ]
-    return tuple(int(reign.name) for reign in choose_finalists(standing, most))
+    return tuple(int(incumbent.name) for incumbent in choose_finalists(candidates, max_texts))

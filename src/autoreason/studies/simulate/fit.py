@@ -1,4 +1,4 @@
-"""What recorded ballots say of their judges: noise, agreement, position and the lead of what is new.
+"""What recorded ballots show about their judges: noise, agreement, position and the lead of what is new.
 
 The model is a Plackett-Luce judge: what it sees in a text is the text's worth, which all judges of the
 panel share, plus what its slot (B, AB) and its position (first, last) are worth, plus an error of its
@@ -19,18 +19,18 @@ from scipy.special import stdtrit
 from autoreason.errors import InvalidInput
 from autoreason.report.report import Report, Section
 from autoreason.studies.simulate import tables
-from autoreason.studies.simulate.ballots import SLOTS, Sitting
+from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel
 from autoreason.studies.simulate.luck import Numbers
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World, write_world
 
-LEAST_SITTINGS = 8
+MIN_PANELS = 8
 _SCALE = np.sqrt(6) / np.pi
 """What a Gumbel error is multiplied by to have standard deviation 1."""
 _DRAWS = 256
 _STEPS, _HALVINGS = 60, 12
 _ENOUGH = 1e-5
-_LEAST_LOG, _MOST_LOG = -3.0, 2.5
+_MIN_LOG, _MAX_LOG = -3.0, 2.5
 _95 = 1.959964
 _ASSUMED = (
     "Ballots do not tell whether what is new is better or only liked: here it is only liked.",
@@ -38,7 +38,7 @@ _ASSUMED = (
 )
 
 
-class Estimate(Struct, frozen=True):
+class FittedValue(Struct, frozen=True):
     """A value and its 95 % interval, in units of a judge's own error."""
 
     value: float
@@ -46,23 +46,23 @@ class Estimate(Struct, frozen=True):
     high: float
 
 
-class Fitted(Struct, frozen=True, kw_only=True):
-    """What the ballots say."""
+class FittedJudges(Struct, frozen=True, kw_only=True):
+    """What the ballots show about their judges."""
 
     runs: int
-    sittings: int
+    panels: int
     ballots: int
-    revision_lead: Estimate
+    revision_lead: FittedValue
     """What judges see in B over A, on average."""
-    synthesis_lead: Estimate
+    synthesis_lead: FittedValue
     """What judges see in AB over A, on average."""
-    first: Estimate
-    """What standing first is worth."""
-    last: Estimate
-    """What standing last is worth."""
-    common: Estimate
+    first: FittedValue
+    """What the first position is worth."""
+    last: FittedValue
+    """What the last position is worth."""
+    common: FittedValue
     """Standard deviation of what all judges of a panel see alike in a text."""
-    correlation: Estimate
+    correlation: FittedValue
     """Between two judges' views of a text, slots and positions aside."""
 
 
@@ -70,7 +70,7 @@ class FitReport(Report, Struct, frozen=True, kw_only=True):
     """What recorded ballots say of their judges, and a world with such judges."""
 
     heading: ClassVar[str] = "Judges fitted to recorded ballots"
-    fitted: Fitted
+    fitted: FittedJudges
     world: World
 
     @property
@@ -89,55 +89,55 @@ class FitReport(Report, Struct, frozen=True, kw_only=True):
 
 class _Data(NamedTuple):
     slots: Counts
-    """One row a ballot: its texts from best to worst."""
+    """One row per ballot: its texts from best to worst."""
     positions: Counts
-    """Where each of them stood."""
+    """The position of each of them."""
     starts: Counts
-    """The first ballot of every sitting."""
-    sitting: Counts
-    """The sitting of every ballot."""
+    """The first ballot of every panel."""
+    panel: Counts
+    """The panel of every ballot."""
 
 
-def fit_judges(sittings: Sequence[Sitting]) -> Fitted:
+def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
     """The most likely judges, with intervals."""
-    if len(sittings) < LEAST_SITTINGS:
+    if len(panels) < MIN_PANELS:
         raise InvalidInput(
-            f"{len(sittings)} panels of two or more judges over A, B and AB are too few to fit; "
-            f"give {LEAST_SITTINGS} or more"
+            f"{len(panels)} panels of two or more judges over A, B and AB are too few to fit; "
+            f"give {MIN_PANELS} or more"
         )
-    data = _arranged(sittings)
+    data = _arrange(panels)
     draws = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(SLOTS)))
     worths = np.concatenate([draws, -draws])
-    found = _climb(data, worths)
-    reach = _reach(data, worths, found, [sitting.run for sitting in sittings])
-    low, high = found - reach, found + reach
-    plain = [Estimate(*map(float, each)) for each in zip(found, low, high, strict=True)]
-    logs = np.clip([each[4] for each in (found, low, high)], _LEAST_LOG, _MOST_LOG)
+    values = _climb(data, worths)
+    reach = _reach(data, worths, values, [panel.run for panel in panels])
+    low, high = values - reach, values + reach
+    plain = [FittedValue(*map(float, each)) for each in zip(values, low, high, strict=True)]
+    logs = np.clip([each[4] for each in (values, low, high)], _MIN_LOG, _MAX_LOG)
     common = [float(each) for each in np.exp(logs)]
-    return Fitted(
-        runs=len({sitting.run for sitting in sittings}),
-        sittings=len(sittings),
+    return FittedJudges(
+        runs=len({panel.run for panel in panels}),
+        panels=len(panels),
         ballots=len(data.slots),
         revision_lead=plain[0],
         synthesis_lead=plain[1],
         first=plain[2],
         last=plain[3],
-        common=Estimate(*common),
-        correlation=Estimate(*(sd**2 / (1 + sd**2) for sd in common)),
+        common=FittedValue(*common),
+        correlation=FittedValue(*(sd**2 / (1 + sd**2) for sd in common)),
     )
 
 
-def fit_report(sittings: Sequence[Sitting], about: str) -> FitReport:
+def fit_report(panels: Sequence[RecordedPanel], about: str) -> FitReport:
     """The most likely judges, and a world with them."""
-    fitted = fit_judges(sittings)
+    fitted = fit_judges(panels)
     return FitReport(fitted=fitted, world=fitted_world(fitted, about))
 
 
-def fitted_world(fitted: Fitted, about: str) -> World:
-    """A world with these judges, on the gloomy side wherever ballots cannot tell.
+def fitted_world(fitted: FittedJudges, about: str) -> World:
+    """A world with these judges, pessimistic wherever ballots leave it open.
 
-    Ballots do not tell whether what is new is better or only liked better: here it is only liked. Nor do
-    they tell a quality that all judges see from a taste that they share: here each is half of it.
+    Ballots do not show whether what is new is better or only liked better: here it is only liked. Nor do they
+    separate a quality that all judges see from a taste that they share: here each is half of it.
     """
     common = fitted.common.value
     lead = (fitted.revision_lead.value + fitted.synthesis_lead.value) / 2
@@ -156,9 +156,9 @@ def fitted_world(fitted: Fitted, about: str) -> World:
     )
 
 
-def _arranged(sittings: Sequence[Sitting]) -> _Data:
-    votes = [vote for sitting in sittings for vote in sitting.votes]
-    sizes = [len(sitting.votes) for sitting in sittings]
+def _arrange(panels: Sequence[RecordedPanel]) -> _Data:
+    votes = [vote for panel in panels for vote in panel.votes]
+    sizes = [len(panel.votes) for panel in panels]
     return _Data(
         np.array([[SLOTS.index(name) for name in vote.ranking] for vote in votes]),
         np.array([[vote.order.index(name) for name in vote.ranking] for vote in votes]),
@@ -168,7 +168,7 @@ def _arranged(sittings: Sequence[Sitting]) -> _Data:
 
 
 class _Slope(NamedTuple):
-    """One row a sitting."""
+    """One row per panel."""
 
     height: Numbers
     """Log likelihood."""
@@ -183,26 +183,26 @@ class _Slope(NamedTuple):
 def _slope(values: Numbers, data: _Data, worths: Numbers) -> _Slope:
     """Log likelihoods and their derivatives, worths integrated out."""
     lead = np.array([0.0, values[0], values[1]])
-    standing = np.array([values[2], 0.0, values[3]])
-    fixed = lead[data.slots] + standing[data.positions]
-    # One layer a place, best first; in it one row a ballot and one column a draw.
+    position = np.array([values[2], 0.0, values[3]])
+    fixed = lead[data.slots] + position[data.positions]
+    # One layer per place, best first; in it one row per ballot and one column per draw.
     alike = np.exp(values[4]) * worths[:, data.slots].transpose(2, 1, 0)
     best, middle, worst = (fixed.T[:, :, None] + alike) / _SCALE
     pair = np.logaddexp(middle, worst)
     whole = np.logaddexp(best, pair)
     together = np.add.reduceat(best - whole + middle - pair, data.starts, axis=0)
     height = np.logaddexp.reduce(together, axis=1)
-    weight = np.exp(together - height[:, None])[data.sitting]
+    weight = np.exp(together - height[:, None])[data.panel]
     second = np.exp(middle - pair)
     behind = np.exp(pair - whole)
     pushes = np.stack([behind, 1 - second - behind * second, (second - 1) * (1 + behind)])
     pushes *= weight / _SCALE
-    felt = pushes.sum(axis=2).T
+    push = pushes.sum(axis=2).T
     by_ballot = [
-        (felt * (data.slots == 1)).sum(axis=1),
-        (felt * (data.slots == 2)).sum(axis=1),
-        (felt * (data.positions == 0)).sum(axis=1),
-        (felt * (data.positions == 2)).sum(axis=1),
+        (push * (data.slots == 1)).sum(axis=1),
+        (push * (data.slots == 2)).sum(axis=1),
+        (push * (data.positions == 0)).sum(axis=1),
+        (push * (data.positions == 2)).sum(axis=1),
         (pushes * alike).sum(axis=(0, 2)),
     ]
     scores = np.add.reduceat(np.stack(by_ballot, axis=1), data.starts, axis=0)
@@ -216,22 +216,22 @@ def _climb(data: _Data, worths: Numbers) -> Numbers:
     for _ in range(_STEPS):
         step = np.linalg.pinv(here.scores.T @ here.scores) @ here.scores.sum(axis=0)
         for _ in range(_HALVINGS):
-            tried = values + step
-            tried[4] = np.clip(tried[4], _LEAST_LOG, _MOST_LOG)
-            there = _slope(tried, data, worths)
+            candidate = values + step
+            candidate[4] = np.clip(candidate[4], _MIN_LOG, _MAX_LOG)
+            there = _slope(candidate, data, worths)
             if there.total > here.total:
                 break
             step = step / 2
         else:
             return values
-        gained, values, here = there.total - here.total, tried, there
-        if gained < _ENOUGH:
+        gain, values, here = there.total - here.total, candidate, there
+        if gain < _ENOUGH:
             break
     return values
 
 
 def _reach(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -> Numbers:
-    """How far intervals reach; sittings of one run are not independent of each other."""
+    """How far intervals reach; panels of one run are not independent of each other."""
     scores = _slope(values, data, worths).scores
     inverse = np.linalg.pinv(scores.T @ scores)
     names, which = np.unique(runs, return_inverse=True)
@@ -242,6 +242,6 @@ def _reach(data: _Data, worths: Numbers, values: Numbers, runs: Sequence[str]) -
     np.add.at(by_run, which, scores)
     few = len(names) / (len(names) - 1)
     together = np.sqrt(np.diag(inverse @ (by_run.T @ by_run) @ inverse) * few)
-    # A few runs that happen to be alike must not make intervals narrower than those of single sittings.
+    # A few runs that happen to be alike must not give narrower intervals than those of single panels.
     student = float(stdtrit(len(names) - 1, 0.975))
     return np.asarray(np.maximum(alone, student * together))

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from autoreason.settings import Settings
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.protocols import named_protocol
 
 
 class Bench(NamedTuple):
@@ -61,7 +61,7 @@ class Candidate(NamedTuple):
             }
         # A confirmation changes nothing that is delivered.
         panel |= {"confirmation": 0} | ending._asdict()
-        return entrant("paper" if bench.paper else "robust", panel).settings
+        return named_protocol("paper" if bench.paper else "robust", panel).settings
 
 
 class Grid(NamedTuple):
@@ -75,9 +75,9 @@ class Grid(NamedTuple):
 
     def endings(self) -> list[Ending]:
         """Every ending; without a playoff its number of texts makes no difference."""
-        found = map(Ending._make, product(self.k, self.passes, self.playoff, self.playoff_texts))
+        endings = map(Ending._make, product(self.k, self.passes, self.playoff, self.playoff_texts))
         least = min(self.playoff_texts)
-        return [each for each in found if each.playoff or each.playoff_texts == least]
+        return [each for each in endings if each.playoff or each.playoff_texts == least]
 
 
 PAPER = Candidate(Bench(3, paper=True), Ending(2, 15, 0, 3))
@@ -87,22 +87,22 @@ GRID = Grid(
         # Fewer than three judges cannot see every text in every position.
         *(Bench(judges) for judges in (3, 5, 7)),
         *(
-            Bench(judges, more, most, close)
-            for judges, more in ((3, 2), (3, 3), (5, 2))
-            for most, close in product((6, 9, 12), (1, 2, 3))
+            Bench(judges, extra, max_judges, close)
+            for judges, extra in ((3, 2), (3, 3), (5, 2))
+            for max_judges, close in product((6, 9, 12), (1, 2, 3))
         ),
         *(Bench(3, 3, 6, 2, lead) for lead in (1, 2, 3)),
     ),
     k=(1, 2, 3, 4, 5),
     passes=(10, 15, 20),
     playoff=(0, 5, 7, 9, 12),
-    # A ballot over more than five texts can no longer be held to full rankings by its schema.
+    # A ballot over more than five texts is too large for a schema that requires full rankings.
     playoff_texts=(3, 5),
 )
 
 
 def default_candidate() -> Candidate:
     """The protocol as runs have it without any option."""
-    settings = entrant("robust").settings
+    settings = named_protocol("robust").settings
     bench = {name: getattr(settings, name) for name in Bench._fields[:4]}
     return Candidate(Bench(**bench), Ending(*(getattr(settings, name) for name in Ending._fields)))

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from autoreason.settings import MAX_PASSES
 
 Numbers = NDArray[np.float64]
-"""One row a run."""
+"""One row per run."""
 MAX_FINALISTS = 10
 _DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
 PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
-"""What stands in for the number of the pass where orders of the last two panels are drawn."""
+"""Used as pass numbers when orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
 
 
 class PassLuck(NamedTuple):
-    """What befalls the critics and the authors of one pass."""
+    """The luck of the critics and the authors of one pass."""
 
     silence: Numbers
     """By critic: silent where it is under the chance of finding nothing."""
@@ -35,18 +35,18 @@ class PassLuck(NamedTuple):
 
     def of_run(self, row: int) -> PassLuck:
         """The luck of one run alone."""
-        return PassLuck(*(drawn[row : row + 1] for drawn in self))
+        return PassLuck(*(numbers[row : row + 1] for numbers in self))
 
 
 class Luck:
-    """The luck of `runs` runs. Asked again, it is the same."""
+    """The luck of `runs` runs; every method returns the same again."""
 
     def __init__(self, seed: int, runs: int) -> None:
         self.seed = seed
         self.runs = runs
 
-    def remembered(self) -> Luck:
-        """The same luck, quick to ask again."""
+    def cached(self) -> Luck:
+        """The same luck, with every result cached."""
         luck = Luck(self.seed, self.runs)
         for name in (
             *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
@@ -60,7 +60,7 @@ class Luck:
         return self._source(_DRAFT).standard_normal(self.runs)
 
     def further_draft(self, number: int) -> Numbers:
-        """By draft beside the first: its quality, and the error all judges share about it."""
+        """By further draft: its quality, and the error all judges share about it."""
         return self._source(_MORE_DRAFTS, number).standard_normal((self.runs, 2))
 
     def draft_judge(self, seat: int) -> Numbers:
@@ -68,11 +68,11 @@ class Luck:
         return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
 
     def of_pass(self, number: int) -> PassLuck:
-        """What befalls critics and authors."""
+        """The luck of critics and authors."""
         source = self._source(_PASS, number)
-        drawn = source.standard_normal((self.runs, 5))
+        normal = source.standard_normal((self.runs, 5))
         silence = source.random((self.runs, 2))
-        return PassLuck(silence, drawn[:, 0:2], drawn[:, 2], drawn[:, 3:5])
+        return PassLuck(silence, normal[:, 0:2], normal[:, 2], normal[:, 3:5])
 
     def judge(self, number: int, seat: int) -> Numbers:
         """The own error of one judge of a pass about A, B and AB."""

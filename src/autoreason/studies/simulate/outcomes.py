@@ -1,4 +1,4 @@
-"""What came of simulated runs, and what it says."""
+"""Outcomes of simulated runs, and their summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = NDArray[np.int64] | NDArray[np.bool_]
 
 
 class Outcomes(NamedTuple):
-    """One number a run."""
+    """One number per run."""
 
     quality: NDArray[np.float64]
     """True quality of the text delivered."""
@@ -29,7 +29,7 @@ class Outcomes(NamedTuple):
     """Whether the confirmation shows that judges prefer the delivered text to the first draft."""
 
 
-def claims(judges: int) -> int:
+def claiming_votes(judges: int) -> int:
     """How many judges of a confirmation must prefer the delivered text for their share to be over a half."""
     return next(
         (n for n in range(judges + 1) if (exact_share(n, judges).low or 0) > 0.5), judges + 1
@@ -68,7 +68,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
-    """Means, shares and their intervals; `confirmed` says whether anybody was asked to confirm."""
+    """Means, shares and their intervals; `confirmed` is whether there was a confirmation."""
     better = outcomes.quality > 0
     return Summary(
         runs=len(outcomes.quality),
@@ -82,12 +82,12 @@ def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
 
 
 def ratio(part: Counts, whole: Counts) -> Ratio | None:
-    """The share of a part, run by run, in the whole; None of nothing. What a run does hangs together."""
-    asked = whole > 0
-    found = pooled_share(list(zip(part[asked].tolist(), whole[asked].tolist(), strict=True)))
-    if found.value is None or found.low is None or found.high is None:
+    """The share of a part, run by run, in the whole; None where the whole is 0."""
+    counted = whole > 0
+    share = pooled_share(list(zip(part[counted].tolist(), whole[counted].tolist(), strict=True)))
+    if share.value is None or share.low is None or share.high is None:
         return None
-    return Ratio(found.value, found.low, found.high)
+    return Ratio(share.value, share.low, share.high)
 
 
 def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Mean:

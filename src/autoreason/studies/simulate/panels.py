@@ -22,13 +22,13 @@ _FEW = 6
 """Up to so many texts, comparing every pair is quicker than sorting."""
 
 
-class Voted(NamedTuple):
+class PanelResults(NamedTuple):
     """What the panels of one pass decided."""
 
     winner: Counts
     """0 is A, 1 is B, 2 is AB."""
-    asked: Counts
-    """Judges who sat."""
+    judged: Counts
+    """Judges who were asked."""
 
 
 class Panels:
@@ -42,47 +42,47 @@ class Panels:
         self.limit = max(settings.judges, settings.max_judges) if grows else settings.judges
         self._waves: dict[int, int] = {}
 
-    def judge(self, world: World, luck: Luck, number: int, worth: Numbers) -> Voted:
+    def judge(self, world: World, luck: Luck, number: int, worth: Numbers) -> PanelResults:
         """Let panels rank A, B and AB, whose worth is given by column."""
         points = self._points(world, luck, number, worth)
         scores = np.zeros((len(worth), self.limit + 1, len(SLOTS)), dtype=np.int64)
         np.cumsum(points, axis=1, out=scores[:, 1:])
-        asked = np.zeros(len(worth), dtype=np.int64)
-        sitting = np.arange(len(worth))
-        while len(sitting):
-            now = asked[sitting]
-            wave = self._next(now, scores[sitting, now], points[sitting])
-            asked[sitting] += wave
-            sitting = sitting[wave > 0]
-        final = scores[np.arange(len(worth)), asked]
+        judged = np.zeros(len(worth), dtype=np.int64)
+        open_rows = np.arange(len(worth))
+        while len(open_rows):
+            now = judged[open_rows]
+            wave = self._next(now, scores[open_rows, now], points[open_rows])
+            judged[open_rows] += wave
+            open_rows = open_rows[wave > 0]
+        final = scores[np.arange(len(worth)), judged]
         final[:, 0] += self.lead
         by_precedence = [SLOTS.index(slot) for slot in self.settings.tie_order]
-        return Voted(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), asked)
+        return PanelResults(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), judged)
 
     def _points(self, world: World, luck: Luck, number: int, worth: Numbers) -> Counts:
         """What each judge, asked or not, would give each text."""
-        places = standing_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced_orders)
-        drawn = luck.orders(number, SCHEDULES)
+        places = position_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced_orders)
+        schedules = luck.orders(number, SCHEDULES)
         points = np.empty((len(worth), self.limit, len(SLOTS)), dtype=np.int64)
         for seat in range(self.limit):
-            seen = worth + world.judges.noise * luck.judge(number, seat) + places[drawn, seat]
-            points[:, seat] = points_of(seen)
+            views = worth + world.judges.noise * luck.judge(number, seat) + places[schedules, seat]
+            points[:, seat] = borda_points(views)
         return points
 
-    def _next(self, asked: Counts, scores: Counts, points: Counts) -> Counts:
+    def _next(self, judged: Counts, scores: Counts, points: Counts) -> Counts:
         """How many judges to ask now; worked out once for each state a panel can be in."""
-        states = (asked * 1000 + scores[:, 0]) * 1000 + scores[:, 1]
+        states = (judged * 1000 + scores[:, 0]) * 1000 + scores[:, 1]
         different, first, which = np.unique(states, return_index=True, return_inverse=True)
         for state, row in zip(different.tolist(), first.tolist(), strict=True):
             if state not in self._waves:
-                self._waves[state] = self._wave(scores[row], points[row, : asked[row]])
+                self._waves[state] = self._wave(scores[row], points[row, : judged[row]])
         return np.array([self._waves[state] for state in different.tolist()])[which]
 
-    def _wave(self, scores: Counts, cast: Counts) -> int:
+    def _wave(self, scores: Counts, ballots: Counts) -> int:
         settings = self.settings
         if self.lead:
-            return self._wave_with_lead(scores, len(cast))
-        rankings = [[SLOTS[slot] for slot in np.argsort(-ballot)] for ballot in cast]
+            return self._wave_with_lead(scores, len(ballots))
+        rankings = [[SLOTS[slot] for slot in np.argsort(-ballot)] for ballot in ballots]
         return next_wave(
             rankings,
             settings.tie_order,
@@ -94,29 +94,29 @@ class Panels:
             early_stop=settings.early_stop,
         )
 
-    def _wave_with_lead(self, scores: Counts, asked: int) -> int:
-        """A rule the tournament does not have: close is close to the lead that A is given; nobody is spared."""
-        if not asked:
+    def _wave_with_lead(self, scores: Counts, judged: int) -> int:
+        """A rule the tournament does not have: close to the lead of A is close; no judge is saved."""
+        if not judged:
             return self.settings.judges
         close = abs(scores[1:].max() - scores[0] - self.lead) <= self.settings.close_margin
-        return min(self.settings.extra_judges, self.limit - asked) if close else 0
+        return min(self.settings.extra_judges, self.limit - judged) if close else 0
 
 
-def points_of(seen: Numbers) -> Counts:
+def borda_points(views: Numbers) -> Counts:
     """Borda points of one judge in each run: 1 for the last, one more for every text that it beats."""
-    if seen.shape[1] > _FEW:
-        return 1 + seen.argsort(axis=1).argsort(axis=1)
-    points = np.ones(seen.shape, dtype=np.int64)
-    for one, other in combinations(range(seen.shape[1]), 2):
-        better = seen[:, one] > seen[:, other]
+    if views.shape[1] > _FEW:
+        return 1 + views.argsort(axis=1).argsort(axis=1)
+    points = np.ones(views.shape, dtype=np.int64)
+    for one, other in combinations(range(views.shape[1]), 2):
+        better = views[:, one] > views[:, other]
         points[:, one] += better
         points[:, other] += ~better
     return points
 
 
 @cache
-def standing_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Numbers:
-    """What each text gains by where it stands, by schedule and seat."""
+def position_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Numbers:
+    """What each text gains by its position, by schedule and seat."""
     first, last = _ends(texts, seats, balanced)
     bonus: Numbers = judges.first * np.equal(first[..., None], np.arange(texts))
     bonus += judges.last * np.equal(last[..., None], np.arange(texts))
@@ -125,7 +125,7 @@ def standing_bonus(judges: Judges, texts: int, seats: int, balanced: bool) -> Nu
 
 @cache
 def _ends(texts: int, seats: int, balanced: bool) -> tuple[Counts, Counts]:
-    """Which text stands first and which last, by schedule and seat."""
+    """Which text is first and which last, by schedule and seat."""
     spread = balanced_orders if balanced else random_orders
     names = [str(text) for text in range(texts)]
     schedules = [spread(names, seats, schedule) for schedule in range(SCHEDULES)]

@@ -22,8 +22,8 @@ from autoreason.tournament.loop import Tournament
 _TASK = Task(brief="Write.")
 
 
-class Played(NamedTuple):
-    """What came of one run."""
+class SimulatedRun(NamedTuple):
+    """The outcome of one run."""
 
     quality: float
     trajectory: tuple[str, ...]
@@ -37,21 +37,21 @@ def play_all(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
     """So many runs, one after the other, each with its own seed and luck."""
-    luck = Luck(seed, runs).remembered()
-    played = [play(world, settings, luck, row, budget) for row in range(runs)]
+    luck = Luck(seed, runs).cached()
+    results = [play(world, settings, luck, row, budget) for row in range(runs)]
     return Outcomes(
-        np.array([one.quality for one in played]),
-        np.array([len(one.trajectory) for one in played]),
-        np.array([one.calls for one in played]),
-        np.array([one.displaced for one in played]),
-        np.array([one.worse for one in played]),
-        np.array([one.claimed for one in played]),
+        np.array([one.quality for one in results]),
+        np.array([len(one.trajectory) for one in results]),
+        np.array([one.calls for one in results]),
+        np.array([one.displaced for one in results]),
+        np.array([one.worse for one in results]),
+        np.array([one.claimed for one in results]),
     )
 
 
 def play(
     world: World, settings: Settings, luck: Luck, row: int, budget: int | None = None
-) -> Played:
+) -> SimulatedRun:
     """One run; within a budget, the longest whose playoff and confirmation are within it too."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
@@ -59,10 +59,10 @@ def play(
         within = _passes_within(budget, settings, cast, tournament)
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
-    incumbents = [cast.quality(reign.text) for reign in story.incumbents]
+    incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
     assert story.delivered is not None
     preference = story.delivered.evidence.preference
-    return Played(
+    return SimulatedRun(
         cast.quality(story.delivered.text),
         story.trajectory,
         cast.calls.total(),
@@ -75,25 +75,25 @@ def play(
 def tournament_of(
     world: World, settings: Settings, luck: Luck, row: int
 ) -> tuple[Cast, Tournament]:
-    """One run to its end, whatever it takes, with everybody who answered in it."""
+    """One run to its end, and the cast that answered in it."""
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     cast = Cast(world, luck, row)
-    tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, _unheard))
+    tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, _ignore))
     asyncio.run(tournament.run())
     return cast, tournament
 
 
 def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
     """The most passes, one at least, after which draft, passes and last panels are within the budget."""
-    spent, displaced, within = cast.calls[0], 0, 1
+    calls, displaced, within = cast.calls[0], 0, 1
     for number, winner in enumerate(tournament.story.trajectory, 1):
-        spent += cast.calls[number]
+        calls += cast.calls[number]
         displaced += winner != "A"
         after = settings.playoff + settings.confirmation if displaced else 0
-        if spent + after <= budget:
+        if calls + after <= budget:
             within = number
     return within
 
 
-def _unheard(_: AnyEvent) -> None:
-    """Nobody listens."""
+def _ignore(_: AnyEvent) -> None:
+    """No one reads these events."""

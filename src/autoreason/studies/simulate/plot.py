@@ -1,4 +1,4 @@
-"""Quality against calls as a picture: one small chart a world, one line a protocol."""
+"""Quality against calls as a picture: one small chart per world, one line per protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoreason.studies.simulate.study import Cell
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 300, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 30, 34
-_UNSEEN = 1e-9
+_TOO_SMALL = 1e-9
 """Of what is drawn, less than a pixel."""
 
 
@@ -56,7 +56,7 @@ def _chart(cells: Sequence[Cell], shades: dict[str, str]) -> Iterator[str]:
 
 def _rounded(value: float, to: Callable[[float], int]) -> float:
     """A number of one or two digits at or beyond the value, unless that is too small to be seen."""
-    if abs(value) < _UNSEEN:
+    if abs(value) < _TOO_SMALL:
         return 0.0
     step: float = 10 ** floor(log10(abs(value))) / 2
     return to(value / step) * step

@@ -30,14 +30,14 @@ SETTINGS = (
 _MODELS = Models.everywhere("simulated/cast")
 
 
-class Entrant(NamedTuple):
+class NamedProtocol(NamedTuple):
     """A protocol under the name that tables give it."""
 
     name: str
     settings: Settings
 
 
-def entrant(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> Entrant:
+def named_protocol(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> NamedProtocol:
     """A protocol with changes, named after them."""
     changes = changes or {}
     for name in changes:
@@ -45,16 +45,18 @@ def entrant(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> Ent
             raise InvalidInput(
                 f"`{name}` makes no difference to a simulated run; set one of {', '.join(SETTINGS)}"
             )
-    label = " ".join([protocol, *(f"{name}={_shown(value)}" for name, value in changes.items())])
-    return Entrant(label, make_settings(_MODELS, 0, protocol, **changes))
+    label = " ".join(
+        [protocol, *(f"{name}={_printable(value)}" for name, value in changes.items())]
+    )
+    return NamedProtocol(label, make_settings(_MODELS, 0, protocol, **changes))
 
 
-def read_changes(given: Sequence[str]) -> dict[str, Any]:
+def read_changes(changes_given: Sequence[str]) -> dict[str, Any]:
     """Changes written as NAME=VALUE."""
     import yaml
 
     changes = {}
-    for change in given:
+    for change in changes_given:
         name, equals, value = (part.strip() for part in change.partition("="))
         if not equals or not name or not value:
             raise InvalidInput(f"{change!r} changes nothing; write it like k=3")
@@ -67,5 +69,5 @@ def read_changes(given: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
-def _shown(value: Any) -> str:
+def _printable(value: Any) -> str:
     return ">".join(value) if isinstance(value, tuple) else str(value)

@@ -30,15 +30,15 @@ from autoreason.studies.simulate.grid import (
 )
 from autoreason.studies.simulate.luck import Luck, Numbers
 from autoreason.studies.simulate.outcomes import Mean, mean
-from autoreason.studies.simulate.study import OnDone, in_processes
+from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import World
 
-_SHOWN = 5
+_MAX_SHOWN = 5
 _FRESH = 10
 
 
-class Ranked(Struct, frozen=True, kw_only=True):
+class RankedProtocol(Struct, frozen=True, kw_only=True):
     """A protocol, played again with fresh luck."""
 
     name: str
@@ -67,7 +67,7 @@ class SearchReport(Report, Struct, frozen=True, kw_only=True):
     """Fresh runs of each protocol shown, in each world."""
     best: dict[str, float]
     """The best quality that any protocol within the calls delivered, by world."""
-    ranked: list[Ranked]
+    ranked: list[RankedProtocol]
     """Those with the least regret, and some that we know; the best first."""
 
     @property
@@ -106,7 +106,7 @@ class _Replay(NamedTuple):
     seed: int
 
 
-class _Came(NamedTuple):
+class _ReplayMeans(NamedTuple):
     quality: Mean
     calls: float
 
@@ -116,30 +116,30 @@ def search_protocols(
     calls: int,
     runs: int,
     seed: int,
-    on_done: OnDone | None = None,
+    on_progress: OnProgress | None = None,
     grid: Grid = GRID,
 ) -> SearchReport:
     """The best protocols of a grid whose mean calls over the worlds are within `calls`."""
     trials = [_Trial(world, bench, grid, runs, seed) for bench in grid.benches for world in worlds]
-    tried = in_processes(_try_endings, trials, on_done)
+    tried = in_processes(_try_endings, trials, on_progress)
     shape = (len(grid.benches), len(worlds), len(grid.endings()))
-    quality, spent = (
+    quality, calls_used = (
         np.stack(means).reshape(shape).transpose(0, 2, 1).reshape(-1, len(worlds))
         for means in zip(*tried, strict=True)
     )
     candidates = [Candidate(*both) for both in product(grid.benches, grid.endings())]
-    within = spent.mean(axis=1) <= calls
+    within = calls_used.mean(axis=1) <= calls
     best = quality[within].max(axis=0)
     worst = np.where(within, shortfall(quality, best).max(axis=1), np.inf)
-    shown = {candidates[at]: "" for at in np.argsort(worst)[:_SHOWN] if within[at]}
-    longest = _longest_paper(candidates, spent.mean(axis=1), within)
-    shown |= {longest: "paper, same calls"} if longest else {}
-    shown |= {PAPER: "as published", default_candidate(): "the default"}
-    again = [_Replay(one, world, runs * _FRESH, seed + 1) for one in shown for world in worlds]
-    played = in_processes(_play_again, again, on_done)
+    selected = {candidates[at]: "" for at in np.argsort(worst)[:_MAX_SHOWN] if within[at]}
+    longest = _longest_paper(candidates, calls_used.mean(axis=1), within)
+    selected |= {longest: "paper, same calls"} if longest else {}
+    selected |= {PAPER: "as published", default_candidate(): "the default"}
+    again = [_Replay(one, world, runs * _FRESH, seed + 1) for one in selected for world in worlds]
+    replays = in_processes(_play_again, again, on_progress)
     ranked = [
-        _rank(one, note, worlds, played[at * len(worlds) :][: len(worlds)], best)
-        for at, (one, note) in enumerate(shown.items())
+        _rank(one, note, worlds, replays[at * len(worlds) :][: len(worlds)], best)
+        for at, (one, note) in enumerate(selected.items())
     ]
     return SearchReport(
         calls=calls,
@@ -171,55 +171,59 @@ def _longest_paper(
 def _try_endings(trial: _Trial) -> _Means:
     """Every ending on the same runs."""
     world, bench, grid, runs, seed = trial
-    luck = Luck(seed, runs).remembered()
+    luck = Luck(seed, runs).cached()
     endings = grid.endings()
     settings = replace(Candidate(bench, endings[0]).settings(), passes=max(grid.passes))
     courses = run_courses(world, settings, luck, bench.lead)
-    found: dict[Ending, tuple[float, float]] = {}
+    results: dict[Ending, tuple[float, float]] = {}
     for k, passes, texts in product(grid.k, grid.passes, grid.playoff_texts):
         last = last_passes(courses, replace(settings, k=k, passes=passes))
         playoffs = Playoffs(grid.playoff, texts, settings.balanced_orders)
-        for size, came in _delivered(world, luck, courses, last, playoffs).items():
-            found[Ending(k, passes, size, texts)] = came
-    quality, calls = zip(*(found[ending] for ending in endings), strict=True)
+        for size, result in _by_playoff_size(world, luck, courses, last, playoffs).items():
+            results[Ending(k, passes, size, texts)] = result
+    quality, calls = zip(*(results[ending] for ending in endings), strict=True)
     return _Means(np.array(quality), np.array(calls))
 
 
-def _delivered(
+def _by_playoff_size(
     world: World, luck: Luck, courses: Courses, last: Counts, playoffs: Playoffs
 ) -> dict[int, tuple[float, float]]:
     """Mean quality and mean calls with playoffs of each size."""
     rows = np.arange(luck.runs)
-    standing, calls = courses.standing[rows, last], courses.calls[rows, last]
-    chosen = playoffs.hold(world, luck, courses.incumbents, standing, last)
+    incumbent, calls = courses.incumbent[rows, last], courses.calls[rows, last]
+    chosen = playoffs.run(world, luck, courses.incumbents, incumbent, last)
     return {
         size: (
             float(courses.incumbents.quality[rows, column].mean()),
-            float((calls + np.where(standing > 0, size, 0)).mean()),
+            float((calls + np.where(incumbent > 0, size, 0)).mean()),
         )
         for size, column in chosen.items()
     }
 
 
-def _play_again(replay: _Replay) -> _Came:
+def _play_again(replay: _Replay) -> _ReplayMeans:
     candidate, world, runs, seed = replay
     settings, luck = candidate.settings(), Luck(seed, runs)
     courses = run_courses(world, settings, luck, candidate.bench.lead)
-    came = finish(world, settings, luck, courses, last_passes(courses, settings))
-    return _Came(mean(came.quality), float(came.calls.mean()))
+    outcomes = finish(world, settings, luck, courses, last_passes(courses, settings))
+    return _ReplayMeans(mean(outcomes.quality), float(outcomes.calls.mean()))
 
 
 def _rank(
-    candidate: Candidate, note: str, worlds: Sequence[World], came: Sequence[_Came], best: Numbers
-) -> Ranked:
-    short = shortfall(np.array([each.quality.value for each in came]), best)
+    candidate: Candidate,
+    note: str,
+    worlds: Sequence[World],
+    replays: Sequence[_ReplayMeans],
+    best: Numbers,
+) -> RankedProtocol:
+    short = shortfall(np.array([each.quality.value for each in replays]), best)
     names = [world.name for world in worlds]
-    return Ranked(
+    return RankedProtocol(
         name=candidate.name,
         note=note,
-        quality={name: each.quality for name, each in zip(names, came, strict=True)},
-        calls={name: each.calls for name, each in zip(names, came, strict=True)},
-        mean_calls=float(np.mean([each.calls for each in came])),
+        quality={name: each.quality for name, each in zip(names, replays, strict=True)},
+        calls={name: each.calls for name, each in zip(names, replays, strict=True)},
+        mean_calls=float(np.mean([each.calls for each in replays])),
         regret=float(short.max()),
         worst=names[int(short.argmax())],
     )

@@ -14,12 +14,12 @@ from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
-from autoreason.studies.simulate.protocols import entrant
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.search import shortfall
-from autoreason.studies.simulate.study import OnDone, in_processes
+from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.world import World
 
-_FEWEST = 3
+_MIN_PLAYOFF = 3
 """Fewer judges than that are no playoff."""
 
 
@@ -60,7 +60,7 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
         return tables.split_sections(self)
 
 
-class _Job(NamedTuple):
+class _SplitTask(NamedTuple):
     world: World
     splits: Sequence[tuple[int, int]]
     runs: int
@@ -69,21 +69,23 @@ class _Job(NamedTuple):
 
 def splits_of(calls: int) -> list[tuple[int, int]]:
     """Every way to give so many calls to a playoff and a confirmation; one judge alone confirms nothing."""
-    playoffs = (0, *range(_FEWEST, calls + 1))
+    playoffs = (0, *range(_MIN_PLAYOFF, calls + 1))
     return [(first, calls - first) for first in playoffs if calls - first != 1]
 
 
 def compare_splits(
-    worlds: Sequence[World], calls: int, runs: int, seed: int, on_done: OnDone | None = None
+    worlds: Sequence[World], calls: int, runs: int, seed: int, on_progress: OnProgress | None = None
 ) -> SplitReport:
     """Every split on the same runs, the one that falls short the least first."""
     splits = splits_of(calls)
-    played = in_processes(_play, [_Job(world, splits, runs, seed) for world in worlds], on_done)
-    quality, claimed = (np.array(each).T for each in zip(*played, strict=True))
+    results = in_processes(
+        _play, [_SplitTask(world, splits, runs, seed) for world in worlds], on_progress
+    )
+    quality, claimed = (np.array(each).T for each in zip(*results, strict=True))
     quality_short = shortfall(quality, quality.max(axis=0)).max(axis=1)
     claimed_short = (claimed.max(axis=0) - claimed).max(axis=1)
     names = [world.name for world in worlds]
-    found = [
+    compared = [
         Split(
             playoff=playoff,
             confirmation=confirmation,
@@ -94,15 +96,15 @@ def compare_splits(
         )
         for at, (playoff, confirmation) in enumerate(splits)
     ]
-    return SplitReport(splits=sorted(found, key=lambda split: split.regret))
+    return SplitReport(splits=sorted(compared, key=lambda split: split.regret))
 
 
-def _play(job: _Job) -> tuple[list[float], list[float]]:
+def _play(job: _SplitTask) -> tuple[list[float], list[float]]:
     """Mean quality and share of claims, split by split."""
-    settings, luck = entrant("robust").settings, Luck(job.seed, job.runs).remembered()
+    settings, luck = named_protocol("robust").settings, Luck(job.seed, job.runs).cached()
     courses = run_courses(job.world, settings, luck)
     last = last_passes(courses, settings)
-    came = [
+    summaries = [
         summarise(
             finish(
                 job.world,
@@ -115,6 +117,6 @@ def _play(job: _Job) -> tuple[list[float], list[float]]:
         for playoff, confirmation in job.splits
     ]
     return (
-        [each.quality.value for each in came],
-        [each.claimed.value if each.claimed else 0.0 for each in came],
+        [each.quality.value for each in summaries],
+        [each.claimed.value if each.claimed else 0.0 for each in summaries],
     )

@@ -16,16 +16,16 @@ from autoreason.studies.simulate import tables
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
 from autoreason.studies.simulate.outcomes import Summary, summarise
 from autoreason.studies.simulate.play import play_all
-from autoreason.studies.simulate.protocols import Entrant
+from autoreason.studies.simulate.protocols import NamedProtocol
 from autoreason.studies.simulate.world import World
 
 J = TypeVar("J")
 R = TypeVar("R")
-OnDone = Callable[[int, int], None]
-"""Hears how much of how much is done."""
+OnProgress = Callable[[int, int], None]
+"""Is called with how many of how many are done."""
 CURVE_RUNS = 2000
-_FEW_RUNS, _FEW_FAST = 60, 10_000
-"""Runs played before a second process starts."""
+_MIN_RUNS, _MIN_FAST_RUNS = 60, 10_000
+"""With fewer runs, one process is enough."""
 
 
 class Plan(Struct, frozen=True):
@@ -73,68 +73,68 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         return tables.study_sections(self)
 
 
-class Job(NamedTuple):
+class CellTask(NamedTuple):
     """The work for one cell."""
 
     world: World
-    entrant: Entrant
+    protocol: NamedProtocol
     plan: Plan
 
 
 def run_study(
     worlds: Sequence[World],
-    entrants: Sequence[Entrant],
+    protocols: Sequence[NamedProtocol],
     plan: Plan,
-    on_done: OnDone | None = None,
+    on_progress: OnProgress | None = None,
 ) -> SimulationReport:
-    """Every protocol in every world; `on_done` hears how many cells of how many are done."""
+    """Every protocol in every world; `on_progress` hears how many cells of how many are done."""
     if plan.fast or plan.curves:
-        for _, settings in entrants:
+        for _, settings in protocols:
             check_fast(settings)
-    jobs = [Job(world, each, plan) for world, each in product(worlds, entrants)]
-    little = plan.runs * len(jobs) < (_FEW_FAST if plan.fast else _FEW_RUNS)
-    cells = in_processes(fill_cell, jobs, on_done, processes=1 if little else 2)
+    jobs = [CellTask(world, each, plan) for world, each in product(worlds, protocols)]
+    little = plan.runs * len(jobs) < (_MIN_FAST_RUNS if plan.fast else _MIN_RUNS)
+    cells = in_processes(fill_cell, jobs, on_progress, processes=1 if little else 2)
     return SimulationReport(plan=plan, worlds=list(worlds), cells=cells)
 
 
-def fill_cell(job: Job) -> Cell:
+def fill_cell(job: CellTask) -> Cell:
     """Play the runs of one cell."""
     (world, (name, settings), plan) = job
     play = play_fast if plan.fast else play_all
     outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=settings.confirmation > 0)
-    drawn = None
+    points = None
     if plan.curves:
-        drawn = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
-    return Cell(world=world.name, protocol=name, summary=summary, curve=drawn)
+        points = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
+    return Cell(world=world.name, protocol=name, summary=summary, curve=points)
 
 
 def in_processes(
     work: Callable[[J], R],
     jobs: Sequence[J],
-    on_done: OnDone | None = None,
+    on_progress: OnProgress | None = None,
     processes: int = 2,
 ) -> list[R]:
     """The results of jobs, in their order; one job alone is done right here."""
     results: dict[int, R] = {}
-    for index, result in _done(work, jobs, processes if len(jobs) > 1 else 1):
+    for index, result in _results(work, jobs, processes if len(jobs) > 1 else 1):
         results[index] = result
-        if on_done:
-            on_done(len(results), len(jobs))
+        if on_progress:
+            on_progress(len(results), len(jobs))
     return [results[index] for index in range(len(jobs))]
 
 
-def _done(work: Callable[[J], R], jobs: Sequence[J], processes: int) -> Iterator[tuple[int, R]]:
+def _results(work: Callable[[J], R], jobs: Sequence[J], processes: int) -> Iterator[tuple[int, R]]:
     if processes == 1:
         yield from ((index, work(job)) for index, job in enumerate(jobs))
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
-    with get_context("spawn").Pool(processes, initializer=_leave_interrupts) as pool:
+    with get_context("spawn").Pool(processes, initializer=_ignore_interrupts) as pool:
         yield from pool.imap_unordered(partial(_numbered, work), enumerate(jobs))
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for whoever began: it ends these processes too."""
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the main process, which ends these too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

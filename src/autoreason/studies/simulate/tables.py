@@ -228,5 +228,5 @@ def split_sections(report: SplitReport) -> list[Section]:
     ]
 
 
-def _interval(found: Mean | Ratio | fit.Estimate) -> str:
+def _interval(found: Mean | Ratio | fit.FittedValue) -> str:
     return interval(Estimate(found.value, found.low, found.high))

@@ -1,4 +1,4 @@
-"""What is true of texts, and how a world makes new ones of them; one number a run throughout."""
+"""What is true of texts, and how a world derives new ones from them; one number per run throughout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Texts:
     """The pass it was written in; 0 for the first draft."""
 
     def worth(self, world: World, number: Counts | int) -> Numbers:
-        """What every judge sees in a text during a pass, wherever it stands."""
+        """What every judge sees in a text during a pass, in any position."""
         judges = world.judges
         fresh = judges.newer * judges.lasting ** (number - self.born)
         return self.quality + self.taste + judges.longer * self.length + fresh
@@ -38,7 +38,7 @@ def first_draft(world: World, taste: Numbers) -> Texts:
 
 
 def further_draft(world: World, luck: Numbers) -> Texts:
-    """Another draft, written beside the first."""
+    """Another draft, written in addition to the first."""
     first = first_draft(world, luck[:, 1])
     return replace(first, quality=world.drafts.spread * luck[:, 0])
 

@@ -34,14 +34,14 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Drafts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Drafts beside the first, which has quality 0."""
+    """Drafts in addition to the first, which has quality 0."""
 
     spread: Spread = 1.0
     """Standard deviation of their quality around the first draft's."""
 
 
 class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often critics who must quote find nothing to mend; in prose they always find something."""
+    """How often critics who must quote find nothing to fix; in prose they always find something."""
 
     silent: Share = 0.0
     """In a text of quality `at` or better; half way there from the first draft, half as often."""
@@ -61,11 +61,11 @@ class Judges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     noise: Spread = 1.0
     """Standard deviation of a judge's own error."""
     shared: Spread = 0.0
-    """Standard deviation of the error that all judges make alike about a text, as long as it stands."""
+    """Standard deviation of the error that all judges make alike about a text, as long as it is incumbent."""
     first: float = 0.0
-    """What standing in the first position is worth."""
+    """What the first position is worth."""
     last: float = 0.0
-    """What standing in the last position is worth."""
+    """What the last position is worth."""
     newer: float = 0.0
     """What it is worth to have been written in this very pass."""
     lasting: Share = 0.0
@@ -119,7 +119,7 @@ def read_world(text: str, name: str, source: str) -> World:
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f" line {where.line + 1}" if where else ""
-        raise InvalidInput(f"{source}{line} is not YAML; mend it") from None
+        raise InvalidInput(f"{source}{line} is not YAML; fix it") from None
     if not isinstance(fields, dict):
         raise InvalidInput(f"{source} has no fields; give at least `about` and `kind`")
     try:
@@ -127,11 +127,11 @@ def read_world(text: str, name: str, source: str) -> World:
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{source}: {plainly(error)}; mend it") from None
+        raise InvalidInput(f"{source}: {plainly(error)}; fix it") from None
 
 
 def write_world(world: World, comments: tuple[str, ...] = ()) -> str:
-    """A world as YAML, as `read_world` reads it; comments stand on top."""
+    """A world as YAML, as `read_world` reads it; comments are on top."""
     import yaml
 
     fields = msgspec.to_builtins(world)

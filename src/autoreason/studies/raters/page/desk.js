@@ -1,16 +1,16 @@
-// The server: what it told us, and clicks on their way to it. It answers once they are on the disk.
+// The server: its last answer, and clicks on their way to it. It answers once they are on the disk.
 
 const PAUSE = 1000;
 const saved = document.getElementById("saved");
 
-// The page keeps no truth of its own: this is what the server said last.
+// The page keeps no truth of its own: this is the server's last answer.
 export const seen = { state: null, sheet: null };
 
 const unsaved = [];
 let sending = false;
 let moved = () => {};
 
-// What to do when somebody else has the desk, or nobody.
+// What to do when another person has the desk, or no one.
 export function whenMoved(act) {
   moved = act;
 }
@@ -88,7 +88,7 @@ async function sendFirst() {
   }
 }
 
-// After a restart nobody sits at the desk; whoever was there goes on.
+// After a restart no one is at the desk; the person who was there goes on.
 async function sendOrSitAgain(what) {
   const first = await call("/api/click", what);
   if (first.status !== 403) return first;

@@ -27,7 +27,7 @@ function show(note = "") {
 function showWelcome(note) {
   say("");
   const name = make("input", {
-    id: "name", type: "text", required: true, maxlength: seen.state.longest_name, autocomplete: "name",
+    id: "name", type: "text", required: true, maxlength: seen.state.max_name_length, autocomplete: "name",
   });
   name.value = seen.state.rater ?? "";
   name.readOnly = seen.state.rater !== null;

@@ -10,7 +10,7 @@ const progress = document.getElementById("progress");
 
 function comment(task, about, label) {
   const name = about ?? String(task);
-  const box = make("textarea", { id: "comment", maxlength: seen.state.longest_comment, rows: 2 });
+  const box = make("textarea", { id: "comment", maxlength: seen.state.max_comment_length, rows: 2 });
   box.value = seen.sheet.comments[name] ?? "";
   let timer = null;
   const keep = () => {
@@ -195,7 +195,7 @@ function unplaced(text, placed, change) {
   return again(text, null, tools);
 }
 
-// A text in a list, with what was said of it and a way to read it again.
+// A text in a list, with its ratings and a way to read it again.
 function again(text, before, tools) {
   const overall = seen.sheet.scores[text]?.overall;
   const words = overall ? `overall ${overall}` : "no overall score";
@@ -235,7 +235,7 @@ function showEnd() {
 export function showThanks() {
   progress.hidden = true;
   const done = seen.sheet.plan.filter(complete).length;
-  const count = done === seen.sheet.plan.length ? "Everything you said" : `${done} of ${seen.sheet.plan.length} steps are complete; all of it`;
+  const count = done === seen.sheet.plan.length ? "Everything you answered" : `${done} of ${seen.sheet.plan.length} steps are complete; all of it`;
   fill(true, heading(`Thank you, ${seen.sheet.rater}`),
     make("p", {}, `${count} is saved. You can close this page.`),
     make("p", {}, "Which text is which stays sealed until the study is over."),

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from autoreason.studies.audit.audit import Check
-from autoreason.studies.audit.findings import Finding, settle
+from autoreason.studies.audit.findings import AuditFinding, settle
 from autoreason.studies.audit.record import (
     SLOTS,
+    AuditedPanel,
     AuditedPass,
     AuditedRun,
-    Panel,
-    Vote,
+    AuditedVote,
     shared_order,
 )
 from autoreason.tournament.voting import borda
@@ -22,13 +22,15 @@ ORDERS = (("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B"))
 
 def vote(
     *ranking: str, order: Sequence[str] = SLOTS, judge: str = "one/judge", **also: Any
-) -> Vote:
-    """A ballot; without a ranking, a lost one."""
+) -> AuditedVote:
+    """A ballot; without a ranking, an invalid one."""
     labels = tuple(str(place + 1) for place in range(len(order)))
-    return Vote(judge=judge, order=tuple(order), ranking=ranking or None, labels=labels, **also)
+    return AuditedVote(
+        judge=judge, order=tuple(order), ranking=ranking or None, labels=labels, **also
+    )
 
 
-def panel(*votes: Vote, **changes: Any) -> Panel:
+def panel(*votes: AuditedVote, **changes: Any) -> AuditedPanel:
     """What these votes come to, with a tie to A."""
     cast = [v.ranking for v in votes if v.ranking and len(v.ranking) == len(SLOTS)]
     tally = borda(cast, ("A", "AB", "B")) if cast else None
@@ -43,17 +45,17 @@ def panel(*votes: Vote, **changes: Any) -> Panel:
         "winner": tally.winner if tally else None,
         "shared_order": shared_order(votes),
     }
-    return Panel(**(known | changes))
+    return AuditedPanel(**(known | changes))
 
 
 def won_by(winner: str, number: int = 1, **changes: Any) -> AuditedPass:
     """A pass that three judges with orders of their own give to one text."""
     rest = [slot for slot in SLOTS if slot != winner]
     votes = [vote(winner, *rest, order=order) for order in ORDERS]
-    return held(panel(*votes), number, **changes)
+    return audited_pass(panel(*votes), number, **changes)
 
 
-def held(panel: Panel | None, number: int = 1, **changes: Any) -> AuditedPass:
+def audited_pass(panel: AuditedPanel | None, number: int = 1, **changes: Any) -> AuditedPass:
     """A pass with this panel."""
     known: dict[str, Any] = {
         "number": number,
@@ -81,7 +83,7 @@ def trajectory(winners: str, **changes: Any) -> AuditedRun:
     return run(*passes, **changes)
 
 
-def look(check: Check, runs: Sequence[AuditedRun]) -> Finding:
+def finding_of(check: Check, runs: Sequence[AuditedRun]) -> AuditFinding:
     """What one look finds, asked alone."""
     (finding,) = settle([check(runs)])
     return finding
