@@ -132,7 +132,7 @@ def fit_sections(report: FitReport) -> list[Section]:
         [(name, _interval(each)) for name, each in estimates.items()],
     )
     data = (
-        f"{count(fitted.ballots, 'ballot')} of {count(fitted.sittings, 'panel')} in "
+        f"{count(fitted.ballots, 'ballot')} of {count(fitted.panels, 'panel')} in "
         f"{count(fitted.runs, 'run')}; the unit is a judge's own error (standard deviation 1)"
     )
     return [Section(tables=[table], sentences=[("Ballots", data)])]
