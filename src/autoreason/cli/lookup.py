@@ -13,23 +13,15 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from autoreason.journal import Journal, RunRow
-    from autoreason.story import Story
 
 _LOOKED_THROUGH = 200
 
 
-def opened(url: str | None) -> Journal:
+def open_journal(url: str | None) -> Journal:
     """The journal as it is; an absent one is empty."""
     from autoreason.journal import Journal
 
     return Journal.open(url, create=False)
-
-
-def finished(row: RunRow) -> bool:
-    """Whether a run has delivered its text."""
-    from autoreason.events import FINISHED
-
-    return row.status in FINISHED
 
 
 def pick(
@@ -44,26 +36,12 @@ def pick(
     raise UnknownRun(f"there is no {described}; name a run, see `autoreason runs`")
 
 
-def state(row: RunRow) -> str:
-    """The status in one word, as lists show it."""
-    if row.live:
-        return "live"
-    return "killed" if row.status == "running" else row.status
-
-
-def story_of(journal: Journal, run: str) -> Story:
-    """What is recorded of a run."""
-    from autoreason.story import build_story
-
-    return build_story([recorded.event for recorded in journal.events(run)])
-
-
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of runs, for the shell."""
     from click.shell_completion import CompletionItem
 
     try:
-        with opened(ctx.params.get("journal")) as journal:
+        with open_journal(ctx.params.get("journal")) as journal:
             rows = journal.runs(_LOOKED_THROUGH)
     except AutoreasonError:
         return []

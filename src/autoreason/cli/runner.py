@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from autoreason.cli.lookup import opened
+from autoreason.cli.lookup import open_journal
 from autoreason.cli.views import outcome
 from autoreason.cli.views.live import Live
 from autoreason.events import AnyEvent
@@ -168,7 +168,7 @@ def hold(
     if view.live.study and result.finished:
         from autoreason.cli.views import studies
 
-        with opened(manner.journal) as journal:
+        with open_journal(manner.journal) as journal:
             studies.show(result, journal, as_json=manner.as_json, html=manner.html)
         return 0
     return outcome.end_run(result, manner, console)

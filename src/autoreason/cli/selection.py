@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.lookup import complete_run, pick, story_of
+from autoreason.cli.lookup import complete_run, pick
 from autoreason.errors import InvalidInput, JournalError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def runs_named(book: Journal, named: tuple[str, ...]) -> list[str]:
 
 
 def _of_texts(book: Journal, run: str) -> str:
-    if _writes_programs(story_of(book, run)):
+    if _writes_programs(book.story(run)):
         raise InvalidInput(
             f"run {run} writes programs, and this is for texts; `autoreason show {run}` tells how they did"
         )
@@ -61,7 +61,7 @@ def _writes_programs(story: Story) -> bool:
 def _of_use(book: Journal, run: str) -> bool:
     """Whether a run is of texts and can be read; one that is not must not hide the others."""
     try:
-        story = story_of(book, run)
+        story = book.story(run)
     except JournalError:
         click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
         return False

@@ -35,6 +35,7 @@ from autoreason.journal.records import (
 )
 from autoreason.journal.writer import Writer
 from autoreason.settings import Settings
+from autoreason.story import Story, build_story
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
@@ -221,6 +222,10 @@ class Journal:
                 RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
                 for seq, at, version, payload in rows
             ]
+
+    def story(self, run: str) -> Story:
+        """What is recorded of a run, as a reader sees it."""
+        return build_story([recorded.event for recorded in self.events(run)])
 
     # Requests and replies.
 

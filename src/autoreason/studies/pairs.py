@@ -14,7 +14,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
-from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
+from autoreason.story import RecordedPanel, RecordedPass, Story
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
 
@@ -125,7 +125,7 @@ def find_pairs(
     pairs: list[TrainingPair] = []
     counts = dict.fromkeys(("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0)
     for run in runs:
-        story = build_story([recorded.event for recorded in journal.events(run)])
+        story = journal.story(run)
         counts["runs"] += 1
         panels = list(_panels(story))
         duels = _duels(panels)

@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
+from autoreason.cli.lookup import open_journal
 from autoreason.cli.selection import all_option, runs_argument, runs_named
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
@@ -78,7 +78,7 @@ def _read(
     others = [name for name in records if name not in plainly_files]
     runs = [run for name in plainly_files for run in read_records(Path(name))]
     if others or not records:
-        with opened(journal) as book:
+        with open_journal(journal) as book:
             files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
             runs += [run for name in files for run in read_records(Path(name))]
             named = tuple(name for name in others if name not in files)

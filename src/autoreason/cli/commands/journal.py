@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
+from autoreason.cli.lookup import open_journal
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.report import numbers
 
@@ -64,7 +64,7 @@ def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
         raise InvalidInput(
             f"no journal at {path}; correct its name, or begin with `autoreason run`"
         )
-    with opened(url) as book, Progress() as progress:
+    with open_journal(url) as book, Progress() as progress:
         damages = maintenance.check(book, progress)
         try:
             return book.path, book.count(), damages

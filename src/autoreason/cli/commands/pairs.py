@@ -10,7 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
+from autoreason.cli.lookup import open_journal
 from autoreason.cli.selection import all_option, runs_argument, runs_meant
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -88,7 +88,7 @@ def pairs(
     if as_json and output is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with -o")
     check_output(output)
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         meant = runs_meant(book, runs, every)
         found = find_pairs(
             meant, journal=book, min_agreement=min_agreement, winner_only=not all_pairs

@@ -112,12 +112,12 @@ def new(
 def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
     if not runs:
         return []
-    from autoreason.cli.lookup import opened, story_of
+    from autoreason.cli.lookup import open_journal
     from autoreason.studies.raters.sources import from_run
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = [book.find(run) for run in runs]
-        return [from_run(row.id, story_of(book, row.id)) for row in rows]
+        return [from_run(row.id, book.story(row.id)) for row in rows]
 
 
 @rate.command(cls=HelpfulCommand, short_help="Let people rate them in a browser.")
@@ -231,12 +231,12 @@ def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None
 
 
 def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
-    from autoreason.cli.lookup import opened, story_of
+    from autoreason.cli.lookup import open_journal
     from autoreason.studies.raters.panel import panel_of
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = book.find(run)
-        return panel_of(row.id, story_of(book, row.id))
+        return panel_of(row.id, book.story(row.id))
 
 
 def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:

@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened, pick, run_argument, story_of
+from autoreason.cli.lookup import open_journal, pick, run_argument
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def rejudge(run: str | None, **values: Any) -> int:
     from autoreason.cli.commands.run import run_or_estimate
     from autoreason.run.studies import prepare_rejudge
 
-    with opened(values["journal"]) as journal:
+    with open_journal(values["journal"]) as journal:
         row = pick(
             journal,
             run,
@@ -51,5 +51,5 @@ def rejudge(run: str | None, **values: Any) -> int:
 
 def _has_panels(journal: Journal, run: str) -> bool:
     """Whether a run held panels over texts of its own."""
-    story = story_of(journal, run)
+    story = journal.story(run)
     return story.playoff is not None or any(held.ballots for held in story.passes)

@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import complete_run, opened, state, story_of
+from autoreason.cli.lookup import complete_run, open_journal
 from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
@@ -106,7 +106,7 @@ def runs(
             raise InvalidInput("options that choose runs go with the list; `delete` takes names")
         ctx.default_map = {ctx.invoked_subcommand: {"journal": journal, "as_json": as_json}}
         return
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = matching(book, **wanted)
         found = [(row, _legible(book, row.id)) for row in rows[:most]]
         empty = not rows and not book.count()
@@ -155,7 +155,7 @@ def matching(
         # Only a run that cannot be read is damaged, and reading them all takes a while.
         return (
             not statuses
-            or state(row) in statuses
+            or row.state in statuses
             or ("damaged" in statuses and _legible(book, row.id) is None)
         )
 
@@ -193,7 +193,7 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
     RUN is a run's name or a part of it, last, or @2. A live run is never deleted. `autoreason
     journal compact` gives the space back.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = {row.id: row for row in map(book.find, named)}
         _delete(book, list(rows.values()), as_json=as_json, **how)
 
@@ -230,7 +230,7 @@ def prune(
       autoreason runs prune --older-than 30d --dry-run
       autoreason runs prune --older-than 30d --status stopped --yes
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = [
             row
             for row in matching(book, statuses=statuses)
@@ -247,7 +247,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
         raise RunLocked(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
     if not as_json:
         for row in rows:
-            click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
+            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
     number = numbers.count(len(rows), "run")
     if rows and not (dry_run or yes):
         if as_json or not sys.stdin.isatty():
@@ -267,13 +267,13 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
 def _legible(book: Journal, run: str) -> Story | None:
     """What is recorded of a run; None where the record is damaged, which must not hide the others."""
     try:
-        return story_of(book, run)
+        return book.story(run)
     except JournalError:
         return None
 
 
 def _state(row: RunRow, story: Story | None) -> str:
-    return state(row) if story else "damaged"
+    return row.state if story else "damaged"
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.lookup import opened, pick, run_argument, state, story_of
+from autoreason.cli.lookup import open_journal, pick, run_argument
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output
@@ -104,9 +104,9 @@ def show(
     from autoreason.run.result import recorded_result
 
     check_output(html, "--html")
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
-        story = story_of(book, row.id)
+        story = book.story(row.id)
         task_and_settings(row.id, story)
         whole = not (number is not None or wants_part or text_only or diff or report is not None)
         _check_page(html, whole)
@@ -252,7 +252,7 @@ def as_object(row: RunRow, story: Story) -> dict[str, Any]:
     return {
         "run": row.id,
         "title": row.title,
-        "status": state(row),
+        "status": row.state,
         "reason": story.reason,
         "created": row.created,
         "updated": row.updated,

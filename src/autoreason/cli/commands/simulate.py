@@ -328,8 +328,8 @@ def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:
 
     if Path(source).suffix or Path(source).is_file():
         return from_file(Path(source))
-    from autoreason.cli.lookup import opened
+    from autoreason.cli.lookup import open_journal
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = book.find(source)
         return from_events(row.id, [recorded.event for recorded in book.events(row.id)])

@@ -9,15 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import (
-    complete_run,
-    finished,
-    opened,
-    pick,
-    run_argument,
-    state,
-    story_of,
-)
+from autoreason.cli.lookup import complete_run, open_journal, pick, run_argument
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -46,7 +38,7 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
     said = (read_input() if text == "-" else text).strip()
     if not said:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "no critic of a program reads guidance")
         book.command(row.id, "guide", said)
@@ -54,7 +46,7 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
             print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
         else:
             again = f"kept for the first new pass after `autoreason resume {row.id}`"
-            print(f"{row.id} is {state(row)}; {again}", file=sys.stderr)
+            print(f"{row.id} is {row.state}; {again}", file=sys.stderr)
 
 
 @click.command(cls=HelpfulCommand)
@@ -66,7 +58,7 @@ def accept(run: str | None, journal: str | None) -> None:
     RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
     for. A paused run ends as soon as it is resumed.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
@@ -74,7 +66,7 @@ def accept(run: str | None, journal: str | None) -> None:
             print(f"{row.id} ends with the text that stands now", file=sys.stderr)
         else:
             print(
-                f"{row.id} is {state(row)}; `autoreason resume {row.id}` will end it with its text",
+                f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it with its text",
                 file=sys.stderr,
             )
 
@@ -88,11 +80,11 @@ def stop(run: str | None, journal: str | None) -> None:
     RUN defaults to the live one. Replies on their way are still taken in, because they are paid
     for; nothing new is asked for.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         if not row.live:
             raise InvalidInput(
-                f"run {row.id} is {state(row)} and nobody is driving it; "
+                f"run {row.id} is {row.state} and nobody is driving it; "
                 f"go on with `autoreason resume {row.id}`"
             )
         book.command(row.id, "stop", "")
@@ -105,7 +97,7 @@ def stop(run: str | None, journal: str | None) -> None:
 
 def _unfinished(book: Journal, run: str | None) -> RunRow:
     row = pick(book, run, lambda row: row.live, "live run")
-    if finished(row):
+    if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
         more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
         raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
@@ -115,7 +107,7 @@ def _unfinished(book: Journal, run: str | None) -> RunRow:
 def _writes_programs(book: Journal, row: RunRow) -> bool:
     from autoreason.run.kinds import written_by
 
-    return written_by(story_of(book, row.id).settings) == "programs"
+    return written_by(book.story(row.id).settings) == "programs"
 
 
 def _of_a_text(book: Journal, row: RunRow, why: str) -> None:

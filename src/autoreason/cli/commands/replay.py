@@ -1,38 +1,13 @@
-"""`autoreason export` and `autoreason replay`: what can be done with a finished record."""
+"""`autoreason replay`: a record run again, offline, and compared."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened, pick, run_argument
+from autoreason.cli.lookup import open_journal, pick, run_argument
 from autoreason.report import numbers
-
-
-@click.command(cls=HelpfulCommand)
-@run_argument(required=True)
-@click.argument("folder", type=options.FILE)
-@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
-@options.journal_option
-def export(run: str, folder: Path, force: bool, journal: str | None) -> None:
-    """Write a run's texts and record into a folder.
-
-    Brief, settings and prompts, every text, critique and ballot by pass, every call as it was
-    made, the final text and run.json: files that can be read without autoreason.
-
-    \b
-      autoreason export amber-fox ./amber-fox
-    """
-    from autoreason.run.export import export
-
-    with opened(journal) as book:
-        row = book.find(run)
-        files = export(row.id, folder, journal=book, force=force)
-    print(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
 
 
 @click.command(cls=HelpfulCommand)
@@ -49,7 +24,7 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
     from autoreason.cli.views.outcome import print_json
     from autoreason.run.replay import replay
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = pick(book, run, lambda _: True, "run in the journal")
         replayed = replay(row.id, journal=book)
     events = numbers.count(replayed.events, "event")
