@@ -164,10 +164,12 @@ class Journal:
         """For each run, oldest first, a string that changes with every record of it."""
         return {run: ", ".join(map(str, last)) for run, *last in self._read(sql.STAMPS)}
 
-    def runs(self, limit: int = 20, status: Status | None = None) -> list[RunRow]:
-        """The newest runs first."""
+    def runs(self, limit: int | None = 20, status: Status | None = None) -> list[RunRow]:
+        """The newest runs first, all of them where `limit` is None."""
         live = locks.locked_runs(self._locks)
-        rows = self._read(sql.RUNS, (status, min(limit, _MAX_INTEGER)))
+        rows = self._read(
+            sql.RUNS, (status, _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER))
+        )
         with journal_errors(self.path):
             return [run_from(row, live) for row in rows]
 

@@ -10,8 +10,13 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import open_journal
-from autoreason.cli.selection import all_option, runs_argument, runs_named
+from autoreason.cli.lookup import (
+    all_option,
+    find_runs,
+    open_journal,
+    runs_argument,
+    warn_left_out,
+)
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
@@ -85,7 +90,7 @@ def _read(
             if every:
                 runs += _read_every(book, note)
             elif named or not records:
-                runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
+                runs += [each for run in find_runs(book, named) for each in read_run(run, book)]
     return without_duplicates(runs)
 
 
@@ -100,9 +105,9 @@ def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedR
             try:
                 yield from readings.read(run)
             except JournalError:
-                click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
+                warn_left_out(run, "its record is damaged")
             except NotAudited as left_out:
-                click.echo(f"autoreason: {run} is left out: it {left_out.why}", err=True)
+                warn_left_out(run, f"it {left_out.why}")
 
 
 def _is_run(name: str, book: Journal) -> bool:

@@ -10,8 +10,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import open_journal
-from autoreason.cli.selection import all_option, runs_argument, runs_meant
+from autoreason.cli.lookup import all_option, find_text_runs, open_journal, runs_argument
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -89,9 +88,11 @@ def pairs(
         raise InvalidInput("--json is the summary of a file that is written; name it with -o")
     check_output(output)
     with open_journal(journal) as book:
-        meant = runs_meant(book, runs, every)
         found = find_pairs(
-            meant, journal=book, min_agreement=min_agreement, winner_only=not all_pairs
+            find_text_runs(book, runs, every),
+            journal=book,
+            min_agreement=min_agreement,
+            winner_only=not all_pairs,
         )
     lines = _lines(found, layout)
     if output is None:

@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import open_journal, pick, run_argument
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def rejudge(run: str | None, **values: Any) -> int:
     from autoreason.run.studies import prepare_rejudge
 
     with open_journal(values["journal"]) as journal:
-        row = pick(
+        row = find_run(
             journal,
             run,
             lambda row: not row.live and _has_panels(journal, row.id),

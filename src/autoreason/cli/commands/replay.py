@@ -6,7 +6,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import open_journal, pick, run_argument
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 from autoreason.report import numbers
 
 
@@ -25,7 +25,7 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
     from autoreason.run.replay import replay
 
     with open_journal(journal) as book:
-        row = pick(book, run, lambda _: True, "run in the journal")
+        row = find_run(book, run)
         replayed = replay(row.id, journal=book)
     events = numbers.count(replayed.events, "event")
     if as_json:

@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
-from autoreason.cli.lookup import open_journal, pick, run_argument
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -56,7 +56,7 @@ def resume(run: str | None, **values: Any) -> int:
         def waits(row: RunRow) -> bool:
             return not (row.live or row.finished) and bool(journal.events(row.id))
 
-        row = pick(journal, run, waits, "run that waits to be resumed")
+        row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
         _, before = task_and_settings(row.id, journal.story(row.id))
         warn_of_failed_judges(resumed_settings(before, chosen))

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
-_EVERY = 2**63 - 1
 _STATUSES = (
     *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
     *("budget", "stopped", "panel_failed", "provider_failed"),
@@ -161,7 +160,7 @@ def matching(
 
     return [
         row
-        for row in book.runs(_EVERY)
+        for row in book.runs(None)
         if (since is None or row.created >= since)
         and (until is None or row.created < until)
         and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())

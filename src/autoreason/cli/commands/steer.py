@@ -9,7 +9,13 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import complete_run, open_journal, pick, run_argument
+from autoreason.cli.lookup import (
+    complete_run,
+    find_run,
+    open_journal,
+    run_argument,
+    writes_programs,
+)
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -96,22 +102,20 @@ def stop(run: str | None, journal: str | None) -> None:
 
 
 def _unfinished(book: Journal, run: str | None) -> RunRow:
-    row = pick(book, run, lambda row: row.live, "live run")
+    row = find_run(book, run, lambda row: row.live, "live run")
     if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
-        more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
+        more = (
+            ""
+            if writes_programs(book.story(row.id))
+            else ", and `autoreason fork` goes on from a text"
+        )
         raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
     return row
 
 
-def _writes_programs(book: Journal, row: RunRow) -> bool:
-    from autoreason.run.kinds import written_by
-
-    return written_by(book.story(row.id).settings) == "programs"
-
-
 def _of_a_text(book: Journal, row: RunRow, why: str) -> None:
-    if _writes_programs(book, row):
+    if writes_programs(book.story(row.id)):
         raise InvalidInput(
-            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` tells how far it is"
+            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` shows how far it is"
         )

@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import open_journal, pick, run_argument
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,7 +42,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 
     console = stderr_console()
     with open_journal(journal) as book:
-        row = pick(book, run, lambda row: row.live, "live run")
+        row = find_run(book, run, lambda row: row.live, "live run")
         view = choose_view(Live(row.id), OutputOptions(live=not no_live), console)
         try:
             view.open()
