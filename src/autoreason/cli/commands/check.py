@@ -86,11 +86,11 @@ def check(
     """
     import asyncio
 
-    from autoreason.cli.arguments import require_limits
     from autoreason.cli.views.outcome import print_json
     from autoreason.programs.examiner.trials import select_tests, try_program
+    from autoreason.programs.problems.problem import check_test_limits
 
-    require_limits(test_time_limit, test_memory_limit)
+    check_test_limits(test_time_limit, test_memory_limit)
     _check_order(problem, solution)
     if problem == solution == "-":
         raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")

@@ -59,7 +59,7 @@ def compare(brief: str, **values: Any) -> int:
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_compare
     from autoreason.settings import DEFAULT_MODEL
     from autoreason.studies.panels.panel_report import require_statistics
@@ -78,7 +78,7 @@ def compare(brief: str, **values: Any) -> int:
     prepared = prepare_compare(task, values["model"] or DEFAULT_MODEL, **chosen)
     if not (values["dry_run"] or values["quiet"]):
         _warn_of_few_repeats(prepared.settings)
-    return run_or_estimate(prepared, values)
+    return run_prepared(prepared, values)
 
 
 def _warn_of_few_repeats(settings: Settings) -> None:

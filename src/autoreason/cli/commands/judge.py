@@ -46,7 +46,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
       autoreason judge brief.md a.md b.md --pairwise --json
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_judge
     from autoreason.task import read_task, read_text
 
@@ -59,7 +59,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
         equal_length=values["equal_length"],
         **arguments.judge_options(values),
     )
-    return run_or_estimate(prepared, values)
+    return run_prepared(prepared, values)
 
 
 def _names(paths: tuple[Path, ...]) -> dict[str, Path]:

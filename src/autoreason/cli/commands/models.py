@@ -216,7 +216,6 @@ def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
 async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
     import asyncio
 
-    from autoreason.cli.runner import closing
     from autoreason.models.open import Check
 
     async def reach(address: str) -> Check:
@@ -225,8 +224,10 @@ async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
         except InvalidInput as problem:
             return Check(address=address, problem=str(problem))
 
-    async with closing(pool):
-        return list(await asyncio.gather(*(reach(address) for address in addresses)))
+    try:
+        return await asyncio.gather(*(reach(address) for address in addresses))
+    finally:
+        await pool.close()
 
 
 def _said(check: Check) -> str:

@@ -35,7 +35,7 @@ def rejudge(run: str | None, **values: Any) -> int:
       autoreason rejudge --judges 15 --style holistic
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_rejudge
 
     with open_journal(values["journal"]) as journal:
@@ -46,7 +46,7 @@ def rejudge(run: str | None, **values: Any) -> int:
             "run that held a panel",
         )
     prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
-    return run_or_estimate(prepared, values)
+    return run_prepared(prepared, values)
 
 
 def _has_panels(journal: Journal, run: str) -> bool:

@@ -41,7 +41,8 @@ def resume(run: str | None, **values: Any) -> int:
       autoreason resume amber-fox --cost-limit 5
     """
     from autoreason.cli import arguments
-    from autoreason.cli.runner import OutputOptions, hold
+    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.runner import drive_run
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
     from autoreason.files import check_output
@@ -63,4 +64,4 @@ def resume(run: str | None, **values: Any) -> int:
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)
-        return hold(go_on, OutputOptions.of(values), run=row.id, known=known, worked=took)
+        return drive_run(go_on, OutputOptions.of(values), run=row.id, known=known, worked=took)

@@ -34,7 +34,8 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 
     RUN defaults to the live one. Ctrl-C ends the watching, not the run.
     """
-    from autoreason.cli.runner import INTERRUPTED, OutputOptions, choose_view
+    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.runner import INTERRUPTED, choose_view
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.live import Live
