@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,8 +53,8 @@ def audit(
       autoreason audit --all
       autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
     """
-    from autoreason.cli.views.console import stderr_console, stdout_console
-    from autoreason.cli.views.outcome import print_json, write_page
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.pager import paged
     from autoreason.files import check_output
     from autoreason.studies.audit.audit import audit_runs
@@ -65,12 +66,8 @@ def audit(
         runs = _read(records, every, journal, status.update)
         status.update("examining")
         found = audit_runs(runs)
-    write_page(found, html, {})
-    if as_json:
-        print_json(found)
-    else:
-        with paged():
-            stdout_console().print(found, soft_wrap=True)
+    with nullcontext() if as_json else paged():
+        show_report(found, as_json=as_json, html=html)
 
 
 def _read(

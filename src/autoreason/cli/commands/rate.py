@@ -194,8 +194,7 @@ def report(
     """
     from importlib.util import find_spec
 
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.cli.views.outcome import print_json, print_report, write_page
+    from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
@@ -208,12 +207,7 @@ def report(
     _confirm(folder, opening(folder), yes)
     from autoreason.studies.raters.conclusion import conclude
 
-    found = conclude(folder, panel=rankings)
-    write_page(found, html, {})
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_report(found, stdout_console())
+    show_report(conclude(folder, panel=rankings), as_json=as_json, html=html)
 
 
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,6 @@ from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
-    from autoreason.report.report import Report
     from autoreason.studies.simulate.ballots import RecordedPanel
     from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
@@ -162,6 +161,7 @@ def simulate(
         raise InvalidInput(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.plot import draw
     from autoreason.studies.simulate.study import Plan, run_study
 
@@ -170,7 +170,7 @@ def simulate(
         report = run_study(_worlds(worlds), _entrants(protocols, changes), plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
@@ -211,11 +211,12 @@ def search(
     worst regret: how far a world's text falls short of the best that any of them delivered there.
     """
     _check(html)
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.search import search_protocols
 
     with ProgressLine("tried", quiet=quiet) as progress:
         report = search_protocols(_worlds(worlds), calls, runs, seed, progress)
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -257,14 +258,12 @@ def split(
     it delivers and in how often it can say that a better text is better.
     """
     _check(html)
-    from msgspec.structs import asdict
-
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.split import compare_splits
 
     with ProgressLine("worlds", quiet=quiet) as progress:
         report = compare_splits(_worlds(worlds), calls, runs, seed, progress)
-    splits = [{**asdict(each), "regret": each.regret} for each in report.splits]
-    _print(report, html, splits if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 def _check(html: Path | None) -> None:
@@ -272,18 +271,6 @@ def _check(html: Path | None) -> None:
 
     need_numpy()
     check_output(html, "--html")
-
-
-def _print(report: Report, html: Path | None, fields: Any) -> None:
-    """The report on standard output, or its fields as JSON, and as a page."""
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.cli.views.outcome import print_json, print_report, write_page
-
-    write_page(report, html, {})
-    if fields is None:
-        print_report(report, stdout_console())
-    else:
-        print_json(fields)
 
 
 def _worlds(names: tuple[str, ...]) -> list[World]:
@@ -312,6 +299,7 @@ def _fit_judges(
     *,
     as_json: bool,
 ) -> None:
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.ballots import of_judge
     from autoreason.studies.simulate.fit import fit_report
 
@@ -320,7 +308,7 @@ def _fit_judges(
     report = fit_report(panels, f"Judges as in {Path(source).name}{by}")
     if output:
         write(output, report.world_file())
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:

@@ -83,6 +83,17 @@ def print_report(report: Report, console: Console | None) -> None:
         print(report.to_text(terminal_width()), file=sys.stderr)
 
 
+def show_report(report: Report, *, as_json: bool, html: Path | None = None) -> None:
+    """A report that was asked for, on standard output and as a page."""
+    from autoreason.cli.views.console import stdout_console
+
+    write_page(report, html, {})
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_report(report, stdout_console())
+
+
 def took(result: Result) -> tuple[str, str]:
     """What a run took, as a labelled sentence."""
     return "Took", spending.spending(result.spent, result.seconds)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.report.report import Report, Section
 from autoreason.studies.simulate import tables
@@ -58,6 +58,11 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
     def sections(self) -> list[Section]:
         """Every split, then the best one by world."""
         return tables.split_sections(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every split with how far it falls short."""
+        splits = [{**asdict(split), "regret": split.regret} for split in self.splits]
+        return {"conclusion": self.conclusion, "splits": splits}
 
 
 class _SplitTask(NamedTuple):
