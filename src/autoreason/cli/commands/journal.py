@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import open_journal
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.report import numbers
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoreason.journal.maintenance import Damage
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def journal() -> None:
     """Check, back up and compact the journal.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoreason.models.providers import Provider
 
 
-class Models(click.Group):
+class Models(HelpfulGroup):
     """A group that takes several addresses after one `--check`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -16,7 +16,7 @@ from autoreason.report import numbers
 source_argument = click.argument("source", metavar="SOURCE")
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def problems() -> None:
     """Look into sets of problems, and convert them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -31,7 +31,7 @@ def _built_in(*, programs: bool, small: bool) -> PromptSet:
     return load(SMALL if small else None, code=programs)
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def prompts() -> None:
     """Show the prompts and their variables, or export them.
 

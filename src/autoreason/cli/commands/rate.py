@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
 
 
-class InOrder(click.Group):
-    """A group that lists its commands in the order in which they are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """As declared."""
-        return list(self.commands)
-
-
-@click.group(cls=InOrder)
+@click.group(cls=HelpfulGroup)
 def rate() -> None:
     """Let people rate texts blind, and count what they say.
 

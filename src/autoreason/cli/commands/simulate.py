@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from autoreason.studies.simulate.ballots import RecordedPanel
     from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
-
-
-class Study(click.Group):
-    """A group whose help shows its options by heading and then its commands."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Headings first."""
-        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
-        self.format_commands(ctx, formatter)
 
 
 _WORLDS = options.option(
@@ -110,7 +101,7 @@ _out = options.group(
 )
 
 
-@click.group(cls=Study, invoke_without_command=True)
+@click.group(cls=HelpfulGroup, invoke_without_command=True)
 @_what
 @_how
 @_fit
