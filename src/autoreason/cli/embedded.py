@@ -45,37 +45,6 @@ def weights_state() -> Weights:
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
 
 
-class Listed(NamedTuple):
-    """A model that runs in this process."""
-
-    name: str
-    here: bool
-    bytes: int
-    title: str = ""
-    memory: str = ""
-    licence: str = ""
-    good_for: str = ""
-
-
-def local_models() -> list[Listed]:
-    """Those that can be fetched by name, then others that were fetched."""
-    from autoreason.models.catalog import CATALOG
-    from autoreason.models.weights import fetched_names, is_pulled, named_path
-
-    return [
-        Listed(
-            name,
-            is_pulled(each),
-            each.size or 0,
-            each.title,
-            each.memory,
-            each.licence,
-            each.good_for,
-        )
-        for name, each in CATALOG.items()
-    ] + [Listed(name, True, named_path(name).stat().st_size) for name in fetched_names()]
-
-
 def notes_on(settings: Settings) -> list[str]:
     """What to know of the models of a run before it starts."""
     return [NOTE] if DEFAULT_MODEL in settings.models.all() else []

@@ -14,6 +14,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
+from autoreason.report.numbers import count
 from autoreason.story import RecordedPanel, RecordedPass, Story
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
@@ -86,6 +87,20 @@ class Pairs:
     """Pairs on which fewer judges agreed than were asked for."""
     not_won: int
     """Pairs whose chosen text won no panel, where only winners were asked for."""
+
+    @property
+    def conclusion(self) -> str:
+        """How many pairs there are, from where, and what was left out."""
+        counts = (
+            (self.merged, "repeated comparison", "added to the first"),
+            (self.ties, "tie", "left out"),
+            (self.below, "pair", "below the agreement asked for"),
+            (self.not_won, "pair", "whose chosen text won no panel"),
+            (self.undecided, "panel", "without a verdict"),
+        )
+        source = f"{count(self.panels, 'panel')} of {count(self.runs, 'run')}"
+        left_out = [f"{count(number, noun)} {what}" for number, noun, what in counts if number]
+        return "; ".join([f"{count(len(self.pairs), 'pair')} from {source}", *left_out])
 
 
 class _Panel(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from autoreason.cli import options
 from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
-
-if TYPE_CHECKING:
-    from autoreason.settings import Settings
 
 _OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
 _EPILOG = """\
@@ -62,9 +59,8 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_compare
     from autoreason.settings import DEFAULT_MODEL
-    from autoreason.studies.panels.panel_report import require_statistics
+    from autoreason.studies.compare.comparison import few_repeats_note
 
-    require_statistics()
     own = {
         "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
         "repeats": values["repeats"],
@@ -76,22 +72,6 @@ def compare(brief: str, **values: Any) -> int:
     chosen |= {name: value for name, value in own.items() if value is not None}
     task = arguments.task_of(brief, values)
     prepared = prepare_compare(task, values["model"] or DEFAULT_MODEL, **chosen)
-    if not (values["dry_run"] or values["quiet"]):
-        _warn_of_few_repeats(prepared.settings)
+    if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
+        click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)
-
-
-def _warn_of_few_repeats(settings: Settings) -> None:
-    """Say before anything is spent what the result cannot show."""
-    from autoreason.jobs.job import read_options
-    from autoreason.report.numbers import count
-    from autoreason.studies.compare.comparison import ComparisonOptions, enough_repeats
-
-    options = read_options(settings, ComparisonOptions)
-    needed = enough_repeats(len(options.strategies))
-    if options.repeat_count < needed:
-        click.echo(
-            f"note: {count(options.repeat_count, 'repeat')} of {len(options.strategies)} strategies cannot show "
-            f"that one of them is best beyond chance; that takes {needed} or more",
-            err=True,
-        )

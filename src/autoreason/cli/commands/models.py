@@ -77,6 +77,27 @@ def models(
     return 0
 
 
+@models.command("list", cls=HelpfulCommand)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_local(as_json: bool) -> None:
+    """Show the models that run in this process: here, or to be fetched by name."""
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.models.weights import local_models
+
+    rows = local_models()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    for row in rows:
+        fetch = f"not here: autoreason models pull {row.name}"
+        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        click.echo(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            click.echo(f"  good for {row.good_for}")
+
+
 @models.command(cls=HelpfulCommand)
 @click.argument("model", default="smollm2")
 @click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
@@ -95,27 +116,6 @@ def pull(model: str, sha256: str) -> None:
     from autoreason.models.catalog import model_file
 
     pull_weights(model_file(model, sha256))
-
-
-@models.command("list", cls=HelpfulCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_local(as_json: bool) -> None:
-    """Show the models that run in this process: here, or to be fetched by name."""
-    from autoreason.cli.embedded import local_models
-    from autoreason.cli.views.outcome import print_json
-
-    rows = local_models()
-    if as_json:
-        print_json([row._asdict() for row in rows])
-        return
-    for row in rows:
-        fetch = f"not here: autoreason models pull {row.name}"
-        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
-        memory = f"{row.memory} of memory" if row.memory else ""
-        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
-        click.echo(f"  {', '.join(part for part in about if part)}")
-        if row.good_for:
-            click.echo(f"  good for {row.good_for}")
 
 
 def _list(as_json: bool) -> None:
@@ -204,33 +204,22 @@ def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
 
     from autoreason.cli.views.outcome import print_json
 
-    checks = asyncio.run(_reach(addresses, pool))
+    async def reach() -> list[Check]:
+        try:
+            return await pool.check_all(addresses)
+        finally:
+            await pool.close()
+
+    checks = asyncio.run(reach())
     if as_json:
         print_json(checks)
     else:
         for check in checks:
-            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_said(check)}")
+            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_status(check)}")
     return 1 if any(check.problem for check in checks) else 0
 
 
-async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
-    import asyncio
-
-    from autoreason.models.open import Check
-
-    async def reach(address: str) -> Check:
-        try:
-            return await pool.check(address)
-        except InvalidInput as problem:
-            return Check(address=address, problem=str(problem))
-
-    try:
-        return await asyncio.gather(*(reach(address) for address in addresses))
-    finally:
-        await pool.close()
-
-
-def _said(check: Check) -> str:
+def _status(check: Check) -> str:
     if check.problem:
         return check.problem
     parts = (

@@ -15,7 +15,6 @@ from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
     from autoreason.studies.simulate.ballots import RecordedPanel
-    from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
 
 
@@ -129,7 +128,7 @@ def simulate(
     """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
-    taste they share, and what position, newness and length are worth to them. Nobody in it knows
+    taste they share, and what position, newness and length are worth to them. No role in it knows
     which text is which; the table says what was true.
 
     \b
@@ -154,11 +153,12 @@ def simulate(
         )
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.plot import draw
+    from autoreason.studies.simulate.protocols import choose_protocols
     from autoreason.studies.simulate.study import Plan, run_study
 
     plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
     with ProgressLine("of the table", quiet=quiet) as progress:
-        report = run_study(_worlds(worlds), _entrants(protocols, changes), plan, progress)
+        report = run_study(_worlds(worlds), choose_protocols(protocols, changes), plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)
     show_report(report, as_json=as_json, html=html)
@@ -268,17 +268,6 @@ def _worlds(names: tuple[str, ...]) -> list[World]:
     from autoreason.studies.simulate.world import built_in_worlds, load_world
 
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
-
-
-def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[NamedProtocol]:
-    from autoreason.studies.simulate.protocols import NAMES, named_protocol, read_changes
-
-    chosen = [name for name in NAMES if name in protocols or not protocols]
-    entrants = [named_protocol(name) for name in chosen]
-    if changes:
-        last = next(name for name in NAMES if name == (protocols or chosen)[-1])
-        entrants.append(named_protocol(last, read_changes(changes)))
-    return entrants
 
 
 def _fit_judges(
