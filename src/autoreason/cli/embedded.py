@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     """Whether the embedded model can be used."""
 
     ready: bool
-    said: str
+    status: str
     fix: str = ""
 
 
@@ -51,7 +51,7 @@ def notes_on(settings: Settings) -> list[str]:
 
 
 def require_weights(settings: Settings) -> None:
-    """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
+    """Refuse to start without the weights, where they are needed; on a terminal, offer them first."""
     if DEFAULT_MODEL not in settings.models.all():
         return
     from autoreason.models.local import LocalModel

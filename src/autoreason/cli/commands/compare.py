@@ -48,7 +48,7 @@ def compare(brief: str, **values: Any) -> int:
 
     Every strategy begins from the same draft, keeps the same contract and spends as much as the
     others; a blind panel ranks what they deliver. The table shows points with intervals, paired
-    tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
+    tests, what each took, and one sentence: which wins, or that none does beyond chance.
 
     \b
       autoreason compare brief.md -m {local} --dry-run

@@ -38,7 +38,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are files. Every
     judge sees all texts under names and in an order of its own. The table shows points with
     intervals, who beats whom, how far judges agree, and what position and length did; one
-    sentence says who wins, or that nobody does beyond chance.
+    sentence says which text wins, or that none does beyond chance.
 
     \b
       autoreason judge brief.md a.md b.md c.md -m {model}

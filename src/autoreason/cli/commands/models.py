@@ -138,14 +138,14 @@ def _list(as_json: bool) -> None:
         print_json(
             {
                 "default": default,
-                "local": {"ready": weights.ready, "state": weights.said},
+                "local": {"ready": weights.ready, "state": weights.status},
                 "providers": rows,
                 "key_file": str(key_file()),
                 "config_file": str(config_file()),
             }
         )
         return
-    _print_table(rows, weights.said)
+    _print_table(rows, weights.status)
     click.echo(
         f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
         "Better models that run in this process: autoreason models list.\n"
@@ -228,4 +228,4 @@ def _status(check: Check) -> str:
         ("key accepted", check.key_accepted),
         ("model known", check.model_known),
     )
-    return ", ".join(name for name, holds in parts if holds) or "runs in this process"
+    return ", ".join(name for name, true in parts if true) or "runs in this process"

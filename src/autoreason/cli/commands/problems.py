@@ -86,7 +86,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     check_output(target, "--to")
     if target and target.exists() and Path(source).exists() and target.samefile(source):
         raise InvalidInput(
-            f"--to is {source} itself, and what cannot be used would be lost; name another file"
+            f"--to is {source} itself, and what cannot be used would be gone; name another file"
         )
     report = SetReport(read_problems(source))
     lines = encode_set(report.found.problems).decode()

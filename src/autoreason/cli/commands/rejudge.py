@@ -43,13 +43,13 @@ def rejudge(run: str | None, **values: Any) -> int:
             journal,
             run,
             lambda row: not row.live and _has_panels(journal, row.id),
-            "run that held a panel",
+            "run with a panel",
         )
     prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
     return run_prepared(prepared, values)
 
 
 def _has_panels(journal: Journal, run: str) -> bool:
-    """Whether a run held panels over texts of its own."""
+    """Whether a run has panels over texts of its own."""
     story = journal.story(run)
-    return story.playoff is not None or any(held.ballots for held in story.passes)
+    return story.playoff is not None or any(one.ballots for one in story.passes)

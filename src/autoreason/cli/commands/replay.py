@@ -19,7 +19,7 @@ def replay(run: str | None, journal: str | None, as_json: bool) -> int:
 
     RUN is a run's name or a part of it; without one, the newest.
 
-    Exit status 0 where the replay tells the same story as the record, 1 where it does not.
+    Exit status 0 where the replay gives the events of the record, 1 where it does not.
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.run.replay import replay

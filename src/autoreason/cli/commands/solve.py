@@ -120,7 +120,7 @@ def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
 
     PROBLEMS is one problem as JSON, a set with one problem per line, or - for standard input. Public
-    tests steer: models see them, and how their programs fail. Private tests only score: nobody sees
+    tests steer: models see them, and how their programs fail. Private tests only score: no model sees
     them, and they are run once, at the end. Programs are in Python
     and run in a sandbox, or not at all.
 

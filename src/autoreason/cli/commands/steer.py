@@ -1,4 +1,4 @@
-"""`autoreason guide`, `accept` and `stop`: a word to a run in another terminal."""
+"""`autoreason guide`, `accept` and `stop`: messages to a run in another terminal."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
         raise InvalidInput("the guidance is more than one argument; put quotes around it")
     text, run = given[-1], given[0] if len(given) == 2 else None
 
-    said = (read_input() if text == "-" else text).strip()
-    if not said:
+    guidance = (read_input() if text == "-" else text).strip()
+    if not guidance:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
     with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "no critic of a program reads guidance")
-        book.command(row.id, "guide", said)
+        book.command(row.id, "guide", guidance)
         if row.live:
             print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
         else:
@@ -90,7 +90,7 @@ def stop(run: str | None, journal: str | None) -> None:
         row = _unfinished(book, run)
         if not row.live:
             raise InvalidInput(
-                f"run {row.id} is {row.state} and nobody is driving it; "
+                f"run {row.id} is {row.state} and not under way; "
                 f"go on with `autoreason resume {row.id}`"
             )
         book.command(row.id, "stop", "")
