@@ -129,7 +129,7 @@ def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
         (("--brief", "brief.md"), "name the texts to rate"),
         (("a.md", "b.md"), "with --brief"),
         ((), "there is nothing to rate"),
-        (("--brief", "brief.md", "a.md", "a.md"), "are the same text"),
+        (("--brief", "brief.md", "a.md", "a.md"), "a.md is named twice; name every text once"),
         (("--brief", "brief.md", "a.md", "none.md"), "no text at none.md"),
         (("--brief", "none.md", "a.md", "b.md"), "no brief at none.md"),
         (("--task", "brief.md"), "write it as brief.md=a.md,b.md"),
