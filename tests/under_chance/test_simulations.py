@@ -9,9 +9,8 @@ from tests.under_chance.luck import most_often
 
 from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel, RecordedVote
 from autoreason.studies.simulate.fit import fit_judges
-from autoreason.studies.simulate.outcomes import Mean, Outcomes, Summary, mean, summarise
+from autoreason.studies.simulate.outcomes import Interval, Outcomes, Summary, mean, summarise
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
-from autoreason.studies.simulate.tables import best_protocols
 
 TIMES = 1000
 HELP = world("help")
@@ -69,7 +68,7 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
 def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> SimulationReport:
     """A study with these qualities, by world, protocol and run."""
     worlds, protocols, runs = quality.shape
-    one_call = Mean(1.0, 1.0, 1.0)
+    one_call = Interval(1.0, 1.0, 1.0)
     cells = [
         Cell(
             world=f"world {at}",
@@ -97,7 +96,7 @@ def test_no_protocol_delivers_the_best_text_by_chance(
 ) -> None:
     rng = np.random.default_rng((worlds, protocols, runs))
     drawn = rng.standard_normal((TIMES // 2, worlds, protocols, runs))
-    wrong = sum(any(best_protocols(played(quality))) for quality in drawn)
+    wrong = sum(any(played(quality).best_protocols()) for quality in drawn)
     assert wrong <= most_often(TIMES // 2)
 
 
@@ -105,7 +104,7 @@ def test_a_protocol_that_delivers_more_is_found() -> None:
     quality = np.random.default_rng(1).standard_normal((3, 2, 400))
     quality[:2, 1] += 0.5
     report = played(quality)
-    assert list(best_protocols(report)) == ["protocol 1"] * 2
+    assert list(report.best_protocols()) == ["protocol 1"] * 2
     assert report.conclusion == (
         "protocol 1 delivers the best text in 2 of 3 worlds, beyond chance; "
         "calls on average: protocol 0 1, protocol 1 1"

@@ -20,7 +20,8 @@ from autoreason.studies.simulate.ballots import (
     from_file,
     of_judge,
 )
-from autoreason.studies.simulate.fit import FittedJudges, FittedValue, fit_judges, fitted_world
+from autoreason.studies.simulate.fit import FittedJudges, fit_judges, fitted_world
+from autoreason.studies.simulate.outcomes import Interval
 from autoreason.studies.simulate.world import read_world, write_world
 
 
@@ -47,7 +48,7 @@ def recorded_panels(
         yield RecordedPanel(f"run {panel // 10}", tuple(votes))
 
 
-def holds(estimate: FittedValue, truth: float) -> bool:
+def holds(estimate: Interval, truth: float) -> bool:
     """Whether the truth is in an interval half as wide again, so that chance alone rarely fails a test."""
     half = 0.75 * (estimate.high - estimate.low)
     return abs(estimate.value - truth) <= half and half < 1

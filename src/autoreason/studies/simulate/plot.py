@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from math import ceil, floor, log10
+from typing import TYPE_CHECKING
 
 from autoreason.characters import in_markup
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
-from autoreason.studies.simulate.study import Cell
+
+if TYPE_CHECKING:
+    from autoreason.studies.simulate.study import Cell
 
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 300, 210
