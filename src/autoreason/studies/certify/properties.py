@@ -80,7 +80,7 @@ BALLOTS = Property(
     "valid ballots",
     "Can the ballot be read at the first try?",
     f"begin at {READABLE * 100:.0f} % or more",
-    "A ballot that cannot be read is asked for again, and then lost.",
+    "A ballot that cannot be read is asked for again, and then left out.",
 )
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, REPEAT, SWAP, BALLOTS)
 
@@ -109,14 +109,6 @@ def at_least(
     """The judge must show that it is good enough: the whole interval counts."""
     estimate = clustered_share([each] for each in shares)
     return _finding(what, estimate, len(shares), statement, good=(estimate.low or 0) >= floor)
-
-
-def not_above(
-    what: Property, shares: Sequence[float], ceiling: float, statement: str
-) -> CertificateFinding:
-    """The judge passes unless a preference is shown."""
-    estimate = clustered_share([each] for each in shares)
-    return _finding(what, estimate, len(shares), statement, good=not (estimate.low or 0) > ceiling)
 
 
 def within(

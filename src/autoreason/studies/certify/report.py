@@ -231,9 +231,8 @@ def _position(by_question: _Ballots) -> CertificateFinding:
 def _length(by_question: _Ballots) -> CertificateFinding:
     right, total = by_question.count(LONGER, _padded_first)
     statement = f"the longer text won {right} of {total}"
-    return rules.not_above(
-        rules.LENGTH, by_question.shares(LONGER, _padded_first), rules.COIN, statement
-    )
+    shares = by_question.shares(LONGER, _padded_first)
+    return rules.within(rules.LENGTH, shares, (0.0, rules.COIN), statement)
 
 
 def _injection(by_question: _Ballots) -> CertificateFinding:
