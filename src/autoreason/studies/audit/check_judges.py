@@ -31,9 +31,14 @@ from autoreason.studies.audit.findings import (
     many,
     part,
 )
-from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun
-
-Runs = Sequence[AuditedRun]
+from autoreason.studies.audit.record import (
+    AuditedPanel,
+    AuditedPass,
+    AuditedRun,
+    Runs,
+    panels_of,
+    votes_of,
+)
 
 _POSITION = Topic(
     "position",
@@ -140,7 +145,7 @@ def _no_position(runs: Runs, by_judge: dict[str, list[list[SeenVote]]]) -> str:
             f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
             f"{'is one' if largest == 1 else f'are {largest} at most'}"
         )
-    votes = [vote for panel in _panels(runs) for vote in panel.votes or () if vote.ranking]
+    votes = [vote for vote in votes_of(runs) if vote.ranking]
     if not votes:
         return "no valid ballot was kept"
     orders = [vote.order for vote in votes if vote.order]
@@ -166,7 +171,7 @@ def _shares(counts: Sequence[int]) -> str:
 
 def one_order(runs: Runs) -> AuditResult:
     """Panels whose judges all saw one order, and what that did to unanimity."""
-    panels = [p for p in _panels(runs) if p.shared_order is not None]
+    panels = [p for p in panels_of(runs) if p.shared_order is not None]
     if not panels:
         return _SHARED.unknown("no panel of two judges or more was kept with its orders")
     shared = [panel for panel in panels if panel.shared_order]
@@ -281,7 +286,7 @@ def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agr
 
 
 def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
-    if not any(panel.votes for panel in _panels(runs)):
+    if not any(votes_of(runs)):
         return "no ballots were kept"
     return (
         f"no panel over {over} was kept with two full ballots of judges who are asked "
@@ -356,7 +361,3 @@ def _no_length(runs: Runs) -> str:
     if not any(len(set(each)) > 1 for each in words):
         return "texts that were compared have the same length"
     return "texts of different lengths have the same scores"
-
-
-def _panels(runs: Runs) -> Iterator[AuditedPanel]:
-    return (panel for run in runs for panel in run.panels)
