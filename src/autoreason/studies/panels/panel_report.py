@@ -19,7 +19,7 @@ from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import holm
+from autoreason.stats.shares import clustered_share, holm
 
 
 class CountedBallot(Struct, frozen=True, kw_only=True):
@@ -248,8 +248,6 @@ def _share(
     confidence: float = 1 - BEYOND_CHANCE,
 ) -> Estimate:
     """A share over ballots, or over whole repeats of them; a single one has no interval."""
-    from autoreason.stats.shares import clustered_share
-
     together: dict[Hashable, list[float]] = {}
     for unit, each in zip(units or range(len(tries)), tries, strict=True):
         together.setdefault(unit, []).extend(each)

@@ -117,7 +117,7 @@ class Rejudge(PanelJob):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
-                return self.finish(f"{len(stages)} panels were held again")
+                return self.finish(f"{len(stages)} panels were run again")
         raise PanelFailed("no panel got enough valid ballots to decide anything")
 
     @classmethod
