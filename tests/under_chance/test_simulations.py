@@ -7,7 +7,7 @@ import pytest
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel, RecordedVote
+from autoreason.studies.simulate.ballots import SLOTS, PanelVotes, RankedVote
 from autoreason.studies.simulate.fit import fit_judges
 from autoreason.studies.simulate.outcomes import Interval, Outcomes, Summary, mean, summarise
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
@@ -55,11 +55,9 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
     wrong, times = 0, 15
     for _ in range(times):
         votes = [
-            tuple(RecordedVote(drawn(), drawn(), "judge") for _ in range(3)) for _ in range(panels)
+            tuple(RankedVote(drawn(), drawn(), "judge") for _ in range(3)) for _ in range(panels)
         ]
-        found = fit_judges(
-            [RecordedPanel(f"run {at % runs}", each) for at, each in enumerate(votes)]
-        )
+        found = fit_judges([PanelVotes(f"run {at % runs}", each) for at, each in enumerate(votes)])
         said = (found.revision_lead, found.synthesis_lead, found.first, found.last)
         wrong += sum(not each.low <= 0 <= each.high for each in said)
     assert wrong <= most_often(4 * times)

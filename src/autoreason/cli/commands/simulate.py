@@ -15,7 +15,7 @@ from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
-    from autoreason.studies.simulate.ballots import RecordedPanel
+    from autoreason.studies.simulate.ballots import PanelVotes
     from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
 
@@ -323,7 +323,7 @@ def _fit_judges(
     _print(report, html, report.to_dict() if as_json else None)
 
 
-def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:
+def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:
     from autoreason.studies.simulate.ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():

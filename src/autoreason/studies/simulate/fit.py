@@ -20,7 +20,7 @@ from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel
+from autoreason.studies.simulate.ballots import SLOTS, PanelVotes
 from autoreason.studies.simulate.luck import Numbers
 from autoreason.studies.simulate.outcomes import Interval
 from autoreason.studies.simulate.texts import Counts
@@ -111,7 +111,7 @@ class _Data(NamedTuple):
     """The panel of every ballot."""
 
 
-def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
+def fit_judges(panels: Sequence[PanelVotes]) -> FittedJudges:
     """The most likely judges, with intervals."""
     if len(panels) < MIN_PANELS:
         raise InvalidInput(
@@ -140,7 +140,7 @@ def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
     )
 
 
-def fit_report(panels: Sequence[RecordedPanel], about: str) -> FitReport:
+def fit_report(panels: Sequence[PanelVotes], about: str) -> FitReport:
     """The most likely judges, and a world with them."""
     fitted = fit_judges(panels)
     return FitReport(fitted=fitted, world=fitted_world(fitted, about))
@@ -169,7 +169,7 @@ def fitted_world(fitted: FittedJudges, about: str) -> World:
     )
 
 
-def _arrange(panels: Sequence[RecordedPanel]) -> _Data:
+def _arrange(panels: Sequence[PanelVotes]) -> _Data:
     votes = [vote for panel in panels for vote in panel.votes]
     sizes = [len(panel.votes) for panel in panels]
     return _Data(
