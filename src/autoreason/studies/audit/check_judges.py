@@ -234,14 +234,9 @@ def judges_agree(runs: Runs) -> AuditResult:
         " (by chance 50 %)"
     )
     hardly = len(every) >= _ENOUGH and number.high is not None and number.high < _USEFUL_TAU
-
-    def conclude(p: float) -> AuditFinding:
-        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
-        return _AGREEMENT.finding(
-            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
-        )
-
-    return PendingFinding(more_than_chance(chances, fsum(every)), conclude)
+    p = more_than_chance(chances, fsum(every))
+    enough = mean >= 2 * _USEFUL_TAU
+    return _against_chance(_AGREEMENT, p, sentence, number, enough=enough, hardly=hardly)
 
 
 def concordance(runs: Runs) -> AuditResult:
@@ -269,14 +264,9 @@ def concordance(runs: Runs) -> AuditResult:
     )
     useful = _USEFUL_W * fmean(room)
     hardly = len(room) >= _ENOUGH and excess.high is not None and excess.high < useful
-
-    def conclude(p: float) -> AuditFinding:
-        level: Level = "fine" if p <= LEVEL and mean - chance > useful else "look"
-        return _CONCORDANCE.finding(
-            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
-        )
-
-    return PendingFinding(more_than_chance(chances, len(room) * mean), conclude)
+    p = more_than_chance(chances, len(room) * mean)
+    enough = mean - chance > useful
+    return _against_chance(_CONCORDANCE, p, sentence, number, enough=enough, hardly=hardly)
 
 
 def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agreement]]:
@@ -300,10 +290,20 @@ def _interval(number: Estimate) -> str:
     return f" ({number.low:.2f} to {number.high:.2f})"
 
 
-def _against_chance(p: float, hardly: bool) -> str:
-    if p > LEVEL:
-        return f"; that is not shown to be more than chance ({p_statement(p)})"
-    return f"; {'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
+def _against_chance(
+    topic: Topic, p: float, sentence: str, number: Estimate, *, enough: bool, hardly: bool
+) -> PendingFinding:
+    """How far judges agree, against chance; `hardly` is too little to be useful, `enough` is not."""
+
+    def conclude(p: float) -> AuditFinding:
+        if p > LEVEL:
+            how = f"that is not shown to be more than chance ({p_statement(p)})"
+        else:
+            how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
+        level: Level = "fine" if p <= LEVEL and enough else "look"
+        return topic.finding("alarm" if hardly else level, f"{sentence}; {how}", number, p)
+
+    return PendingFinding(p, conclude)
 
 
 def longer_preferred(runs: Runs) -> AuditResult:
