@@ -179,12 +179,11 @@ def _panels_of_story(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]
         texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
         yield _Panel("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, recorded in story.panels.items():
-        if recorded.decided and recorded.decided.verdict:
+        if recorded.verdict:
             judged = [each for each in entries if each.stage in ("", stage)]
             texts = {each.name: _NamedText(each.name, each.text) for each in story.incumbents}
             texts |= {each.name: _NamedText(each.name, each.text) for each in judged}
-            winner = recorded.decided.verdict.winner
-            yield _Panel(stage, texts, winner, _one_per_judge(recorded))
+            yield _Panel(stage, texts, recorded.verdict.winner, _one_per_judge(recorded))
 
 
 def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:

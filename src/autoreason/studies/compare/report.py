@@ -19,7 +19,6 @@ from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     ComparisonOptions,
     Texts,
-    has_verdict,
     panels_of,
     part_name,
     same_texts,
@@ -108,7 +107,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     """The report of a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
     assert story.settings is not None
     options = read_options(story.settings, ComparisonOptions)
-    panels = {number: panel for number, panel in panels_of(story).items() if has_verdict(panel)}
+    panels = {number: panel for number, panel in panels_of(story).items() if panel.verdict}
     texts = {
         number: {name: _text(story, number, name) for name in options.strategies}
         for number in range(1, options.repeat_count + 1)
@@ -222,7 +221,7 @@ def _missing_panels(
     panels = panels_of(story)
     missing = [number for number in texts if number not in panels]
     alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
-    undecided = sum(not has_verdict(panel) for panel in panels.values())
+    undecided = sum(panel.verdict is None for panel in panels.values())
     for count, why in (
         (len(missing) - alone, "had nothing to judge: all texts were the same"),
         (alone, "had nothing to judge: fewer than two strategies delivered a text"),
