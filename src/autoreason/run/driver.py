@@ -291,12 +291,7 @@ class _Drive:
             run=self._run,
             status=end.status,
             reason=end.reason,
-            text=story.text,
-            origin=story.origin,
-            passes=sum(p.decided is not None for p in story.passes),
             spent=budget_tracker.spent,
-            seed=self._settings.seed,
-            evidence=end.evidence if isinstance(end, Delivered) else None,
             story=story,
             seconds=working_time(self._run, journal=self._journal).seconds,
         )
