@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from autoreason.jobs.job import read_options
 from autoreason.models.prices import rates
+from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
@@ -131,8 +133,6 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.jobs.job import read_options
-    from autoreason.plugins import short
     from autoreason.programs.solve import SolveTerms
 
     terms = read_options(settings, SolveTerms)
@@ -148,8 +148,6 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.jobs.job import read_options
-    from autoreason.plugins import short
     from autoreason.studies.compare.comparison import ComparisonOptions
 
     terms = read_options(settings, ComparisonOptions)
