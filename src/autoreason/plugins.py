@@ -86,7 +86,7 @@ def describe(error: BaseException, file: str | None = None) -> str:
 
 
 def _entry_points(kind: Kind) -> EntryPoints:
-    # Looking through every installed package takes its time, and few runs name one of theirs.
+    # Looking through every installed package takes its time, and few runs name one of them.
     from importlib.metadata import entry_points
 
     return entry_points(group=f"autoreason.{kind}")
