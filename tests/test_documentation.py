@@ -108,7 +108,7 @@ def shown_in(page: str, file: Path) -> Path:
     return file
 
 
-async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path) -> None:
+async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path) -> None:
     file = shown_in("studies.md", tmp_path / "twice.py")
     result = await refine_async(
         "Write about tides.", EchoModel(), strategy=f"{file}:Twice", journal=tmp_path / "journal.db"
@@ -116,7 +116,7 @@ async def test_the_strategy_of_ones_own_that_is_shown_can_be_held(tmp_path: Path
     assert (result.status, result.calls, result.origin) == ("done", 2, "pass 1")
 
 
-async def test_the_strategy_for_programs_that_is_shown_can_be_held(tmp_path: Path) -> None:
+async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path) -> None:
     file = shown_in("programs.md", tmp_path / "patient.py")
     with open_journal(tmp_path) as journal:
         result = await start_run(

@@ -119,7 +119,7 @@ def test_names_do_not_matter(votes: Votes, rule: str, others: Any) -> None:
 
 @given(panels(), rules, st.permutations(A_B_AB))
 @steady
-def test_a_tie_goes_to_whoever_stands_first(votes: Votes, rule: str, order: Any) -> None:
+def test_a_tie_goes_to_the_first_in_the_tie_order(votes: Votes, rule: str, order: Any) -> None:
     tally = count_votes(rule, votes, order)
     best = [name for name in order if tally.scores[name] == max(tally.scores.values())]
     assert tally.winner == best[0]
@@ -168,7 +168,7 @@ def test_a_level_vote_grows_by_three_because_two_judges_could_not_settle_it() ->
     assert next_wave(level, A_B_AB, "borda", **USUAL) == 3
 
 
-def test_a_panel_that_spares_nobody_asks_whole_batches() -> None:
+def test_a_panel_without_early_stop_asks_whole_batches() -> None:
     assert next_wave(CLOSE, A_B_AB, "borda", **USUAL, early_stop=False) == 3
     assert (
         next_wave([], A_B_AB, "borda", start=3, step=0, close_margin=2, limit=3, early_stop=False)
@@ -177,14 +177,14 @@ def test_a_panel_that_spares_nobody_asks_whole_batches() -> None:
     assert next_wave([("A", "B", "AB")] * 3, A_B_AB, "borda", **USUAL, early_stop=False) == 0
 
 
-def test_a_lost_seat_uses_up_a_place() -> None:
+def test_an_invalid_seat_uses_up_a_place() -> None:
     votes = [("A", "B", "AB"), ("B", "A", "AB")]
     assert next_wave(votes, A_B_AB, "borda", **USUAL) == 1
     assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=1) in (2, 3)
     assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=7) == 0
 
 
-def test_a_panel_that_lost_every_seat_grows_to_its_limit_and_ends() -> None:
+def test_a_panel_whose_seats_are_all_invalid_grows_to_its_limit_and_ends() -> None:
     assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=3) > 0
     assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=9) == 0
 
