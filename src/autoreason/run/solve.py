@@ -15,9 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import (
-    Status,
-)
+from autoreason.events import Status
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Examined
