@@ -34,8 +34,8 @@ class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str = ""
 
 
-class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A problem without its private tests, its checker and its known solution."""
+class ProblemStatement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a problem asks for."""
 
     id: str
     statement: str
@@ -43,9 +43,14 @@ class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["stdio", "function"] = "stdio"
     difficulty: str = ""
     entry_point: str = ""
-    """The function that is called; empty for programs that read and print."""
+    """The function that is called, or the class that is created; empty for programs that read and print."""
     starter: str = ""
     """Code the program begins from, such as a signature."""
+
+
+class Assignment(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
+    """A problem without its private tests, its checker and its known solution."""
+
     seconds: float = 10.0
     """Processor time a test may take."""
     memory_mb: int = 512
