@@ -18,7 +18,7 @@ from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.programs.solve_report import Score, SolveReport, solve_report
-from autoreason.programs.tables import rates, took
+from autoreason.programs.tables import costs, rates
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import cohens_h, exact_share, mcnemar, share
 
@@ -85,14 +85,14 @@ def test_what_it_took_is_for_one_problem_once_and_in_all() -> None:
         for number in (1, 2)
         for repeat in (1, 2)
     ]
-    table = took(solve_report(told, assignments(2), repeats=2))
+    table = costs(solve_report(told, assignments(2), repeats=2))
     (row,) = table.rows
     assert row[1:] == ("2.0", "2.0", "175", "$0.20", "8", "700", "$0.80")
 
 
 def test_what_nobody_counted_is_unknown_for_one_problem_too() -> None:
     told = [replace(solved("p1"), spent=Spent(calls=1, unmetered=1, unpriced=1))]
-    (row,) = took(solve_report(told, assignments(1))).rows
+    (row,) = costs(solve_report(told, assignments(1))).rows
     assert row[3:] == ("unknown", "unknown", "1", "unknown", "unknown")
 
 
