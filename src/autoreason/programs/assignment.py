@@ -48,6 +48,19 @@ class ProblemStatement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Code the program begins from, such as a signature."""
 
 
+_EASY_FIRST = (
+    *("introductory", "easy", "interview", "medium"),
+    *("competition", "hard", "harder", "hardest", "expert"),
+)
+
+
+def difficulty_order(difficulty: str) -> tuple[bool, int, str]:
+    """A key to sort by: easy first where the name tells, else by name; unrated last."""
+    known = difficulty.lower()
+    place = _EASY_FIRST.index(known) if known in _EASY_FIRST else len(_EASY_FIRST)
+    return not difficulty, place, difficulty
+
+
 class Assignment(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
     """A problem without its private tests, its checker and its known solution."""
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment
+from autoreason.programs.assignment import Assignment, difficulty_order
 from autoreason.programs.duels import Outcomes, StrategyDuel, duels
 from autoreason.programs.events import Solved
-from autoreason.programs.exclusions import Exclusion, left_out
+from autoreason.programs.exclusions import Exclusion, find_exclusions
 from autoreason.programs.units import Unit, units_of
 from autoreason.report.report import Report, Section
 from autoreason.stats.results import Estimate
@@ -23,10 +23,6 @@ from autoreason.stats.shares import clustered_share
 ALL = ""
 """The difficulty of what is counted over all problems."""
 UNRATED = "unrated"
-_EASY_FIRST = (
-    *("introductory", "easy", "interview", "medium"),
-    *("competition", "hard", "expert"),
-)
 
 
 class Score(Struct, frozen=True, kw_only=True):
@@ -139,7 +135,7 @@ def solve_report(
         duels=contests,
         recoveries=duels(names, _by_strategy(names, units, lambda unit: unit.recovered)),
         winner=_winner(names, contests),
-        left_out=left_out(assignments, units, names, repeats, broken),
+        left_out=find_exclusions(assignments, units, names, repeats, broken),
         levels=dict(Counter(unit.level for unit in units if unit.level)),
     )
 
@@ -150,16 +146,9 @@ def _tiers(units: Sequence[Unit], names: Sequence[str]) -> tuple[Score, ...]:
         return ()
     return tuple(
         _score([unit for unit in units if unit.difficulty == tier], name, tier or UNRATED)
-        for tier in sorted(difficulties, key=_ease)
+        for tier in sorted(difficulties, key=difficulty_order)
         for name in names
     )
-
-
-def _ease(difficulty: str) -> tuple[bool, int, str]:
-    """Easy ones first where the name says so, else by name; unrated ones last."""
-    known = difficulty.lower()
-    place = _EASY_FIRST.index(known) if known in _EASY_FIRST else len(_EASY_FIRST)
-    return not difficulty, place, difficulty
 
 
 def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
