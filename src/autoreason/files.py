@@ -52,7 +52,7 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
             stream.write(body)
     else:
         with named(path):
-            _write_atomically(_target(path), body, private=private)
+            write_atomically(_target(path), body, private=private)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def _is_a_stream(path: Path) -> bool:
     return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
 
 
-def _write_atomically(path: Path, body: bytes, *, private: bool) -> None:
+def write_atomically(path: Path, body: bytes, *, private: bool = False) -> None:
     """All of it or nothing: a reader never sees half a file."""
     handle, name = _beside(path)
     try:
