@@ -33,7 +33,7 @@ def _try_output(path: Path, option: str) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
-    # Only trying tells for certain; even a user who is allowed everything cannot write everywhere.
+    # Only trying is certain; even a user who is allowed everything cannot write everywhere.
     handle, name = _beside(target)
     os.close(handle)
     Path(name).unlink()
@@ -52,7 +52,7 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
             stream.write(body)
     else:
         with named(path):
-            _write_atomically(_target(path), body, private=private)
+            write_atomically(_target(path), body, private=private)
 
 
 @contextmanager
@@ -71,11 +71,11 @@ def _target(path: Path) -> Path:
 
 
 def _is_a_stream(path: Path) -> bool:
-    """Whether somebody reads as it is written: a pipe, a device, a stream of this process."""
+    """Whether it is read as it is written: a pipe, a device, a stream of this process."""
     return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
 
 
-def _write_atomically(path: Path, body: bytes, *, private: bool) -> None:
+def write_atomically(path: Path, body: bytes, *, private: bool = False) -> None:
     """All of it or nothing: a reader never sees half a file."""
     handle, name = _beside(path)
     try:

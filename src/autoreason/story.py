@@ -32,6 +32,7 @@ from autoreason.events import (
     RunStarted,
     Slot,
     Status,
+    Verdict,
 )
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -67,6 +68,11 @@ class RecordedPass:
     ballots: list[BallotCast] = field(default_factory=list)
     decided: PassDecided | None = None
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """None where it is not decided, or had too few valid ballots."""
+        return self.decided.verdict if self.decided else None
+
     def text(self, slot: Slot) -> str:
         """The text of a slot."""
         return self.incumbent if slot == "A" else self.candidates[slot].text
@@ -79,6 +85,11 @@ class RecordedPanel:
     stage: str
     ballots: list[BallotCast] = field(default_factory=list)
     decided: PanelDecided | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None where it is not decided, or had too few valid ballots."""
+        return self.decided.verdict if self.decided else None
 
 
 class Confirmation(NamedTuple):
@@ -157,7 +168,7 @@ class Story:
     def confirmation(self) -> Confirmation | None:
         """The delivered text against the first draft; None where no panel compared them."""
         panel = self.panels.get(CONFIRMATION)
-        if not panel or not panel.decided or not panel.decided.verdict:
+        if not panel or not panel.verdict:
             return None
         firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
         return Confirmation(len(firsts), sum(name != self.incumbents[0].name for name in firsts))

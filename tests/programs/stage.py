@@ -72,8 +72,8 @@ class MadeUpExaminer:
         """Look the verdict up in the program."""
         self.asked.append(examination)
         if examination.which == "private":
-            said = _HIDDEN.search(examination.program)
-            return _verdict(examination, CodeVerdict(said[1] if said else "wrong_answer"), 4)
+            match = _HIDDEN.search(examination.program)
+            return _verdict(examination, CodeVerdict(match[1] if match else "wrong_answer"), 4)
         found = _PASSES.search(examination.program)
         passes = int(found[1]) if found else 0
         if passes > 90:
@@ -82,8 +82,8 @@ class MadeUpExaminer:
 
     async def observe(self, probe: Probe) -> Observed:
         """Look up in the program what it does; one that does not say is like no other."""
-        said = _BEHAVES.search(probe.program)
-        seen = Observation(value=said[1] if said else probe.program)
+        match = _BEHAVES.search(probe.program)
+        seen = Observation(value=match[1] if match else probe.program)
         return Observed(observations=(seen,) * len(probe.inputs), level="none")
 
 
@@ -102,7 +102,7 @@ def _verdict(examination: Examination, verdict: CodeVerdict, total: int) -> Exam
 
 
 def _counted(examination: Examination, passes: int) -> Examined:
-    held = PUBLIC if examination.every else min(PUBLIC, passes + 1)
+    tests_run = PUBLIC if examination.every else min(PUBLIC, passes + 1)
     trials = tuple(
         Trial(
             number=n,
@@ -111,14 +111,14 @@ def _counted(examination: Examination, passes: int) -> Examined:
             expected=str(n),
             got="0",
         )
-        for n in range(1, held + 1)
+        for n in range(1, tests_run + 1)
     )
     right = passes >= PUBLIC
     return Examined(
         which="public",
         verdict=CodeVerdict.ACCEPTED if right else CodeVerdict.WRONG_ANSWER,
         passed=min(passes, PUBLIC),
-        run=held,
+        run=tests_run,
         total=PUBLIC,
         trials=trials,
         level="none",
@@ -127,7 +127,7 @@ def _counted(examination: Examination, passes: int) -> Examined:
 
 @dataclass
 class Worked:
-    """What a strategy told and asked."""
+    """What a strategy emitted and asked."""
 
     allowance: Allowance
     events: list[AnyEvent] = field(default_factory=list)
@@ -169,12 +169,12 @@ async def work(
             policy.learn(request.turn)
             return script.get(request.key, policy.choose(request.turn))
         worked.requests.append(request)
-        said = script.get(request.key, script.get(request.role, ""))
-        said = said(request) if callable(said) else said
+        scripted = script.get(request.key, script.get(request.role, ""))
+        scripted = scripted(request) if callable(scripted) else scripted
         reply = (
-            said
-            if isinstance(said, Reply)
-            else Reply(outcome=Outcome.OK, text=said, model=request.model)
+            scripted
+            if isinstance(scripted, Reply)
+            else Reply(outcome=Outcome.OK, text=scripted, model=request.model)
         )
         allowance.take(reply)
         return reply

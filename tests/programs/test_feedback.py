@@ -1,4 +1,4 @@
-"""What a model is told of the tests: enough to mend the program, and no more than that takes."""
+"""What a model reads about the tests: enough to repair the program, and no more than that takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autoreason.programs.feedback import feedback, shorten, unstated_tests
 from autoreason.programs.strategy import no_program_result
 
 
-def told(*trials: Trial, total: int = 3) -> str:
+def describe(*trials: Trial, total: int = 3) -> str:
     """Feedback on a program with these trials."""
     passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in trials)
     verdict = next((t.verdict for t in trials if t.verdict != "accepted"), CodeVerdict.ACCEPTED)
@@ -38,7 +38,7 @@ def test_a_wrong_answer_shows_input_expected_got_and_where_they_part() -> None:
         got="3\n",
         difference="line 1: expected 2, got 3",
     )
-    assert told(RIGHT, wrong) == (
+    assert describe(RIGHT, wrong) == (
         "1 of 3 tests passed. The first failure ended it; the other tests were not run.\n\n"
         "Test 2: wrong answer.\nInput:\n1 1\nExpected:\n2\nGot:\n3\n"
         "First difference: line 1: expected 2, got 3"
@@ -51,16 +51,16 @@ def test_a_crash_shows_the_end_of_its_traceback() -> None:
         + "  File x, line 1\n" * 500
         + "ZeroDivisionError: no"
     )
-    said = told(Trial(number=1, verdict=CodeVerdict.RUNTIME_ERROR, trace=trace, input="0"))
-    assert "Test 1: runtime error." in said
-    assert said.endswith("ZeroDivisionError: no")
-    assert 2000 < len(said) < 4000
+    text = describe(Trial(number=1, verdict=CodeVerdict.RUNTIME_ERROR, trace=trace, input="0"))
+    assert "Test 1: runtime error." in text
+    assert text.endswith("ZeroDivisionError: no")
+    assert 2000 < len(text) < 4000
 
 
 @pytest.mark.parametrize("verdict", CodeVerdict)
 def test_nothing_that_was_measured_is_told(verdict: CodeVerdict) -> None:
     once = Trial(number=1, verdict=verdict, seconds=2.04, wall=2.31, memory=77_000_000, input="9")
-    assert told(once) == told(replace(once, seconds=2.91, wall=6.8, memory=99_000_000))
+    assert describe(once) == describe(replace(once, seconds=2.91, wall=6.8, memory=99_000_000))
 
 
 def test_a_time_limit_shows_the_limit_and_not_how_far_the_program_came() -> None:
@@ -72,7 +72,7 @@ def test_a_time_limit_shows_the_limit_and_not_how_far_the_program_came() -> None
         got="1\n2\n",
         trace="step 2 of 9",
     )
-    assert told(slow, total=1) == (
+    assert describe(slow, total=1) == (
         "0 of 1 tests passed.\n\nTest 1: time limit: 2 s of processor time are allowed, and by the "
         "clock little more than three times that.\nInput:\n9\nExpected:\n3"
     )
@@ -82,19 +82,19 @@ def test_a_memory_limit_shows_where_it_was_hit_and_not_how_far_the_program_came(
     greedy = Trial(
         number=1, verdict=CodeVerdict.MEMORY_LIMIT, got="1\n2\n", trace="line 3\nMemoryError"
     )
-    said = told(greedy)
-    assert "Got" not in said
-    assert said.endswith("Traceback:\nline 3\nMemoryError")
+    text = describe(greedy)
+    assert "Got" not in text
+    assert text.endswith("Traceback:\nline 3\nMemoryError")
 
 
 def test_memory_and_output_limits_are_named() -> None:
-    assert "more than 512 MB" in told(Trial(number=1, verdict=CodeVerdict.MEMORY_LIMIT))
-    assert "output limit" in told(Trial(number=1, verdict=CodeVerdict.OUTPUT_LIMIT))
+    assert "more than 512 MB" in describe(Trial(number=1, verdict=CodeVerdict.MEMORY_LIMIT))
+    assert "output limit" in describe(Trial(number=1, verdict=CodeVerdict.OUTPUT_LIMIT))
 
 
 def test_nothing_printed_is_said_in_words() -> None:
     silent = Trial(number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1", expected="2")
-    assert told(silent).endswith("Expected:\n2\nNothing was printed.")
+    assert describe(silent).endswith("Expected:\n2\nNothing was printed.")
 
 
 def test_a_function_is_shown_the_test_that_failed() -> None:
@@ -113,17 +113,17 @@ def test_long_data_keep_both_ends_and_say_what_is_missing() -> None:
     wrong = Trial(
         number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1 " * 50_000, expected="2", got="3"
     )
-    said = told(wrong)
-    assert "[... 98,500 characters left out ...]" in said
-    assert len(said) < 4000
+    text = describe(wrong)
+    assert "[... 98,500 characters left out ...]" in text
+    assert len(text) < 4000
     assert shorten("abc") == "abc"
 
 
 def test_three_failing_tests_are_shown_and_the_others_named() -> None:
     wrong = [Trial(number=n, verdict=CodeVerdict.WRONG_ANSWER, got="x") for n in range(1, 6)]
-    said = told(*wrong, total=5)
-    assert said.count("Got:") == 3
-    assert "Failing as well: test 4 (wrong answer), 5 (wrong answer)." in said
+    text = describe(*wrong, total=5)
+    assert text.count("Got:") == 3
+    assert "Failing as well: test 4 (wrong answer), 5 (wrong answer)." in text
 
 
 def test_an_answer_without_a_program_is_told_so() -> None:

@@ -70,9 +70,9 @@ def test_units_are_a_line_a_part_and_what_is_unknown_is_empty() -> None:
 
 def test_the_picture_shows_every_rate_that_is_known() -> None:
     root = ElementTree.fromstring(made()["rates.svg"])
-    told = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "tournament, easy: 67 % (9 to 99)" in told
-    assert not any(text and text.startswith("tournament, hard") for text in told)
+    titles = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert "tournament, easy: 67 % (9 to 99)" in titles
+    assert not any(text and text.startswith("tournament, hard") for text in titles)
 
 
 @given(st.text(), st.text(), st.text())
@@ -81,7 +81,7 @@ def test_the_picture_shows_every_rate_that_is_known() -> None:
 @example("\ufffe", "\uffff", "\x00")
 @example("<img src=x onerror=alert(1)>", "a\u202eb</td>&lt;", "line 2: <!-- \u2067")
 def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str) -> None:
-    told = [
+    results = [
         solved("p1", difficulty="easy"),
         solved("p2", difficulty=tier, private=Verdicts.SANDBOX_ERROR, reason=name, detail=name),
     ]
@@ -89,7 +89,7 @@ def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str
         *assignments(1),
         Assignment(id=name, statement=name, difficulty=tier, remark=broken),
     )
-    found = files(solve_report(told, problems, broken=[broken]), told, problems, ABOUT)
+    found = files(solve_report(results, problems, broken=[broken]), results, problems, ABOUT)
     for path in ("report.md", "units.csv", "rates.svg"):
         assert without_controls(found[path]) == found[path]
     assert "<" not in found["report.md"]

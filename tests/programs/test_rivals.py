@@ -74,10 +74,10 @@ async def test_critique_revise_shows_the_results_of_the_latest_program() -> None
     assert "1 of 3 tests passed." in second
 
 
-def analysis(**said: str) -> str:
+def analysis(**texts: str) -> str:
     """A structured analysis."""
     fields = ("problem", "approach", "failure", "alternatives", "edge_cases")
-    return json.dumps({name: said.get(name, f"about the {name}") for name in fields})
+    return json.dumps({name: texts.get(name, f"about the {name}") for name in fields})
 
 
 async def test_analyse_revise_analyses_once_and_keeps_the_best() -> None:
@@ -139,5 +139,5 @@ async def test_a_starter_is_shown_once_though_the_statement_holds_it_too() -> No
     for statement in (f"Finish this:\n\n{starter}\n", "Add two numbers."):
         problem = replace(PROBLEM, statement=statement, starter=f"{starter}\n", entry_point="add")
         worked = await work("single", {"author": one_after_another(3)}, problem=problem)
-        said = "".join(message.text for message in worked.requests[0].messages)
-        assert said.count(starter) == 1
+        text = "".join(message.text for message in worked.requests[0].messages)
+        assert text.count(starter) == 1

@@ -204,7 +204,7 @@ async def test_where_no_public_test_is_passed_that_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "text"),
     [
         (((0,), (1, 2)), "none of the other 2 that pass behaves as it does"),
         (((0,), (1,), (2,)), "no two of 3 that pass behave alike"),
@@ -212,12 +212,12 @@ async def test_where_no_public_test_is_passed_that_is_said() -> None:
     ],
 )
 def test_a_program_alone_in_what_it_does_is_not_said_to_be_alike(
-    groups: tuple[tuple[int, ...], ...], said: str
+    groups: tuple[tuple[int, ...], ...], text: str
 ) -> None:
     passed = Examined(which="public", verdict=CodeVerdict.ACCEPTED, passed=3, run=3, total=3)
     attempts = [Attempt(f"attempt/{n}", f"n = {n}", passed) for n in range(3)]
     final = Finalists(attempts, Choice(0, tuple(map(Group, groups)), clear=False))
-    assert final.describe_agreement(final.chosen) == said
+    assert final.describe_agreement(final.chosen) == text
 
 
 async def test_without_public_tests_the_behaviour_alone_decides() -> None:
@@ -277,8 +277,8 @@ async def test_an_answer_without_a_program_is_asked_for_again_once() -> None:
     }
     worked = await work("search", script)
     first, second = [each for each in worked.requests if each.key.startswith("draft/try")]
-    *said, prose, again = second.messages
-    assert tuple(said) == first.messages
+    *earlier, prose, again = second.messages
+    assert tuple(earlier) == first.messages
     assert prose.text == "First I would sort the numbers."
     assert "nothing else" in again.text
     assert "```python" in again.text

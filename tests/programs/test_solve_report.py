@@ -18,7 +18,7 @@ from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.programs.solve_report import Score, SolveReport, solve_report
-from autoreason.programs.tables import rates, took
+from autoreason.programs.tables import costs, rates
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import cohens_h, exact_share, mcnemar, share
 
@@ -40,8 +40,10 @@ def ends(found: Estimate) -> tuple[float | None, ...]:
 
 
 def test_rates_are_over_problems_with_exact_intervals() -> None:
-    told = [solved(f"p{n}", public=verdict(n <= 8), private=verdict(n <= 6)) for n in range(1, 11)]
-    found = only(solve_report(told, assignments(10)))
+    results = [
+        solved(f"p{n}", public=verdict(n <= 8), private=verdict(n <= 6)) for n in range(1, 11)
+    ]
+    found = only(solve_report(results, assignments(10)))
     assert ends(found.public) == pytest.approx(ends(exact_share(8, 10)))
     assert ends(found.private) == pytest.approx(ends(exact_share(6, 10)))
     assert ends(found.fooled) == pytest.approx(ends(exact_share(2, 8)))
@@ -50,7 +52,7 @@ def test_rates_are_over_problems_with_exact_intervals() -> None:
 
 
 def test_recovery_counts_only_problems_whose_first_attempt_failed() -> None:
-    told = [
+    results = [
         solved("p1", first=PASSED),
         solved("p2", first=WRONG),
         solved("p3", first=Verdicts.NO_CODE, private=WRONG),
@@ -58,18 +60,18 @@ def test_recovery_counts_only_problems_whose_first_attempt_failed() -> None:
         solved("p5", first=Verdicts.SANDBOX_ERROR),
         solved("p6", first=None),
     ]
-    found = only(solve_report(told, assignments(6)))
+    found = only(solve_report(results, assignments(6)))
     assert found.failed_first == 3
     assert ends(found.recovery) == pytest.approx(ends(exact_share(1, 3)))
 
 
 def test_shares_of_some_problems_say_of_how_many_and_repeats_do_not_count_twice() -> None:
-    told = [
+    results = [
         solved(f"p{number}", repeat=repeat, first=verdict(number > 3), private=verdict(number > 1))
         for number in range(1, 6)
         for repeat in (1, 2)
     ]
-    report = solve_report(told, assignments(5), repeats=2)
+    report = solve_report(results, assignments(5), repeats=2)
     (row,) = rates(report).rows
     found = dict(zip((c.title for c in rates(report).columns), map(str, row), strict=True))
     assert found["public but not private"].endswith(" of 5")
@@ -77,7 +79,7 @@ def test_shares_of_some_problems_say_of_how_many_and_repeats_do_not_count_twice(
 
 
 def test_what_it_took_is_for_one_problem_once_and_in_all() -> None:
-    told = [
+    results = [
         replace(
             solved(f"p{number}", repeat=repeat),
             spent=Spent(calls=2, input=100, output=50 * repeat, known_cost=Decimal("0.2")),
@@ -85,28 +87,28 @@ def test_what_it_took_is_for_one_problem_once_and_in_all() -> None:
         for number in (1, 2)
         for repeat in (1, 2)
     ]
-    table = took(solve_report(told, assignments(2), repeats=2))
+    table = costs(solve_report(results, assignments(2), repeats=2))
     (row,) = table.rows
     assert row[1:] == ("2.0", "2.0", "175", "$0.20", "8", "700", "$0.80")
 
 
 def test_what_nobody_counted_is_unknown_for_one_problem_too() -> None:
-    told = [replace(solved("p1"), spent=Spent(calls=1, unmetered=1, unpriced=1))]
-    (row,) = took(solve_report(told, assignments(1))).rows
+    results = [replace(solved("p1"), spent=Spent(calls=1, unmetered=1, unpriced=1))]
+    (row,) = costs(solve_report(results, assignments(1))).rows
     assert row[3:] == ("unknown", "unknown", "1", "unknown", "unknown")
 
 
 def test_where_a_problem_has_no_private_tests_the_public_ones_say_whether_it_is_solved() -> None:
-    told = [solved("p1", private=None), solved("p2", public=WRONG, private=None)]
-    found = only(solve_report(told, assignments(2, private=0)))
+    results = [solved("p1", private=None), solved("p2", public=WRONG, private=None)]
+    found = only(solve_report(results, assignments(2, private=0)))
     assert found.private.value is None
     assert found.fooled.value is None
     assert ends(found.solved) == pytest.approx(ends(exact_share(1, 2)))
 
 
 def test_an_answer_without_code_is_a_wrong_one() -> None:
-    told = [solved("p1", program=None, public=Verdicts.NO_CODE, private=None)]
-    report = solve_report(told, assignments(1))
+    results = [solved("p1", program=None, public=Verdicts.NO_CODE, private=None)]
+    report = solve_report(results, assignments(1))
     assert ends(only(report).private) == pytest.approx(ends(exact_share(0, 1)))
     assert only(report).verdicts == {"no_code": 1}
     assert report.left_out == ()
@@ -138,9 +140,9 @@ def test_an_error_is_never_a_wrong_answer(why: str, event: dict[str, CodeVerdict
 
 
 def test_pairs_need_both() -> None:
-    told = [solved("p1"), solved("p2"), solved("p1", "single", private=WRONG)]
-    told.append(solved("p2", "single", private=Verdicts.SANDBOX_ERROR))
-    (duel,) = solve_report(told, assignments(2)).duels
+    results = [solved("p1"), solved("p2"), solved("p1", "single", private=WRONG)]
+    results.append(solved("p2", "single", private=Verdicts.SANDBOX_ERROR))
+    (duel,) = solve_report(results, assignments(2)).duels
     assert (duel.problems, duel.gained, duel.lost) == (1, 1, 0)
 
 
@@ -174,8 +176,8 @@ def test_a_cost_nobody_knows_is_none() -> None:
 
 def test_difficulties_are_told_apart_easy_ones_first() -> None:
     order = ("hard", "C", "easy", "", "A", "medium")
-    told = [solved(f"p{n}", difficulty=tier) for n, tier in enumerate(order, start=1)]
-    report = solve_report(told, assignments(6))
+    results = [solved(f"p{n}", difficulty=tier) for n, tier in enumerate(order, start=1)]
+    report = solve_report(results, assignments(6))
     assert [each.difficulty for each in report.tiers] == [
         "easy",
         "medium",
@@ -184,12 +186,12 @@ def test_difficulties_are_told_apart_easy_ones_first() -> None:
         "C",
         "unrated",
     ]
-    assert solve_report(told[:1], assignments(1)).tiers == ()
+    assert solve_report(results[:1], assignments(1)).tiers == ()
 
 
 def test_the_last_word_on_a_part_counts() -> None:
-    told = [solved("p1", private=Verdicts.SANDBOX_ERROR), solved("p1")]
-    assert ends(only(solve_report(told, assignments(1))).solved) == pytest.approx(
+    results = [solved("p1", private=Verdicts.SANDBOX_ERROR), solved("p1")]
+    assert ends(only(solve_report(results, assignments(1))).solved) == pytest.approx(
         ends(exact_share(1, 1))
     )
 
@@ -205,14 +207,14 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
     one: list[bool], data: st.DataObject
 ) -> None:
     other = data.draw(st.lists(st.booleans(), min_size=len(one), max_size=len(one)))
-    told = set_of({"a": one, "b": other})
-    (duel,) = solve_report(told, assignments(len(one))).duels
+    results = set_of({"a": one, "b": other})
+    (duel,) = solve_report(results, assignments(len(one))).duels
     gained = sum(a and not b for a, b in zip(one, other, strict=True))
     lost = sum(b and not a for a, b in zip(one, other, strict=True))
     assert (duel.gained, duel.lost) == (gained, lost)
     assert duel.test == mcnemar(gained, lost)
     assert duel.h == pytest.approx(cohens_h(sum(one) / len(one), sum(other) / len(other)))
-    again = solve_report(told + set_of({"a": one, "b": other}, repeat=2), assignments(len(one)))
+    again = solve_report(results + set_of({"a": one, "b": other}, repeat=2), assignments(len(one)))
     (twice,) = again.duels
     # The same twice is no news: a problem's repeats flip together.
     assert twice.difference == duel.difference
@@ -222,11 +224,11 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
 
 
 def test_repeats_are_averaged_by_problem() -> None:
-    told = [
+    results = [
         *set_of({"a": [True] * 8, "b": [False] * 8}),
         *set_of({"a": [True] * 8, "b": [True] * 8}, repeat=2),
     ]
-    (duel,) = solve_report(told, assignments(8), repeats=2).duels
+    (duel,) = solve_report(results, assignments(8), repeats=2).duels
     assert duel.difference.value == 0.5
     assert duel.test.p == pytest.approx(2 / 2**8)
     assert duel.gained == 8
@@ -244,11 +246,11 @@ def test_tests_are_corrected_for_how_many_there_are() -> None:
 
 
 def test_recovery_is_compared_where_the_first_attempt_of_both_failed() -> None:
-    told = [solved(f"p{n}", "a") for n in range(1, 5)]
-    told += [
+    results = [solved(f"p{n}", "a") for n in range(1, 5)]
+    results += [
         solved(f"p{n}", "b", first=verdict(n == 1), private=verdict(n == 2)) for n in range(1, 5)
     ]
-    (duel,) = solve_report(told, assignments(4)).recoveries
+    (duel,) = solve_report(results, assignments(4)).recoveries
     assert (duel.problems, duel.gained, duel.lost) == (3, 2, 0)
 
 
@@ -263,8 +265,8 @@ def test_what_could_have_been_seen_is_said_at_the_corrected_level() -> None:
 
 @pytest.mark.parametrize("problems", [1, 3, 5])
 def test_a_handful_of_problems_can_show_nothing_and_says_so(problems: int) -> None:
-    told = set_of({"a": [True] * problems, "b": [False] * problems})
-    report = solve_report(told, assignments(problems))
+    results = set_of({"a": [True] * problems, "b": [False] * problems})
+    report = solve_report(results, assignments(problems))
     assert report.winner is None
     assert report.duels[0].detectable.value is None
     assert "too few" in report.conclusion
@@ -308,7 +310,7 @@ def test_a_draw_says_how_large_a_difference_would_have_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("results", "said"),
     [
         ([], "nothing was scored, so nothing is known"),
         ([solved("p1")], "tournament solved 100 % (3 to 100) of 1 problem"),
@@ -324,9 +326,9 @@ def test_a_draw_says_how_large_a_difference_would_have_shown() -> None:
         ),
     ],
 )
-def test_a_set_that_compares_nothing_claims_nothing(told: list[Solved], said: str) -> None:
-    strategies = list(dict.fromkeys(each.strategy for each in told)) or ["tournament"]
-    assert solve_report(told, assignments(2), strategies=strategies).conclusion == said
+def test_a_set_that_compares_nothing_claims_nothing(results: list[Solved], said: str) -> None:
+    strategies = list(dict.fromkeys(each.strategy for each in results)) or ["tournament"]
+    assert solve_report(results, assignments(2), strategies=strategies).conclusion == said
 
 
 # ---- the recorded experiments ------------------------------------------------------------------
@@ -360,7 +362,7 @@ def test_the_published_lead_on_table_10_is_none_beyond_chance(shared: Path) -> N
     assert report.winner is None
     assert report.conclusion.startswith("no winner beyond chance: autoreason solved")
     assert duel.detectable.value is not None
-    assert duel.detectable.value > 0.04, "four points cannot be told on these problems"
+    assert duel.detectable.value > 0.04, "four points cannot be results on these problems"
 
 
 def test_the_published_tests_come_out_of_their_counts() -> None:

@@ -130,7 +130,7 @@ async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> No
     model = scripted({"judge": "I cannot decide."})
     result = await start_run(journal, model, changes=FOR_TWO_PASSES)
     found = find_pairs([result.run], journal=journal)
-    assert (found.pairs, found.panels, found.undecided) == ((), 0, 2)
+    assert (found.pairs, found.panels, found.undecided) == ([], 0, 2)
 
 
 async def test_the_prompt_is_what_the_author_read(journal: Journal) -> None:

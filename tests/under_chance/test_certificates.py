@@ -73,7 +73,7 @@ def test_a_judge_without_a_taste_for_length_fails_once_in_forty_times_at_most(
     outcomes: Outcomes, pairs: int
 ) -> None:
     def rule(shares: list[float]) -> CertificateFinding:
-        return rules.not_above(rules.LENGTH, shares, rules.COIN, "")
+        return rules.within(rules.LENGTH, shares, (0.0, rules.COIN), "")
 
     assert how_often("fail", rule, outcomes(pairs, rules.COIN)) <= 0.025
 

@@ -19,7 +19,7 @@ from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.panel import PanelRankings, TaskRankings
 from autoreason.studies.raters.results import RatingsReport, ratings_report
 from autoreason.studies.raters.rubric import LINES
-from autoreason.studies.raters.sealed_key import Key, Opening, open_key
+from autoreason.studies.raters.sealed_key import Opening, PacketKey, open_key
 from autoreason.studies.raters.sheets import Sheet
 from autoreason.task import Entry, Task
 
@@ -30,7 +30,7 @@ studies = pytest.mark.parametrize(("people", "texts", "tasks"), STUDIES)
 
 
 @cache
-def packet_of(texts: int, tasks: int) -> tuple[Packet, Key]:
+def packet_of(texts: int, tasks: int) -> tuple[Packet, PacketKey]:
     """A packet and its key."""
     entries = tuple(Entry(name=f"{at}.md", text=f"Text {at}.") for at in range(texts))
     task = OpenTask(Task(brief="Write."), entries, source="task.md")

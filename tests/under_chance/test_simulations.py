@@ -7,11 +7,10 @@ import pytest
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel, RecordedVote
+from autoreason.studies.simulate.ballots import SLOTS, PanelVotes, RankedVote
 from autoreason.studies.simulate.fit import fit_judges
-from autoreason.studies.simulate.outcomes import Mean, Outcomes, Summary, mean, summarise
+from autoreason.studies.simulate.outcomes import Interval, Outcomes, Summary, mean, summarise
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
-from autoreason.studies.simulate.tables import best_protocols
 
 TIMES = 1000
 HELP = world("help")
@@ -56,11 +55,9 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
     wrong, times = 0, 15
     for _ in range(times):
         votes = [
-            tuple(RecordedVote(drawn(), drawn(), "judge") for _ in range(3)) for _ in range(panels)
+            tuple(RankedVote(drawn(), drawn(), "judge") for _ in range(3)) for _ in range(panels)
         ]
-        found = fit_judges(
-            [RecordedPanel(f"run {at % runs}", each) for at, each in enumerate(votes)]
-        )
+        found = fit_judges([PanelVotes(f"run {at % runs}", each) for at, each in enumerate(votes)])
         said = (found.revision_lead, found.synthesis_lead, found.first, found.last)
         wrong += sum(not each.low <= 0 <= each.high for each in said)
     assert wrong <= most_often(4 * times)
@@ -69,7 +66,7 @@ def test_fitted_judges_who_toss_coins_have_no_lead_and_no_liking_for_a_position(
 def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> SimulationReport:
     """A study with these qualities, by world, protocol and run."""
     worlds, protocols, runs = quality.shape
-    one_call = Mean(1.0, 1.0, 1.0)
+    one_call = Interval(1.0, 1.0, 1.0)
     cells = [
         Cell(
             world=f"world {at}",
@@ -97,7 +94,7 @@ def test_no_protocol_delivers_the_best_text_by_chance(
 ) -> None:
     rng = np.random.default_rng((worlds, protocols, runs))
     drawn = rng.standard_normal((TIMES // 2, worlds, protocols, runs))
-    wrong = sum(any(best_protocols(played(quality))) for quality in drawn)
+    wrong = sum(any(played(quality).best_protocols()) for quality in drawn)
     assert wrong <= most_often(TIMES // 2)
 
 
@@ -105,7 +102,7 @@ def test_a_protocol_that_delivers_more_is_found() -> None:
     quality = np.random.default_rng(1).standard_normal((3, 2, 400))
     quality[:2, 1] += 0.5
     report = played(quality)
-    assert list(best_protocols(report)) == ["protocol 1"] * 2
+    assert list(report.best_protocols()) == ["protocol 1"] * 2
     assert report.conclusion == (
         "protocol 1 delivers the best text in 2 of 3 worlds, beyond chance; "
         "calls on average: protocol 0 1, protocol 1 1"

@@ -34,8 +34,8 @@ class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str = ""
 
 
-class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A problem without its private tests, its checker and its known solution."""
+class ProblemStatement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a problem asks for."""
 
     id: str
     statement: str
@@ -43,9 +43,27 @@ class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["stdio", "function"] = "stdio"
     difficulty: str = ""
     entry_point: str = ""
-    """The function that is called; empty for programs that read and print."""
+    """The function that is called, or the class that is created; empty for programs that read and print."""
     starter: str = ""
     """Code the program begins from, such as a signature."""
+
+
+_EASY_FIRST = (
+    *("introductory", "easy", "interview", "medium"),
+    *("competition", "hard", "harder", "hardest", "expert"),
+)
+
+
+def difficulty_order(difficulty: str) -> tuple[bool, int, str]:
+    """A key to sort by: easy first where the name tells, else by name; unrated last."""
+    known = difficulty.lower()
+    place = _EASY_FIRST.index(known) if known in _EASY_FIRST else len(_EASY_FIRST)
+    return not difficulty, place, difficulty
+
+
+class Assignment(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
+    """A problem without its private tests, its checker and its known solution."""
+
     seconds: float = 10.0
     """Processor time a test may take."""
     memory_mb: int = 512

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autoreason.events import CandidateDropped, CritiqueWritten, Delivered, Slot, Verdict
-from autoreason.exchange import Outcome, Reply
+from autoreason.events import CandidateDropped, Delivered, Slot
 from autoreason.jobs.job import Plan
-from autoreason.parsing.critiques import SCHEMA, describe, read_critique
+from autoreason.parsing.critiques import describe
 from autoreason.programs.source import without_comments
 from autoreason.programs.strategy import Attempt, ProgramStrategy
+from autoreason.tournament.critics import ask_critic, critic_key
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
-from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
 _MIN_JUDGES = 2
@@ -62,33 +61,26 @@ class ProgramTournament(ProgramStrategy):
             synthesis = await self._synthesize(number, incumbent, revision)
             if synthesis:
                 candidates["AB"] = synthesis
-        ballot = self._gate(number, candidates)
-        winner = await self._decide(number, ballot)
-        return candidates[winner]
+        await self._decide(number, self._gate(number, candidates))
+        decided = self.story.passes[-1].decided
+        return candidates[decided.winner if decided and decided.winner else "A"]
 
     async def _criticise(self, number: int, incumbent: Attempt) -> str:
         """The problems a critic finds; empty where the answer cannot be read: the test results suffice."""
         program, results = incumbent.program, self.results(incumbent)
-        key = f"pass/{number}/critic/0"
+        fenced = (program, results)
         prompt = self.context.prompt(
-            "critic", key, (program, results), program=program, results=results
+            "critic", critic_key(number, 0), fenced, program=program, results=results
         )
-        request = self.context.request(
-            "critic",
-            f"{key}/try/0",
-            self.settings.models.critic,
+        critique = await ask_critic(
+            self.context,
+            number,
+            0,
+            program,
             prompt,
-            temperature=self.settings.critic_temperature,
-            schema=SCHEMA,
+            # A call for the revision itself must be left.
+            may_repeat=lambda: self.may_ask(_MIN_PASS_CALLS),
         )
-        reply = await self.context.ask(request)
-        critique = _critique(reply, number, program)
-        # A call for the revision itself must be left.
-        if not critique.readable and self.may_ask(_MIN_PASS_CALLS):
-            reply = await self.context.ask(
-                self.context.second_request(request, f"{key}/try/1", reply, "critique_again")
-            )
-            critique = _critique(reply, number, program)
         self.emit(critique)
         return describe(critique.problems)
 
@@ -108,53 +100,23 @@ class ProgramTournament(ProgramStrategy):
                 self.emit(CandidateDropped(number=number, slot=slot, reason="tests", detail=detail))
         return {slot: candidates[slot] for slot in order if candidates[slot].passed == best}
 
-    async def _decide(self, number: int, ballot: Mapping[Slot, Attempt]) -> Slot:
+    async def _decide(self, number: int, ballot: Mapping[Slot, Attempt]) -> None:
         """A single candidate wins; among equals judges decide, or the tie order where too few calls are left."""
         first, *others = ballot
         if not others:
-            return self._end_decided(
-                number, first, reason=self._unopposed_reason(first, ballot[first])
-            )
+            return self.decide(number, first, reason=self._unopposed_reason(first, ballot[first]))
         left = self.allowance.left
         calls = self.settings.judges * MAX_REQUESTS_PER_SEAT if left is None else int(left)
         if calls < _MIN_JUDGES:
-            reason = f"{_tie_text(ballot)}, and too few calls are left for judges"
-            return self._end_decided(number, first, reason=reason)
+            equals = f"{' and '.join(ballot)} pass equally many public tests"
+            reason = f"{equals}, and too few calls are left for judges"
+            return self.decide(number, first, reason=reason)
         # Judges see no comments: those might reveal where a program comes from.
-        texts: dict[str, str] = {
-            slot: without_comments(each.program) for slot, each in ballot.items()
-        }
+        texts = {slot: without_comments(each.program) for slot, each in ballot.items()}
         judges = min(self.settings.judges, calls)
         size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=calls)
-        panel = Panel(self.context, f"pass/{number}", texts, size)
-        verdict = await panel.run()
-        if verdict is None:
-            return self._undecided(number, first, len(panel.rankings), len(panel.ballots))
-        winner = next(slot for slot in ballot if slot == verdict.winner)
-        chance = panel.survival_chance if "A" in ballot else None
-        return self._end_decided(number, winner, verdict=verdict, chance=chance)
-
-    def _undecided(self, number: int, first: Slot, valid: int, seats: int) -> Slot:
-        reason = f"{valid} of {seats} ballots were valid, too few to decide"
-        if first == "A":
-            self.end_pass(number, "inconclusive", None, reason=reason)
-            return "A"
-        # A is excluded by the tests, so another candidate must take its place.
-        return self._end_decided(
-            number, first, reason=f"{reason}; of equals the smaller step from A is taken"
-        )
-
-    def _end_decided(
-        self,
-        number: int,
-        winner: Slot,
-        *,
-        reason: str = "",
-        verdict: Verdict | None = None,
-        chance: float | None = None,
-    ) -> Slot:
-        self.decide(number, winner, verdict=verdict, survival_chance=chance, reason=reason)
-        return winner
+        # Where the tests exclude A, another candidate must take its place.
+        return await self.vote(number, texts, size, fallback=None if first == "A" else first)
 
     def _unopposed_reason(self, winner: Slot, attempt: Attempt) -> str:
         if attempt.passes_all:
@@ -162,14 +124,3 @@ class ProgramTournament(ProgramStrategy):
         if winner == "A" and not self.story.passes[-1].candidates:
             return "no challenger was left"
         return f"it alone passes {attempt.passed} of {len(self.assignment.public)} public tests"
-
-
-def _critique(reply: Reply, number: int, program: str) -> CritiqueWritten:
-    read = read_critique(reply.text, program) if reply.outcome is Outcome.OK else None
-    if read is None:
-        return CritiqueWritten(number=number, critic=0, readable=False)
-    return CritiqueWritten(number=number, critic=0, problems=read.problems, dropped=read.dropped)
-
-
-def _tie_text(ballot: Mapping[Slot, Attempt]) -> str:
-    return f"{' and '.join(ballot)} pass equally many public tests"

@@ -1,4 +1,4 @@
-"""Two strategies on the same problems: is one better, by how much, and what could have been seen."""
+"""Two strategies on the same problems: whether one is better, by how much, and what would have shown."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from statistics import fmean, stdev
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm, mcnemar, paired_gain
 
 Outcomes = Mapping[str, Sequence[bool]]
-"""What came of each problem, a truth value a repeat."""
+"""Whether each repeat succeeded, by problem."""
 _ALPHA = 0.05
 
 
 class StrategyDuel(Struct, frozen=True, kw_only=True):
-    """One strategy against another, on the problems that say something of both."""
+    """One strategy against another, on the problems that both have a result for."""
 
     one: str
     other: str
     problems: int
     share: float | None
-    """What `one` solved of them."""
+    """The share of them that `one` solved."""
     other_share: float | None
     gained: int
     """Problems that `one` solved more often."""
@@ -42,30 +42,37 @@ class StrategyDuel(Struct, frozen=True, kw_only=True):
 
     @property
     def ahead(self) -> str | None:
-        """Whoever solved more; None where neither did."""
+        """The strategy that solved more; None where neither did."""
         by = self.difference.value
         return (self.one if by > 0 else self.other) if by else None
 
     @property
     def behind(self) -> str | None:
-        """Whoever solved less; None where neither did."""
+        """The strategy that solved less; None where neither did."""
         return {self.one: self.other, self.other: self.one}.get(self.ahead or "")
 
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether one is ahead by more than chance gives."""
+        return self.ahead is not None and self.holm is not None and self.holm <= BEYOND_CHANCE
 
-def duels(names: Sequence[str], found: Mapping[str, Outcomes]) -> tuple[StrategyDuel, ...]:
-    """Every two of them, tests corrected for being several (Holm)."""
+
+def duels(names: Sequence[str], outcomes: Mapping[str, Outcomes]) -> tuple[StrategyDuel, ...]:
+    """Every pair of strategies, with tests corrected for their number (Holm)."""
     pairs = list(combinations(names, 2))
-    alone = [_duel(one, other, found[one], found[other], len(pairs)) for one, other in pairs]
-    corrected = holm([duel.test.p for duel in alone])
-    return tuple(replace(duel, holm=p) for duel, p in zip(alone, corrected, strict=True))
+    uncorrected = [
+        _duel(one, other, outcomes[one], outcomes[other], len(pairs)) for one, other in pairs
+    ]
+    corrected = holm([duel.test.p for duel in uncorrected])
+    return tuple(replace(duel, holm=p) for duel, p in zip(uncorrected, corrected, strict=True))
 
 
 def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -> StrategyDuel:
     both = [problem for problem in first if problem in second]
-    ours, theirs = ([fmean(each[p]) for p in both] for each in (first, second))
-    by = [a - b for a, b in zip(ours, theirs, strict=True)]
+    shares, other_shares = ([fmean(each[p]) for p in both] for each in (first, second))
+    by = [a - b for a, b in zip(shares, other_shares, strict=True)]
     repeated = any(len(each[problem]) > 1 for each in (first, second) for problem in both)
-    share, other_share = (fmean(each) if each else None for each in (ours, theirs))
+    share, other_share = (fmean(each) if each else None for each in (shares, other_shares))
     gained, lost = sum(each > 0 for each in by), sum(each < 0 for each in by)
     return StrategyDuel(
         one=one,
@@ -76,14 +83,14 @@ def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -
         gained=gained,
         lost=lost,
         difference=paired_gain(by, 1 - _ALPHA / pairs),
-        test=_tested(by) if repeated else mcnemar(gained, lost),
+        test=_flip_signs(by) if repeated else mcnemar(gained, lost),
         h=None if share is None or other_share is None else cohens_h(share, other_share),
         detectable=_detectable(by, repeated, _ALPHA / pairs),
     )
 
 
-def _tested(by: Sequence[float]) -> Test:
-    """Signs flipped problem by problem, where problems were tried several times."""
+def _flip_signs(by: Sequence[float]) -> Test:
+    """The test for problems that were tried several times: signs flipped problem by problem."""
     if not any(by):
         return Test(
             None, reason="needs a problem that one of the two solved more often, there is none"
@@ -104,10 +111,10 @@ def _detectable(by: Sequence[float], repeated: bool, alpha: float) -> Estimate:
     from autoreason.stats.power import detectable_difference, detectable_gain, least_gain
 
     spread = stdev(by) if repeated else fmean(abs(each) for each in by)
-    found = Estimate(None)
     if spread:
-        shows = detectable_difference if repeated else detectable_gain
-        found = shows(n, spread, alpha=alpha)
+        estimate = detectable_difference if repeated else detectable_gain
+        detectable = estimate(n, spread, alpha=alpha)
+        if detectable.value is not None and detectable.value <= 1:
+            return detectable
     # Strategies that hardly differ say little about what a difference would take.
-    possible = found.value is not None and found.value <= 1
-    return found if possible else least_gain(n, alpha=alpha)
+    return least_gain(n, alpha=alpha)

@@ -28,7 +28,7 @@ class Exclusion(Struct, frozen=True, kw_only=True):
         return f"{count(number, self.noun)}: {self.why} ({named}{more})"
 
 
-def left_out(
+def find_exclusions(
     assignments: Sequence[Assignment],
     units: Sequence[Unit],
     strategies: Sequence[str],
@@ -36,11 +36,13 @@ def left_out(
     broken: Sequence[str] = (),
 ) -> tuple[Exclusion, ...]:
     """Everything that is in the set and not in the table."""
-    exclusions = [Exclusion(why=why, what=(line,), noun="line") for line, why in map(_line, broken)]
-    exclusions += _grouped(
+    exclusions = [
+        Exclusion(why=why, what=(line,), noun="line") for line, why in map(_split_line, broken)
+    ]
+    exclusions += _group_by_reason(
         ((each.remark, each.id) for each in assignments if each.remark), "problem"
     )
-    exclusions += _grouped(((unit.lost, unit.part) for unit in units if unit.lost), "part")
+    exclusions += _group_by_reason(((unit.lost, unit.part) for unit in units if unit.lost), "part")
     finished = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
     wanted = [
         (each.id, name, repeat)
@@ -55,14 +57,14 @@ def left_out(
     return tuple(exclusions)
 
 
-def _grouped(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
+def _group_by_reason(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
     groups: dict[str, list[str]] = {}
     for why, name in reasons:
         groups.setdefault(why, []).append(name)
     return [Exclusion(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
 
 
-def _line(text: str) -> tuple[str, str]:
+def _split_line(text: str) -> tuple[str, str]:
     """`line 17: no statement` as its name and its reason."""
     name, colon, why = text.partition(": ")
     return (name, why) if colon else (text, "it cannot be read")

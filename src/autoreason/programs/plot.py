@@ -1,4 +1,4 @@
-"""Pass rates as a picture: a row a difficulty, a dot a strategy, a bar for its interval."""
+"""Pass rates as a plot: one group per difficulty, one dot per strategy, a bar for its interval."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def _group(
 ) -> Iterator[str]:
     yield label(title, 10, top + 14, "title")
     for at, score in enumerate(scores):
-        found, y = score.solved, top + _LINE * at + 10
-        if found.value is None:
+        share, y = score.solved, top + _LINE * at + 10
+        if share.value is None:
             continue
         name = short(score.strategy)
         colour = shades[name]
-        if found.low is not None and found.high is not None:
+        if share.low is not None and share.high is not None:
             yield (
                 f'<path stroke="{colour}" stroke-width="2" '
-                f'd="M{_ACROSS(found.low):.1f} {y}H{_ACROSS(found.high):.1f}"/>'
+                f'd="M{_ACROSS(share.low):.1f} {y}H{_ACROSS(share.high):.1f}"/>'
             )
-        about = in_markup(f"{name}, {title}: {percent_interval(found)}")
+        about = in_markup(f"{name}, {title}: {percent_interval(share)}")
         yield (
-            f'<circle cx="{_ACROSS(found.value):.1f}" cy="{y}" r="4" fill="{colour}">'
+            f'<circle cx="{_ACROSS(share.value):.1f}" cy="{y}" r="4" fill="{colour}">'
             f"<title>{about}</title></circle>"
         )

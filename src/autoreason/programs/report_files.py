@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.characters import in_csv
 from autoreason.errors import InvalidInput
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment
@@ -19,6 +16,7 @@ from autoreason.programs.events import Solved
 from autoreason.programs.plot import draw
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.units import units_of
+from autoreason.report.table import Column, Table
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
@@ -33,7 +31,7 @@ def files(
     assignments: Sequence[Assignment],
     about: Mapping[str, str],
 ) -> dict[str, str]:
-    """Everything a reader may want, by path; `about` says how the run was held."""
+    """All files of a report, by path; `about` describes the run."""
     plot = draw(report)
     return {
         "report.md": report.to_markdown(about, {plot.title: "rates.svg"}),
@@ -45,10 +43,10 @@ def files(
     }
 
 
-def write(folder: Path, found: Mapping[str, str]) -> None:
-    """Put files into a folder, which is made where it is not there."""
+def write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files into a folder, which is created where it is missing."""
     try:
-        for name, text in found.items():
+        for name, text in texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
@@ -59,19 +57,17 @@ def write(folder: Path, found: Mapping[str, str]) -> None:
 
 
 def units_csv(solved: Sequence[Solved], assignments: Sequence[Assignment]) -> str:
-    """A line a part; what is not known is empty."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow([*_FIELDS, *_SPENT])
-    for unit in units_of(solved, {each.id: each for each in assignments}):
-        values = [getattr(unit, name) for name in _FIELDS]
-        spent = [getattr(unit.spent, name) for name in _SPENT]
-        rows.writerow([_cell(value) for value in (*values, *spent)])
-    return out.getvalue()
+    """One row per part; what is not known is empty."""
+    rows = [
+        [_cell(getattr(unit, name)) for name in _FIELDS]
+        + [_cell(getattr(unit.spent, name)) for name in _SPENT]
+        for unit in units_of(solved, {each.id: each for each in assignments})
+    ]
+    return Table([Column(name) for name in (*_FIELDS, *_SPENT)], rows).to_csv()
 
 
 def programs(solved: Sequence[Solved]) -> dict[str, str]:
-    """What was handed in, a file a part, by problem."""
+    """The programs handed in, one file per part, by problem."""
     return {
         f"programs/{_folder(each)}/{_name(short(each.strategy))}-{each.repeat}.py": each.program
         for each in solved
@@ -80,15 +76,15 @@ def programs(solved: Sequence[Solved]) -> dict[str, str]:
 
 
 def _json(report: SolveReport, about: Mapping[str, str]) -> str:
-    found = {"conclusion": report.conclusion, "about": dict(about), "report": report}
-    encoded = msgspec.json.Encoder(decimal_format="number").encode(found)
+    content = {"conclusion": report.conclusion, "about": dict(about), "report": report}
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(content)
     return msgspec.json.format(encoded, indent=2).decode()
 
 
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "" if value is None else in_csv(str(value))
+    return "" if value is None else str(value)
 
 
 def _folder(event: Solved) -> str:
@@ -101,7 +97,7 @@ def _name(text: str) -> str:
 
 
 def check_folder(folder: Path | None) -> None:
-    """Refuse a folder for the report that is of no use, as far as looking tells."""
+    """Refuse a folder for the report that cannot be used, as far as can be seen without writing."""
     if folder is None:
         return
     with _usable(folder):

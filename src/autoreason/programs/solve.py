@@ -11,9 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import (
-    JobFinished,
-)
+from autoreason.events import JobFinished
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plan, read_options

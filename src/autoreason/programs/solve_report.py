@@ -1,4 +1,4 @@
-"""What a set of problems shows: pass rates with intervals, who beats whom, what was left out and why."""
+"""The results of a set of problems: pass rates with intervals, duels, what was left out and why."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment
+from autoreason.programs.assignment import Assignment, difficulty_order
 from autoreason.programs.duels import Outcomes, StrategyDuel, duels
 from autoreason.programs.events import Solved
-from autoreason.programs.exclusions import Exclusion, left_out
+from autoreason.programs.exclusions import Exclusion, find_exclusions
 from autoreason.programs.units import Unit, units_of
 from autoreason.report.report import Report, Section
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 
 ALL = ""
 """The difficulty of what is counted over all problems."""
 UNRATED = "unrated"
-_EASY_FIRST = (
-    *("introductory", "easy", "interview", "medium"),
-    *("competition", "hard", "expert"),
-)
 
 
 class Score(Struct, frozen=True, kw_only=True):
@@ -72,18 +68,18 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
     strategies: tuple[str, ...]
     repeats: int
     scores: tuple[Score, ...]
-    """One a strategy, over all problems."""
+    """One per strategy, over all problems."""
     tiers: tuple[Score, ...]
-    """One a strategy and difficulty; none where problems have no difficulty, or all the same."""
+    """One per strategy and difficulty; none where problems have no difficulty, or all the same."""
     duels: tuple[StrategyDuel, ...]
     """Every two strategies on the problems that both have a verdict on."""
     recoveries: tuple[StrategyDuel, ...]
     """The same on problems where the first attempt of both failed."""
     winner: str | None
-    """Whoever beats every other beyond chance."""
+    """The strategy that beats every other beyond chance."""
     left_out: tuple[Exclusion, ...]
     levels: dict[str, int]
-    """How well the sandbox held, by name, and how many results rest on that."""
+    """How many results come from each level of the sandbox."""
 
     heading = "Programs"
 
@@ -106,11 +102,14 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def leaders(self) -> tuple[Score, ...]:
-        """The scores, the best first; who was never scored comes last."""
-        # Strategies may have lost different problems, so who wins need not have the largest share.
-        return tuple(
-            sorted(self.scores, key=lambda each: (each.strategy != self.winner, -_known(each)))
-        )
+        """The scores, the best first; a strategy without any result comes last."""
+
+        def rank(score: Score) -> tuple[bool, float]:
+            # Strategies may lack different problems, so the winner need not have the largest share.
+            share = score.solved.value
+            return score.strategy != self.winner, 1.0 if share is None else -share
+
+        return tuple(sorted(self.scores, key=rank))
 
 
 def solve_report(
@@ -121,7 +120,7 @@ def solve_report(
     repeats: int = 1,
     broken: Sequence[str] = (),
 ) -> SolveReport:
-    """Fold what was told of every problem; `broken` says which lines of the set could not be read."""
+    """The report on solved problems; `broken` says which lines of the set could not be read."""
     names = tuple(strategies) or tuple(dict.fromkeys(each.strategy for each in solved))
     wanted = [each for each in assignments if not each.remark]
     units = units_of(solved, {each.id: each for each in assignments})
@@ -136,32 +135,26 @@ def solve_report(
         duels=contests,
         recoveries=duels(names, _by_strategy(names, units, lambda unit: unit.recovered)),
         winner=_winner(names, contests),
-        left_out=left_out(assignments, units, names, repeats, broken),
+        left_out=find_exclusions(assignments, units, names, repeats, broken),
         levels=dict(Counter(unit.level for unit in units if unit.level)),
     )
 
 
 def _tiers(units: Sequence[Unit], names: Sequence[str]) -> tuple[Score, ...]:
-    found = {unit.difficulty for unit in units}
-    if len(found) < 2:
+    difficulties = {unit.difficulty for unit in units}
+    if len(difficulties) < 2:
         return ()
     return tuple(
         _score([unit for unit in units if unit.difficulty == tier], name, tier or UNRATED)
-        for tier in sorted(found, key=_ease)
+        for tier in sorted(difficulties, key=difficulty_order)
         for name in names
     )
-
-
-def _ease(difficulty: str) -> tuple[bool, int, str]:
-    """Easy ones first where the name says so, else by name; unrated ones last."""
-    known = difficulty.lower()
-    place = _EASY_FIRST.index(known) if known in _EASY_FIRST else len(_EASY_FIRST)
-    return not difficulty, place, difficulty
 
 
 def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
     own = [unit for unit in units if unit.strategy == strategy]
     scored = [unit for unit in own if unit.solved is not None]
+    spent = _spent(scored)
     return Score(
         strategy=strategy,
         difficulty=difficulty,
@@ -176,8 +169,8 @@ def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
         verdicts=dict(Counter(str(unit.verdict) for unit in scored if unit.verdict)),
         attempts=fmean(unit.attempts for unit in scored) if scored else None,
         calls=fmean(unit.spent.calls for unit in scored) if scored else None,
-        tokens=_tokens_each(scored),
-        cost=_cost_each(scored),
+        tokens=spent.tokens / len(scored) if scored and spent.tokens is not None else None,
+        cost=spent.cost / len(scored) if scored and spent.cost is not None else None,
         spent=_spent(own),
     )
 
@@ -189,28 +182,18 @@ def _spent(units: Sequence[Unit]) -> Spent:
     return spent
 
 
-def _tokens_each(units: Sequence[Unit]) -> float | None:
-    tokens = _spent(units).tokens
-    return None if tokens is None or not units else tokens / len(units)
-
-
-def _cost_each(units: Sequence[Unit]) -> Decimal | None:
-    cost = _spent(units).cost
-    return cost / len(units) if units and cost is not None else None
-
-
 def _share(units: Sequence[Unit], rule: Callable[[Unit], bool | None]) -> Estimate:
     return clustered_share(outcomes(units, rule).values())
 
 
 def outcomes(units: Sequence[Unit], rule: Callable[[Unit], bool | None]) -> Outcomes:
-    """What a rule says of every repeat, by problem; where it says nothing, nothing."""
-    found: dict[str, list[bool]] = {}
+    """What a rule gives for every repeat, by problem; without repeats for which it gives None."""
+    by_problem: dict[str, list[bool]] = {}
     for unit in units:
-        said = rule(unit)
-        if said is not None:
-            found.setdefault(unit.problem, []).append(said)
-    return found
+        outcome = rule(unit)
+        if outcome is not None:
+            by_problem.setdefault(unit.problem, []).append(outcome)
+    return by_problem
 
 
 def _by_strategy(
@@ -219,14 +202,7 @@ def _by_strategy(
     return {name: outcomes([u for u in units if u.strategy == name], rule) for name in names}
 
 
-def _known(score: Score) -> float:
-    return -1.0 if score.solved.value is None else score.solved.value
-
-
 def _winner(names: Sequence[str], contests: Sequence[StrategyDuel]) -> str | None:
-    """Whoever is ahead of every other by more than chance gives."""
-    beaten = {name: set[str]() for name in names}
-    for duel in contests:
-        if duel.ahead and duel.holm is not None and duel.holm <= BEYOND_CHANCE:
-            beaten[duel.ahead].add(duel.behind or "")
-    return next((n for n in names if len(names) > 1 and len(beaten[n]) == len(names) - 1), None)
+    """The strategy that beats every other beyond chance."""
+    wins = Counter(duel.ahead for duel in contests if duel.beyond_chance)
+    return next((name for name in names if wins[name] == len(names) - 1 > 0), None)

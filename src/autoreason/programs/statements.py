@@ -1,4 +1,4 @@
-"""How programs did, in plain sentences."""
+"""The results of programs, as sentences."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def lines(program: str) -> str:
     return count(len(program.splitlines()), "line")
 
 
-def examined(found: Examined) -> str:
+def examined(result: Examined) -> str:
     """How a program did on tests; where the first failure ended it, at which."""
-    if found.verdict == "no_code":
+    if result.verdict == "no_code":
         return "no program"
-    verdict, tests = found.verdict.replace("_", " "), f"{found.which} test"
-    if found.verdict == "accepted":
-        return f"{verdict}, {found.passed} of {count(found.total, tests)}"
-    if 0 < found.run < found.total:
-        return f"{verdict} at {tests} {found.run} of {found.total:,}"
-    return f"{verdict}, {found.passed} of {count(found.total, tests)} passed"
+    verdict, tests = result.verdict.replace("_", " "), f"{result.which} test"
+    if result.verdict == "accepted":
+        return f"{verdict}, {result.passed} of {count(result.total, tests)}"
+    if 0 < result.run < result.total:
+        return f"{verdict} at {tests} {result.run} of {result.total:,}"
+    return f"{verdict}, {result.passed} of {count(result.total, tests)} passed"
 
 
 def failure(trial: Trial) -> str:
@@ -59,7 +59,7 @@ _SYNTAX = re.compile(
     r'\s*File "solution\.py", line (\d+)\n(?:.*\n)*?'
     r"(?:SyntaxError|IndentationError|TabError): (.*)\s*\Z"
 )
-"""What Python says of a program that it cannot begin; one that is under way has a traceback."""
+"""Python's message for a program that it cannot compile; one that has started has a traceback."""
 
 
 def sandbox(level: str) -> str:
@@ -98,8 +98,8 @@ def _is_solved(event: Solved) -> bool:
 
 
 def _passes_some(event: Solved) -> bool:
-    found = event.public or event.private
-    return event.program is not None and (found is None or found.passed > 0)
+    result = event.public or event.private
+    return event.program is not None and (result is None or result.passed > 0)
 
 
 def problem_rows(event: Solved) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ def problem_rows(event: Solved) -> list[tuple[str, str]]:
     if event.program is None:
         return [*rows, ("Program", "none")]
     tests = (("Public", event.public), ("Private", event.private))
-    return rows + [(label, examined(found)) for label, found in tests if found]
+    return rows + [(label, examined(result)) for label, result in tests if result]
 
 
 def _ended(event: Solved) -> str:
@@ -126,6 +126,7 @@ def _ended(event: Solved) -> str:
 
 
 def sandbox_level(name: str) -> str:
+    """How well programs were isolated, in a few more words."""
     return _LEVELS.get(name, name)
 
 

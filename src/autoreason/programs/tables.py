@@ -22,7 +22,7 @@ from autoreason.report.numbers import (
 from autoreason.report.report import Section
 from autoreason.report.statements import losing
 from autoreason.report.table import Column, Table
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats.results import Estimate
 
 if TYPE_CHECKING:
     from autoreason.programs.solve_report import Score, SolveReport
@@ -44,15 +44,7 @@ def rates(report: SolveReport) -> Table:
     """Pass rates over all problems."""
     head = ("strategy", "problems", "public", "private", "public but not private", "recovered")
     rows = [
-        (
-            short(each.strategy),
-            f"{each.problems:,}",
-            percent_interval(each.public),
-            percent_interval(each.private),
-            _of(each.fooled),
-            _of(each.recovery),
-        )
-        for each in report.scores
+        (*_rates(each), _share_of(each.fooled), _share_of(each.recovery)) for each in report.scores
     ]
     return _table(head, rows)
 
@@ -60,22 +52,21 @@ def rates(report: SolveReport) -> Table:
 def tiers(report: SolveReport) -> Table:
     """Pass rates by difficulty."""
     head = ("difficulty", "strategy", "problems", "public", "private", "recovered")
-    rows = [
-        (
-            each.difficulty,
-            short(each.strategy),
-            f"{each.problems:,}",
-            percent_interval(each.public),
-            percent_interval(each.private),
-            _of(each.recovery),
-        )
-        for each in report.tiers
-    ]
+    rows = [(each.difficulty, *_rates(each), _share_of(each.recovery)) for each in report.tiers]
     return _table(head, rows, names=2)
 
 
-def took(report: SolveReport) -> Table:
-    """What each strategy took."""
+def _rates(score: Score) -> tuple[str, ...]:
+    return (
+        short(score.strategy),
+        f"{score.problems:,}",
+        percent_interval(score.public),
+        percent_interval(score.private),
+    )
+
+
+def costs(report: SolveReport) -> Table:
+    """Attempts, calls, tokens and money of each strategy."""
     head = (
         *("strategy", "attempts", "calls", "tokens", "cost"),
         *("all calls", "all tokens", "all cost"),
@@ -98,19 +89,19 @@ def took(report: SolveReport) -> Table:
 
 def verdicts(report: SolveReport) -> Table:
     """How the programs handed in ended."""
-    seen = [
+    present = [
         each for each in CodeVerdict if any(score.verdicts.get(each) for score in report.scores)
     ]
-    head = ("strategy", *(each.replace("_", " ") for each in seen))
+    head = ("strategy", *(each.replace("_", " ") for each in present))
     rows = [
-        (short(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in seen))
+        (short(score.strategy), *(f"{score.verdicts.get(each, 0):,}" for each in present))
         for score in report.scores
     ]
     return _table(head, rows)
 
 
-def duels(found: Sequence[StrategyDuel]) -> Table:
-    """Every two strategies on the same problems."""
+def duels(contests: Sequence[StrategyDuel]) -> Table:
+    """Every pair of strategies on the same problems."""
     head = (
         *("strategy", "against", "problems", "more", "less", "difference"),
         *("p", "corrected", "h", "could show"),
@@ -126,41 +117,41 @@ def duels(found: Sequence[StrategyDuel]) -> Table:
             p_value(each.test.p),
             p_value(each.holm),
             UNKNOWN if each.h is None else f"{each.h:+.2f}",
-            _shown(each.detectable),
+            _points(each.detectable),
         )
-        for each in found
+        for each in contests
     ]
     spare = ("h", "p", "could show", "less", "more")
     return _table(head, rows, names=2, spare=spare)
 
 
 def sections(report: SolveReport) -> list[Section]:
-    """Everything there is to show, in order of interest; what few problems say is left to pages."""
-    found = [Section("Pass rates (95 % intervals)", tables=[rates(report)], plots=[draw(report)])]
+    """Everything there is to show, in order of interest; tables over few problems only on pages."""
+    shown = [Section("Pass rates (95 % intervals)", tables=[rates(report)], plots=[draw(report)])]
     if report.tiers:
         few = all(each.problems < _ENOUGH for each in report.tiers)
-        found.append(Section("By difficulty", tables=[tiers(report)], detail=few))
+        shown.append(Section("By difficulty", tables=[tiers(report)], detail=few))
     if report.duels:
         title = "Paired tests on the problems both were scored on"
-        found.append(Section(title, tables=[duels(report.duels)]))
+        shown.append(Section(title, tables=[duels(report.duels)]))
     if any(each.problems for each in report.recoveries):
         few = all(each.problems < _ENOUGH for each in report.recoveries)
         title = "The same where the first attempt of both failed"
-        found.append(Section(title, tables=[duels(report.recoveries)], detail=few))
-    found += [
-        Section("What it took, for one problem once and in all", tables=[took(report)]),
+        shown.append(Section(title, tables=[duels(report.recoveries)], detail=few))
+    shown += [
+        Section("What it took, for one problem once and in all", tables=[costs(report)]),
         Section("Verdicts", tables=[verdicts(report)]),
     ]
     left_out = [("", str(each)) for each in report.left_out] or [("", "Nothing.")]
     return [
-        *found,
+        *shown,
         Section("Left out", left_out, detail=not report.left_out),
         Section("How to read it", [("", _NOTES)], detail=True),
     ]
 
 
 def conclusion(report: SolveReport) -> str:
-    """Who wins beyond chance, or that nobody does and what could have been seen: one plain sentence."""
+    """Which strategy wins beyond chance, or that none does and what would have shown: one sentence."""
     first, *others = report.leaders
     if first.solved.value is None:
         return "nothing was scored, so nothing is known"
@@ -175,12 +166,13 @@ def conclusion(report: SolveReport) -> str:
             same = f"none solved any of {count(first.problems, 'problem')}"
         return f"no winner: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
-    lose = losing([short(score.strategy) for score in others if _is_beaten(report, score.strategy)])
+    losers = {duel.behind for duel in report.duels if duel.beyond_chance}
+    lose = losing([short(score.strategy) for score in others if score.strategy in losers])
     return f"no winner beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
 def _lead(report: SolveReport, first: Score, second: Score, duel: StrategyDuel) -> str:
-    by = _turned(duel, first.strategy)
+    by = _difference_for(duel, first.strategy)
     lead = (
         f"{short(first.strategy)} solved {percent(first.solved.value or 0)} and {short(second.strategy)} "
         f"{percent(second.solved.value or 0)}"
@@ -193,19 +185,12 @@ def _lead(report: SolveReport, first: Score, second: Score, duel: StrategyDuel) 
 
 
 def _could_show(duel: StrategyDuel) -> str:
-    found = duel.detectable
-    if found.value is None:
-        return found.reason
+    detectable = duel.detectable
+    if detectable.value is None:
+        return detectable.reason
     return (
-        f"{found.n} problems show a difference of {found.value * 100:.0f} points or more four times "
+        f"{detectable.n} problems show a difference of {_points(detectable)} or more four times "
         "out of five, and mostly miss a smaller one"
-    )
-
-
-def _is_beaten(report: SolveReport, name: str) -> bool:
-    return any(
-        duel.behind == name and duel.holm is not None and duel.holm <= BEYOND_CHANCE
-        for duel in report.duels
     )
 
 
@@ -213,25 +198,25 @@ def _between(report: SolveReport, one: str, other: str) -> StrategyDuel:
     return next(duel for duel in report.duels if {duel.one, duel.other} == {one, other})
 
 
-def _turned(duel: StrategyDuel, name: str) -> Estimate:
-    """The difference as seen from one side."""
-    found = duel.difference
-    if duel.one == name or found.value is None or found.low is None or found.high is None:
-        return found
-    return Estimate(-found.value, -found.high, -found.low, n=found.n)
+def _difference_for(duel: StrategyDuel, name: str) -> Estimate:
+    """The difference in favour of one of the two."""
+    by = duel.difference
+    if duel.one == name or by.value is None or by.low is None or by.high is None:
+        return by
+    return Estimate(-by.value, -by.high, -by.low, n=by.n)
 
 
-def _of(found: Estimate) -> str:
+def _share_of(share: Estimate) -> str:
     """A share of some of the problems, and of how many."""
-    return f"{percent_interval(found)} of {found.n}" if found.value is not None else UNKNOWN
+    return f"{percent_interval(share)} of {share.n}" if share.value is not None else UNKNOWN
 
 
 def _mean(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.1f}"
 
 
-def _shown(found: Estimate) -> str:
-    return UNKNOWN if found.value is None else f"{found.value * 100:.0f} points"
+def _points(size: Estimate) -> str:
+    return UNKNOWN if size.value is None else f"{size.value * 100:.0f} points"
 
 
 def _tokens(score: Score) -> str:

@@ -15,7 +15,7 @@ from autoreason.journal import Journal
 from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
-from autoreason.story import RecordedPanel, RecordedPass, Story
+from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
 
@@ -69,23 +69,23 @@ class TrainingPair:
         }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pairs:
     """The pairs of some runs, and what was left out."""
 
-    pairs: tuple[TrainingPair, ...]
-    runs: int
-    panels: int
+    pairs: list[TrainingPair] = field(default_factory=list)
+    runs: int = 0
+    panels: int = 0
     """Panels with a verdict."""
-    undecided: int
+    undecided: int = 0
     """Panels with too few valid ballots for a verdict."""
-    merged: int
+    merged: int = 0
     """Comparisons of two texts that an earlier panel of the run had compared already."""
-    ties: int
+    ties: int = 0
     """Pairs that as many judges preferred one way as the other."""
-    below: int
+    below: int = 0
     """Pairs on which fewer judges agreed than were asked for."""
-    not_won: int
+    not_won: int = 0
     """Pairs whose chosen text won no panel, where only winners were asked for."""
 
     @property
@@ -103,11 +103,16 @@ class Pairs:
         return "; ".join([f"{count(len(self.pairs), 'pair')} from {source}", *left_out])
 
 
+class _NamedText(NamedTuple):
+    name: str
+    """The name it has in the whole run."""
+    text: str
+
+
 class _Panel(NamedTuple):
     stage: str
-    names: dict[str, str]
-    """The texts on the ballot under the names they have in the whole run."""
-    texts: dict[str, str]
+    texts: dict[str, _NamedText]
+    """By the name on the ballot."""
     winner: str
     ballots: list[BallotCast]
 
@@ -116,8 +121,7 @@ class _Panel(NamedTuple):
 class _Duel:
     """Two texts of a run, and the votes of all its panels on them."""
 
-    names: tuple[str, str]
-    texts: tuple[str, str]
+    texts: tuple[_NamedText, _NamedText]
     votes: list[int] = field(default_factory=lambda: [0, 0])
     stages: list[str] = field(default_factory=list)
     judges: dict[str, None] = field(default_factory=dict)
@@ -137,24 +141,27 @@ def find_pairs(
     """
     if not 0 <= min_agreement <= 1:
         raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
-    pairs: list[TrainingPair] = []
-    counts = dict.fromkeys(("runs", "panels", "undecided", "merged", "ties", "below", "not_won"), 0)
+    result = Pairs()
     for run in runs:
         story = journal.story(run)
-        counts["runs"] += 1
         panels = list(_panels(story))
         duels = _duels(panels)
-        counts["panels"] += len(panels)
-        counts["undecided"] += _undecided(story)
-        counts["merged"] += sum(len(duel.stages) - 1 for duel in duels)
+        result.runs += 1
+        result.panels += len(panels)
+        result.undecided += _undecided(story)
+        result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         for duel in duels:
-            exclusion = _exclusion(duel, min_agreement, winner_only)
-            if exclusion:
-                counts[exclusion] += 1
+            behind, ahead = sorted(duel.votes)
+            if ahead == behind:
+                result.ties += 1
+            elif ahead < min_agreement * (ahead + behind):
+                result.below += 1
+            elif winner_only and duel.texts[duel.votes.index(ahead)].text not in duel.winners:
+                result.not_won += 1
             else:
-                pairs.append(_pair(run, story, duel, prompt))
-    return Pairs(tuple(pairs), **counts)
+                result.pairs.append(_pair(run, story, duel, prompt))
+    return result
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
@@ -162,7 +169,11 @@ def _panels(story: Story) -> Iterator[_Panel]:
     yield from _panels_of_story(story, story.task.entries if story.task else ())
     for name, part in story.parts.items():
         for panel in _panels_of_story(part, _sibling_entries(story, name)):
-            yield _within(name, panel)
+            texts = {
+                slot: each._replace(name=f"{name}: {each.name}")
+                for slot, each in panel.texts.items()
+            }
+            yield panel._replace(stage=f"{name}/{panel.stage}", texts=texts)
 
 
 def _sibling_entries(story: Story, part: str) -> tuple[Entry, ...]:
@@ -180,13 +191,14 @@ def _panels_of_story(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]
     """Those of the passes, the playoff, and those over finished texts."""
     yield from _panels_of_passes(story)
     if story.playoff and story.playoff.winner:
-        texts = {incumbent.name: incumbent.text for incumbent in story.playoff.texts}
-        yield _over("playoff", texts, story.playoff.winner, story.playoff_ballots)
+        texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
+        yield _Panel("playoff", texts, story.playoff.winner, story.playoff_ballots)
     for stage, recorded in story.panels.items():
-        if recorded.decided and recorded.decided.verdict:
-            finished = {incumbent.name: incumbent.text for incumbent in story.incumbents}
-            finished |= {e.name: e.text for e in entries if e.stage in ("", stage)}
-            yield _over(stage, finished, recorded.decided.verdict.winner, _one_per_judge(recorded))
+        if recorded.verdict:
+            judged = [each for each in entries if each.stage in ("", stage)]
+            texts = {each.name: _NamedText(each.name, each.text) for each in story.incumbents}
+            texts |= {each.name: _NamedText(each.name, each.text) for each in judged}
+            yield _Panel(stage, texts, recorded.verdict.winner, _one_per_judge(recorded))
 
 
 def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
@@ -196,99 +208,65 @@ def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
     return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
 
 
-def _within(part: str, panel: _Panel) -> _Panel:
-    """The same panel under names that include its part."""
-    return _Panel(
-        f"{part}/{panel.stage}",
-        {slot: f"{part}: {name}" for slot, name in panel.names.items()},
-        {f"{part}: {name}": text for name, text in panel.texts.items()},
-        f"{part}: {panel.winner}",
-        panel.ballots,
-    )
-
-
 def _panels_of_passes(story: Story) -> Iterator[_Panel]:
     incumbent = "draft"
     for recorded in story.passes:
-        names: dict[str, str] = {
-            slot: f"pass {recorded.number} {slot}" for slot in recorded.candidates
-        }
-        names["A"] = incumbent
-        decided = recorded.decided
-        if decided and decided.verdict and decided.winner:
-            texts = {names[slot]: recorded.text(slot) for slot in ("A", *recorded.candidates)}
-            stage = f"pass/{recorded.number}"
-            yield _Panel(stage, names, texts, names[decided.winner], recorded.ballots)
+        number, decided = recorded.number, recorded.decided
+        texts = {"A": _NamedText(incumbent, recorded.incumbent)}
+        for slot, candidate in recorded.candidates.items():
+            texts[slot] = _NamedText(f"pass {number} {slot}", candidate.text)
         if decided and decided.winner:
-            incumbent = names[decided.winner]
-
-
-def _over(stage: str, texts: dict[str, str], winner: str, ballots: list[BallotCast]) -> _Panel:
-    return _Panel(stage, {name: name for name in texts}, texts, winner, ballots)
+            if decided.verdict:
+                yield _Panel(f"pass/{number}", texts, decided.winner, recorded.ballots)
+            incumbent = texts[decided.winner].name
 
 
 def _undecided(story: Story) -> int:
-    passes = sum(_has_no_verdict(recorded) for recorded in story.passes)
-    finished = sum(bool(p.decided and p.decided.verdict is None) for p in story.panels.values())
+    passes = [each.decided for each in story.passes if each.ballots]
+    finished = [each.decided for each in story.panels.values()]
+    without = sum(bool(each and each.verdict is None) for each in (*passes, *finished))
     playoff = bool(story.playoff and story.playoff.winner is None)
-    return passes + finished + playoff + sum(map(_undecided, story.parts.values()))
-
-
-def _has_no_verdict(recorded: RecordedPass) -> bool:
-    return bool(recorded.ballots and recorded.decided and recorded.decided.verdict is None)
+    return without + playoff + sum(map(_undecided, story.parts.values()))
 
 
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     duels: dict[frozenset[str], _Duel] = {}
     for panel in panels:
-        valid = [(ballot, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
-        if any(name not in panel.names for _, ranking in valid for name in ranking):
+        valid = [(ballot.model, ballot.ranking) for ballot in panel.ballots if ballot.ranking]
+        # The texts on the ballot: an incumbent that broke its contract was not.
+        slots = {slot for _, ranking in valid for slot in ranking}
+        if not slots <= panel.texts.keys():
             # A panel over texts that are not in this record.
             continue
-        # The texts on the ballot: an incumbent that broke its contract was not.
-        names = sorted({panel.names[slot] for _, ranking in valid for slot in ranking})
-        for one, other in combinations(names, 2):
-            texts = (panel.texts[one], panel.texts[other])
-            if texts[0] == texts[1]:
+        for one, other in combinations(sorted(panel.texts[slot] for slot in slots), 2):
+            if one.text == other.text:
                 continue
-            duel = duels.setdefault(frozenset(texts), _Duel((one, other), texts))
+            duel = duels.setdefault(frozenset((one.text, other.text)), _Duel((one, other)))
             duel.stages.append(panel.stage)
-            duel.winners |= {panel.texts[name] for name in names if name == panel.winner}
-            for ballot, ranking in valid:
-                ranked = [panel.texts[panel.names[slot]] for slot in ranking]
-                behind = ranked.index(duel.texts[0]) > ranked.index(duel.texts[1])
-                duel.votes[behind] += 1
-                duel.judges[ballot.model] = None
+            if panel.winner in slots:
+                duel.winners.add(panel.texts[panel.winner].text)
+            for model, ranking in valid:
+                ranked = [panel.texts[slot].text for slot in ranking]
+                first, second = (ranked.index(each.text) for each in duel.texts)
+                duel.votes[first > second] += 1
+                duel.judges[model] = None
     return list(duels.values())
-
-
-def _exclusion(
-    duel: _Duel, min_agreement: float, winner_only: bool
-) -> Literal["ties", "below", "not_won"] | None:
-    one, other = duel.votes
-    if one == other:
-        return "ties"
-    if max(one, other) < min_agreement * (one + other):
-        return "below"
-    if winner_only and duel.texts[other > one] not in duel.winners:
-        return "not_won"
-    return None
 
 
 def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
     assert story.settings is not None
     ahead = int(duel.votes[1] > duel.votes[0])
-    behind = 1 - ahead
+    chosen, rejected = duel.texts[ahead], duel.texts[1 - ahead]
     return TrainingPair(
         prompt=prompt,
-        chosen=duel.texts[ahead],
-        rejected=duel.texts[behind],
+        chosen=chosen.text,
+        rejected=rejected.text,
         chosen_votes=duel.votes[ahead],
-        rejected_votes=duel.votes[behind],
+        rejected_votes=duel.votes[1 - ahead],
         run=run,
         stages=tuple(duel.stages),
-        chosen_name=duel.names[ahead],
-        rejected_name=duel.names[behind],
+        chosen_name=chosen.name,
+        rejected_name=rejected.name,
         author=story.settings.models.author or None,
         judges=tuple(duel.judges),
         seed=story.settings.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from autoreason.events import CritiqueProblem, CritiqueWritten
@@ -28,7 +29,18 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
         return CritiqueResult("problems", breaches)
     critiques = []
     for critic in range(CRITICS):
-        critique = await _ask_critic(context, number, critic, text, guidance)
+        quoted = context.settings.quoted_critique
+        prompt = context.prompt(
+            "critic",
+            critic_key(number, critic),
+            (text, guidance),
+            text=text,
+            guidance=guidance,
+            quoted=quoted,
+        )
+        critique = await ask_critic(
+            context, number, critic, text, prompt, quoted=quoted, program=False
+        )
         context.emit(critique)
         critiques.append(critique)
         if critique.prose or critique.problems:
@@ -52,15 +64,24 @@ def _contract_problems(context: JobContext, number: int, text: str) -> str:
     return describe(problems)
 
 
-async def _ask_critic(
-    context: JobContext, number: int, critic: int, text: str, guidance: str
+def critic_key(number: int, critic: int) -> str:
+    """The key of what a critic of a pass is asked."""
+    return f"pass/{number}/critic/{critic}"
+
+
+async def ask_critic(
+    context: JobContext,
+    number: int,
+    critic: int,
+    text: str,
+    prompt: str,
+    *,
+    quoted: bool = True,
+    program: bool | None = None,
+    may_repeat: Callable[[], bool] = lambda: True,
 ) -> CritiqueWritten:
-    settings = context.settings
-    key = f"pass/{number}/critic/{critic}"
-    quoted = settings.quoted_critique
-    prompt = context.prompt(
-        "critic", key, (text, guidance), text=text, guidance=guidance, quoted=quoted
-    )
+    """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
+    settings, key = context.settings, critic_key(number, critic)
     request = context.request(
         "critic",
         f"{key}/try/0",
@@ -70,24 +91,24 @@ async def _ask_critic(
         schema=SCHEMA if quoted else None,
     )
     reply = await context.ask(request)
-    critique = _read_critique(reply, number, critic, text, quoted=quoted)
-    if not critique.readable:
+    critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
+    if not critique.readable and may_repeat():
         reply = await context.ask(
             context.second_request(request, f"{key}/try/1", reply, "critique_again")
         )
-        critique = _read_critique(reply, number, critic, text, quoted=quoted)
+        critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
     return critique
 
 
 def _read_critique(
-    reply: Reply, number: int, critic: int, text: str, *, quoted: bool
+    reply: Reply, number: int, critic: int, text: str, *, quoted: bool, program: bool | None
 ) -> CritiqueWritten:
     unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
     if reply.outcome is not Outcome.OK:
         return unreadable
     if not quoted:
         return CritiqueWritten(number=number, critic=critic, prose=reply.text.strip())
-    parsed = read_critique(reply.text, text, program=False)
+    parsed = read_critique(reply.text, text, program=program)
     if parsed is None:
         return unreadable
     return CritiqueWritten(

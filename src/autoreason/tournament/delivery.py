@@ -42,8 +42,8 @@ def gather_evidence(story: Story) -> Evidence:
         verdicts.append(story.playoff.verdict)
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
     among_drafts = story.panels.get(DRAFTS)
-    if among_drafts and among_drafts.decided and among_drafts.decided.verdict:
-        verdicts.append(among_drafts.decided.verdict)
+    if among_drafts and among_drafts.verdict:
+        verdicts.append(among_drafts.verdict)
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]

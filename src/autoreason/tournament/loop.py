@@ -11,7 +11,6 @@ from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
-from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
@@ -111,18 +110,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
-        panel = Panel(
-            self.context, f"pass/{number}", dict(ballot.items()), pass_size(self.settings)
-        )
-        verdict = await panel.run()
-        if verdict is None:
-            valid, seats = len(panel.rankings), len(panel.ballots)
-            reason = f"{valid} of {seats} ballots were valid, too few to decide"
-            return self.end_pass(number, "inconclusive", None, reason=reason)
-        # Without its contract A cannot survive, whatever judges say.
-        chance = panel.survival_chance if incumbent.keeps_contract else None
-        winner = next(slot for slot in ballot if slot == verdict.winner)
-        return self.decide(number, winner, verdict=verdict, survival_chance=chance)
+        return await self.vote(number, ballot, pass_size(self.settings))
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.
@@ -138,9 +126,9 @@ class Tournament(Strategy):
         """The candidates, in the order in which ties are decided: the texts that break the fewest limits."""
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
         breaches_by_slot = {slot: violations(self.context, text) for slot, text in texts.items()}
-        fewest = min(map(len, breaches_by_slot.values()))
+        minimum = min(map(len, breaches_by_slot.values()))
         for slot, breaches in breaches_by_slot.items():
-            if len(breaches) > fewest:
+            if len(breaches) > minimum:
                 detail = "; ".join(breach.message for breach in breaches)
                 self.emit(
                     CandidateDropped(
@@ -152,7 +140,7 @@ class Tournament(Strategy):
                     )
                 )
         order = sorted(texts, key=self.settings.tie_order.index)
-        return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == fewest}
+        return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}
 
     def _author_failed(self) -> bool:
         """Whether an author refused or sent nothing, which says nothing about A."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -30,7 +31,8 @@ from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
-from autoreason.tournament.panel_size import pass_size
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.panel_size import PanelSize, pass_size
 
 
 class Strategy(Job):
@@ -96,10 +98,10 @@ class Strategy(Job):
         self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
 
     def check_pass_started(self, number: int) -> None:
-        """Refuse to work in a pass that has not begun, before any request or event of it."""
+        """Refuse to work in a pass that was not started, before any request or event of it."""
         if not self.story.passes or self.story.passes[-1].number != number:
             raise StrategyError(
-                f"the strategy {self.settings.strategy} works in pass {number}, which has not begun; "
+                f"the strategy {self.settings.strategy} works in pass {number}, which was not started; "
                 f"call self.begin_pass({number}) first"
             )
 
@@ -156,6 +158,25 @@ class Strategy(Job):
         else:
             self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
 
+    async def vote(
+        self, number: int, ballot: Mapping[Slot, str], size: PanelSize, fallback: Slot | None = None
+    ) -> None:
+        """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
+        panel = Panel(self.context, f"pass/{number}", dict(ballot.items()), size)
+        verdict = await panel.run()
+        if verdict is None:
+            valid, seats = len(panel.rankings), len(panel.ballots)
+            reason = f"{valid} of {seats} ballots were valid, too few to decide"
+            if fallback is None:
+                return self.end_pass(number, "inconclusive", None, reason=reason)
+            reason += "; of equals the smaller step from A is taken"
+            return self.decide(number, fallback, reason=reason)
+        winner = next(slot for slot in ballot if slot == verdict.winner)
+        # Excluded, or in breach of its contract, A cannot survive, whatever judges say.
+        may_survive = "A" in ballot and self.incumbent.keeps_contract
+        chance = panel.survival_chance if may_survive else None
+        return self.decide(number, winner, verdict=verdict, survival_chance=chance)
+
     def decide(
         self,
         number: int,
@@ -165,7 +186,7 @@ class Strategy(Job):
         survival_chance: float | None = None,
         reason: str = "",
     ) -> None:
-        """End a pass that somebody won, by a vote or unopposed; A survives it only if it keeps its contract."""
+        """End a pass that has a winner, by a vote or unopposed; A survives it only if it keeps its contract."""
         survived = winner == "A" and self.incumbent.keeps_contract
         self.end_pass(
             number,

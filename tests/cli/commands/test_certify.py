@@ -18,7 +18,7 @@ from autoreason.cli.group import cli
 from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.settings import Models, make_settings
-from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES, Verdict
+from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES, CertificateVerdict
 from autoreason.studies.certify.store import write_certificate
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
@@ -132,7 +132,7 @@ def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: 
 
 @pytest.mark.parametrize("verdict", ["pass", "unknown"])
 def test_a_judge_that_did_not_fail_is_seated_without_a_word(
-    capsys: pytest.CaptureFixture[str], verdict: Verdict
+    capsys: pytest.CaptureFixture[str], verdict: CertificateVerdict
 ) -> None:
     write_certificate(stored("echo/echo", verdict=verdict))
     warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))

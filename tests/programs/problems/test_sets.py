@@ -12,13 +12,13 @@ from autoreason.programs.problems.sets import find_problem, shares
 
 
 def test_problems_are_counted_by_kind_and_difficulty() -> None:
-    held = [
+    problems = [
         read_native(own(difficulty="hard", checker="special")),
         read_native(own(difficulty="easy")),
         read_native(own(difficulty="easy", public_tests=[])),
         read_humaneval(humaneval()),
     ]
-    counted = shares(held)
+    counted = shares(problems)
     assert [(one.kind, one.difficulty, one.problems) for one in counted] == [
         ("function", "", 1),
         ("stdio", "easy", 2),
@@ -30,9 +30,9 @@ def test_problems_are_counted_by_kind_and_difficulty() -> None:
 
 
 def test_a_problem_is_found_by_its_id() -> None:
-    held = [read_native(own(id=name)) for name in ("cc/1_a_tides", "cc/1_b_boats", "z")]
-    assert find_problem(held, "z").id == "z"
+    problems = [read_native(own(id=name)) for name in ("cc/1_a_tides", "cc/1_b_boats", "z")]
+    assert find_problem(problems, "z").id == "z"
     for name, meant in (("TIDES", "cc/1_a_tides"), ("cc/1_c_boats", "cc/1_b_boats"), ("?", "z")):
         with pytest.raises(InvalidInput, match="no problem") as refused:
-            find_problem(held, name)
+            find_problem(problems, name)
         assert meant in str(refused.value)

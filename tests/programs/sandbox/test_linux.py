@@ -145,7 +145,7 @@ def test_a_cancelled_run_ends_at_once_and_frees_its_slot(level: Level) -> None:
 def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Level) -> None:
     with rigged(level) as rig:
 
-        async def kill_the_server() -> list[str]:
+        async def kill_the_server() -> list[tuple[str, str]]:
             source = "import time\ntime.sleep(int(input()))"
             async with rig.sandbox.open(source, RunLimits()) as session:
                 first = await session.run(b"0")
@@ -156,13 +156,13 @@ def test_a_killed_server_is_a_broken_run_and_the_session_begins_anew(level: Leve
                     # With the death of one the kernel ends others.
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                return [
-                    first.end_reason,
-                    (await running).end_reason,
-                    (await session.run(b"0")).end_reason,
-                ]
+                runs = [first, await running, await session.run(b"0")]
+                return [(each.end_reason, each.detail) for each in runs]
 
-        assert rig.runner.run(kill_the_server()) == ["exit", "broken", "exit"]
+        first, killed, last = rig.runner.run(kill_the_server())
+        assert first == last == ("exit", "")
+        # The reader of the run adds that the sandbox failed.
+        assert killed == ("broken", "the fork server died")
 
 
 def test_each_run_is_alone_among_the_processes_it_could_see() -> None:

@@ -172,6 +172,13 @@ def test_what_is_too_deep_is_not_called_too_large(rig: Rig, source: str) -> None
     assert last.startswith((b"RecursionError: ", b"SystemError: ")), ran.stderr
 
 
+@pytest.mark.parametrize("value", ["[nested]", "{0: nested}"])
+def test_a_nested_value_that_fills_the_memory_is_called_too_large(rig: Rig, value: str) -> None:
+    source = f"def f():\n    nested = None\n    while True: nested = {value}\nf()"
+    ran = rig.run(source, limits=RunLimits(seconds=10, memory=64 << 20))
+    assert ran.end_reason == "memory", ran
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters bound it themselves")
 def test_a_recursion_through_c_that_leaves_its_stack_is_not_called_too_large(rig: Rig) -> None:
     source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return max(map(f, [n]))\nf(0)"

@@ -18,7 +18,7 @@ from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.properties import CertificateFinding, Verdict
+from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
 from autoreason.studies.certify.report import Certificate, certificate_of
 from autoreason.studies.certify.store import StoredCertificate
 from autoreason.studies.certify.suite import pairs
@@ -133,7 +133,7 @@ def stored(
     model: str = "openai/gpt",
     base_url: str | None = None,
     run: str = "one",
-    verdict: Verdict = "fail",
+    verdict: CertificateVerdict = "fail",
 ) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
     finding = CertificateFinding(

@@ -20,7 +20,6 @@ from autoreason.studies.certify.properties import (
     POSITION,
     REPEAT,
     at_least,
-    not_above,
     not_obeyed,
     within,
 )
@@ -59,7 +58,7 @@ def test_position_fails_only_where_it_is_shown_to_decide(first: int, verdict: st
     ("longer", "verdict"), [(0, "pass"), (12, "pass"), (17, "pass"), (18, "fail")]
 )
 def test_length_fails_only_where_a_liking_for_it_is_shown(longer: int, verdict: str) -> None:
-    assert not_above(LENGTH, shares(longer), 0.5, "").verdict == verdict
+    assert within(LENGTH, shares(longer), (0.0, 0.5), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_too_little_is_neither_passed_nor_failed(few: list[float]) -> None:
     for found in (
         at_least(BALLOTS, few, 0.8, ""),
         within(POSITION, few, BAND, ""),
-        not_above(LENGTH, few, 0.5, ""),
+        within(LENGTH, few, (0.0, 0.5), ""),
         not_obeyed(len(few), 0, len(few), ""),
     ):
         assert found.verdict == "unknown"

@@ -61,6 +61,10 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
         assert (duel.one, duel.other) == (one, other)
         assert (duel.wins, duel.losses) == (found.wins[one][other], found.wins[other][one])
         assert duel.holm is None or duel.test.p is None or duel.holm >= duel.test.p
+        back = duel.seen_from(other)
+        assert (back.one, back.wins, back.losses) == (other, duel.losses, duel.wins)
+        assert back.behind == duel.behind
+        assert (back.preferred.value or 0) + (duel.preferred.value or 0) in (0, pytest.approx(1))
     points = [each.points for each in found.standings]
     assert points == sorted(points, reverse=True)
     assert found.ballots == len(ballots)

@@ -1,4 +1,4 @@
-"""What people said is counted right, and what is not known is not made up."""
+"""Ratings are counted right, and what is not known is not made up."""
 
 from __future__ import annotations
 

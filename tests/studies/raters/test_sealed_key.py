@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from tests.studies.raters.conftest import NAMES, Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.sealed_key import Key, NamedTask, open_key, opening, seal, unseal
+from autoreason.studies.raters.sealed_key import (
+    NamedTask,
+    PacketKey,
+    open_key,
+    opening,
+    seal,
+    unseal,
+)
 
 steady = settings(derandomize=True)
 
@@ -19,13 +26,16 @@ LATER = datetime(2026, 5, 2, 12, tzinfo=UTC)
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
 tasks = st.builds(NamedTask, words, st.dictionaries(words, words, max_size=10))
 keys = st.builds(
-    Key, packet=words, seed=st.integers(0, 2**32), tasks=st.lists(tasks, max_size=4).map(tuple)
+    PacketKey,
+    packet=words,
+    seed=st.integers(0, 2**32),
+    tasks=st.lists(tasks, max_size=4).map(tuple),
 )
 
 
 @steady
 @given(keys)
-def test_what_is_sealed_comes_out_again(key: Key) -> None:
+def test_what_is_sealed_comes_out_again(key: PacketKey) -> None:
     assert unseal(seal(key)) == key
 
 
@@ -59,7 +69,7 @@ def test_a_key_that_is_not_the_one_sealed_is_refused_and_stays_shut(
 ) -> None:
     path = study.folder / "key.sealed"
     if harm == "exchanged":
-        path.write_bytes(seal(Key(packet=study.packet.id, seed=1, tasks=())))
+        path.write_bytes(seal(PacketKey(packet=study.packet.id, seed=1, tasks=())))
     elif harm == "torn":
         path.write_bytes(path.read_bytes()[:-9])
     else:

@@ -14,13 +14,14 @@ from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast, PassStarted
 from autoreason.studies.simulate.ballots import (
     SLOTS,
-    RecordedPanel,
-    RecordedVote,
+    PanelVotes,
+    RankedVote,
     from_events,
     from_file,
     of_judge,
 )
-from autoreason.studies.simulate.fit import FittedJudges, FittedValue, fit_judges, fitted_world
+from autoreason.studies.simulate.fit import FittedJudges, fit_judges, fitted_world
+from autoreason.studies.simulate.outcomes import Interval
 from autoreason.studies.simulate.world import read_world, write_world
 
 
@@ -31,7 +32,7 @@ def recorded_panels(
     first: float = 0.0,
     common: float = 1.0,
     seed: int = 1,
-) -> Iterator[RecordedPanel]:
+) -> Iterator[PanelVotes]:
     """Panels of three judges as the model has them, ten a run."""
     rng = np.random.default_rng(seed)
     for panel in range(recorded_panels):
@@ -43,11 +44,11 @@ def recorded_panels(
             seen[order[0]] += first
             ranking = np.argsort(-seen)
             names = [tuple(SLOTS[slot] for slot in slots) for slots in (order, ranking)]
-            votes.append(RecordedVote(names[0], names[1], "judge"))
-        yield RecordedPanel(f"run {panel // 10}", tuple(votes))
+            votes.append(RankedVote(names[0], names[1], "judge"))
+        yield PanelVotes(f"run {panel // 10}", tuple(votes))
 
 
-def holds(estimate: FittedValue, truth: float) -> bool:
+def holds(estimate: Interval, truth: float) -> bool:
     """Whether the truth is in an interval half as wide again, so that chance alone rarely fails a test."""
     half = 0.75 * (estimate.high - estimate.low)
     return abs(estimate.value - truth) <= half and half < 1
@@ -107,7 +108,7 @@ def test_ballots_come_from_a_recorded_run_without_its_playoff() -> None:
         ),
     ]
     (panel,) = from_events("amber-fox", events)
-    assert panel == RecordedPanel("amber-fox", (RecordedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
+    assert panel == PanelVotes("amber-fox", (RankedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
 
 
 def test_a_file_without_passes_is_refused_with_its_line(tmp_path: Path) -> None:

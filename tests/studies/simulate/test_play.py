@@ -9,7 +9,7 @@ from tests.studies.simulate.scenes import SHARP, settings, world
 
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import Outcomes, summarise
-from autoreason.studies.simulate.play import play, play_all
+from autoreason.studies.simulate.play import play_all, tournament_of
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:
@@ -44,9 +44,12 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
         world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
     )
     luck = Luck(1, 20).cached()
-    played = [play(quiet, settings(k=2), luck, row) for row in range(20)]
-    # The first draft has quality 0, where nobody falls silent; whatever is better ends the run.
-    assert any(one.trajectory[-2:] == ("A", "A") and one.calls < 20 for one in played)
+    played = [tournament_of(quiet, settings(k=2), luck, row) for row in range(20)]
+    # The first draft has quality 0, where no critic falls silent; whatever is better ends the run.
+    assert any(
+        tournament.story.trajectory[-2:] == ("A", "A") and cast.calls.total() < 20
+        for cast, tournament in played
+    )
 
 
 def test_prose_critics_are_never_silent() -> None:

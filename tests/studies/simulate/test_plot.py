@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autoreason.studies.simulate.outcomes import Mean, Summary
+from autoreason.studies.simulate.outcomes import Interval, Summary
 from autoreason.studies.simulate.plot import draw
 from autoreason.studies.simulate.study import Cell
 
 SVG = "{http://www.w3.org/2000/svg}"
-NONE = Mean(0.0, 0.0, 0.0)
+NONE = Interval(0.0, 0.0, 0.0)
 SUMMARY = Summary(
     runs=1,
     quality=NONE,

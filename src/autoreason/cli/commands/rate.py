@@ -129,7 +129,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 
     from autoreason.studies.raters.lock import lock_packet
     from autoreason.studies.raters.packet import read_packet
-    from autoreason.studies.raters.startup import serve_packet
+    from autoreason.studies.raters.server import serve_packet
     from autoreason.studies.raters.storage import read_sheets
 
     packet = read_packet(folder)

@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
-    from autoreason.studies.simulate.ballots import RecordedPanel
+    from autoreason.studies.simulate.ballots import PanelVotes
     from autoreason.studies.simulate.world import World
 
 
@@ -291,7 +291,7 @@ def _fit_judges(
     show_report(report, as_json=as_json, html=html)
 
 
-def _recorded_panels(source: str, journal: str | None) -> list[RecordedPanel]:
+def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:
     from autoreason.studies.simulate.ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():

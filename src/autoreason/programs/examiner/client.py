@@ -180,7 +180,7 @@ class ExaminerClient:
                     isinstance(message, ExamineReply | ObserveReply | ErrorReply)
                     and message.number in self._pending
                 ):
-                    self._resolve(self._pending[message.number].future, message)
+                    _resolve(self._pending[message.number].future, message)
             await connection.close()
             await self._restart()
         except Exception as error:
@@ -189,18 +189,6 @@ class ExaminerClient:
             self._fail_all(
                 ProviderFailed(f"the examiner died and cannot be started again: {error}")
             )
-
-    def _resolve(
-        self, future: asyncio.Future[Any], message: ExamineReply | ObserveReply | ErrorReply
-    ) -> None:
-        if future.done():
-            return
-        if isinstance(message, ExamineReply):
-            future.set_result(message.examined)
-        elif isinstance(message, ObserveReply):
-            future.set_result(message.observed)
-        else:
-            future.set_exception(_error_of(message))
 
     async def _restart(self) -> None:
         """Start the process again and resend requests; one over which it died twice is not resent."""
@@ -228,6 +216,17 @@ class ExaminerClient:
         for pending in self._pending.values():
             if not pending.future.done():
                 pending.future.set_exception(error)
+
+
+def _resolve(
+    future: asyncio.Future[Any], message: ExamineReply | ObserveReply | ErrorReply
+) -> None:
+    if future.done():
+        return
+    if isinstance(message, ErrorReply):
+        future.set_exception(_error_of(message))
+    else:
+        future.set_result(message.result)
 
 
 def _sendable(program: str) -> str:

@@ -21,12 +21,9 @@ def excerpt(text: str, at: int = 0, max_length: int = MAX_EXCERPT) -> str:
     start = max(0, min(at - max_length // 2, len(text) - max_length))
     before, after = start, len(text) - start - max_length
     kept = text[start : start + max_length]
-    return f"{_cut_mark(before)}\n{kept}" if not after else _mark_cuts(kept, before, after)
-
-
-def _mark_cuts(kept: str, before: int, after: int) -> str:
     head = f"{_cut_mark(before)}\n" if before else ""
-    return f"{head}{kept}\n{_cut_mark(after)}"
+    tail = f"\n{_cut_mark(after)}" if after else ""
+    return f"{head}{kept}{tail}"
 
 
 def _cut_mark(characters: int) -> str:

@@ -53,7 +53,7 @@ class ExamineReply(Struct, frozen=True, kw_only=True, tag=True):
     """The result of an examination."""
 
     number: int
-    examined: Examined
+    result: Examined
 
 
 class ObserveRequest(Struct, frozen=True, kw_only=True, tag=True):
@@ -67,7 +67,7 @@ class ObserveReply(Struct, frozen=True, kw_only=True, tag=True):
     """What the program did on each input."""
 
     number: int
-    observed: Observed
+    result: Observed
 
 
 class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):

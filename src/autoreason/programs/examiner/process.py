@@ -130,12 +130,12 @@ class ExaminerServer:
             observed = await self._examiner.observe(
                 self._problem(probe), probe.program, probe.inputs
             )
-            return ObserveReply(number=request.number, observed=observed)
+            return ObserveReply(number=request.number, result=observed)
         subject = request.examination
         examined = await self._examiner.examine(
             self._problem(subject), subject.program, subject.which, subject.every
         )
-        return ExamineReply(number=request.number, examined=examined)
+        return ExamineReply(number=request.number, result=examined)
 
     def _problem(self, subject: Examination | Probe) -> Problem:
         if subject.problem not in self._problems:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
+from autoreason.files import write_atomically
 from autoreason.paths import data_folder
 from autoreason.programs.problems.native_format import decode_set, encode_set
 from autoreason.programs.problems.problem import Problem
@@ -20,14 +19,7 @@ def save_set(problems: Sequence[Problem]) -> str:
     path = _path(digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(encode_set(problems))
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_atomically(path, encode_set(problems), private=True)
     return digest
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.assignment import Assignment, Example
+from autoreason.programs.assignment import Assignment, Example, ProblemStatement
 from autoreason.programs.problems.comparison import TOLERANCE, Checker, Comparison, compare
 from autoreason.programs.problems.fields import MAX_ID_LENGTH
 from autoreason.programs.problems.sources import compile_error, parse_python
@@ -25,18 +24,9 @@ NO_CHECKER = "several answers are right; give a `checker_program` that tells whi
 """Why a problem cannot be examined fairly."""
 
 
-class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Problem(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
     """The statement of a problem, its tests, and how an answer is compared."""
 
-    id: str
-    statement: str
-    title: str = ""
-    kind: Literal["stdio", "function"] = "stdio"
-    difficulty: str = ""
-    entry_point: str = ""
-    """The function that is called, or the class that is created; empty for programs that read and print."""
-    starter: str = ""
-    """Code the program begins from, such as a signature."""
     setup: str = ""
     """Statements before each test of a function: imports, definitions the tests use."""
     time_limit_s: float = 10.0
@@ -64,14 +54,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def to_assignment(problem: Problem) -> Assignment:
     """The problem without what roles may not see."""
     unfair = problem.checker == "special" and not problem.checker_program
+    shared = {name: getattr(problem, name) for name in ProblemStatement.__struct_fields__}
     return Assignment(
-        id=problem.id,
-        statement=problem.statement,
-        title=problem.title,
-        kind=problem.kind,
-        difficulty=problem.difficulty,
-        entry_point=problem.entry_point,
-        starter=problem.starter,
+        **shared,
         seconds=problem.time_limit_s,
         memory_mb=problem.memory_limit_mb,
         public=problem.public_tests,

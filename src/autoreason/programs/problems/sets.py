@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Literal
@@ -12,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import difficulty_order
 from autoreason.programs.problems.native_format import encode_set
 from autoreason.programs.problems.problem import NO_CHECKER, Problem, to_assignment
 
@@ -84,8 +84,9 @@ def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...
 
 def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
     """Count problems and tests by kind and difficulty."""
-    kinds = Counter((problem.kind, problem.difficulty) for problem in problems)
-    return tuple(_share(problems, *which) for which in sorted(kinds, key=_order))
+    kinds = {(problem.kind, problem.difficulty) for problem in problems}
+    ordered = sorted(kinds, key=lambda which: (which[0], difficulty_order(which[1])))
+    return tuple(_share(problems, *which) for which in ordered)
 
 
 def _share(problems: Sequence[Problem], kind: str, difficulty: str) -> Share:
@@ -99,10 +100,3 @@ def _share(problems: Sequence[Problem], kind: str, difficulty: str) -> Share:
         without_public_tests=sum(not one.public_tests for one in group),
         unfair=sum(bool(to_assignment(one).remark) for one in group),
     )
-
-
-def _order(which: tuple[str, str]) -> tuple[str, int, str]:
-    """Sort words from easy to hardest; letters as they are."""
-    kind, difficulty = which
-    words = ("easy", "medium", "hard", "harder", "hardest")
-    return kind, words.index(difficulty) if difficulty in words else len(words), difficulty

@@ -64,13 +64,12 @@ class Session(Protocol):
 
 ProgramRole = Literal["program", "candidate", "tests", "checker"]
 """A whole program; for functions, the program called and the tests that call it; a problem's own checker."""
+ROLES_WITH_SLOT: tuple[ProgramRole, ...] = ("program", "candidate")
+"""Tests and checkers belong to a program that has a slot, and never wait for one."""
 
 
 class Sandbox(Protocol):
-    """Runs programs. There is one slot per core: opening a program or a candidate waits for a free one.
-
-    Tests and checkers belong to a program that has a slot, and never wait.
-    """
+    """Runs programs. There is one slot per core: opening a program or a candidate waits for a free one."""
 
     @property
     def level(self) -> Level:

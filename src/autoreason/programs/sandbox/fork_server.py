@@ -19,6 +19,8 @@ from autoreason.programs.sandbox import execution, jail, kernel, landlock, secco
 from autoreason.programs.sandbox.wire import RunReport
 
 READY = b"ready"
+_DEEP = 20_000
+"""More levels than any interpreter drops by recursion."""
 
 
 class SolutionProcess(NamedTuple):
@@ -40,6 +42,7 @@ def main(arguments: list[str]) -> NoReturn:
     warm.preload_common_modules()
     execution.add_site_builtins()
     execution.patch_getcwd()
+    _grow_stack()
     seccomp.prepare()
     random.seed(0)
     jail_spec = jail.JailSpec(
@@ -52,6 +55,16 @@ def main(arguments: list[str]) -> NoReturn:
     gc.freeze()
     control.send(READY)
     _serve(control, jail_spec, [int(uid) for uid in uids.split(",") if uid])
+
+
+def _grow_stack() -> None:
+    """Grow the stack as far as dropping a deeply nested value takes it, before a program's memory is limited.
+
+    Since Python 3.13 that is a megabyte or two, and a program that has used up its memory would crash for want of it.
+    """
+    nested: object = None
+    for _ in range(_DEEP):
+        nested = (lambda inner: lambda: inner)(nested)
 
 
 def _serve(control: socket.socket, jail_spec: jail.JailSpec, uids: list[int]) -> NoReturn:

@@ -7,6 +7,8 @@ import mmap
 import os
 import resource
 import signal
+from collections.abc import Callable
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -86,10 +88,15 @@ def keep_namespace() -> int:
     It shares our memory and sleeps inside the C library, so it costs next to nothing. Without it the program would be
     the first process, on which signals with default action, such as its own SIGKILL, have no effect.
     """
+    return check_result(_clone(_libc.pause, CLONE_VM | CLONE_FS | CLONE_FILES), "clone")
+
+
+def _clone(function: Any, flags: int) -> int:
+    """Start a process in a function of the C library, on a stack of its own; negative where that fails."""
     top = ctypes.addressof(_keeper_stack) + len(_keeper_stack)
-    sleep = ctypes.cast(_libc.pause, ctypes.c_void_p)
-    flags = CLONE_VM | CLONE_FS | CLONE_FILES | signal.SIGCHLD
-    return check_result(_libc.clone(sleep, ctypes.c_void_p(top & ~15), flags, None), "clone")
+    start = ctypes.cast(function, ctypes.c_void_p)
+    pid: int = _libc.clone(start, ctypes.c_void_p(top & ~15), flags | signal.SIGCHLD, None)
+    return pid
 
 
 def count_tasks() -> int:
@@ -97,30 +104,46 @@ def count_tasks() -> int:
 
     The kernel counts those in other containers too, which are not in our /proc.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    low, high = 0, _MAX_TASKS if hard == resource.RLIM_INFINITY else min(hard, _MAX_TASKS)
-    try:
-        while high - low > 1:
-            middle = (low + high) // 2
-            resource.setrlimit(resource.RLIMIT_NPROC, (middle, hard))
-            if _can_start():
-                high = middle
-            else:
-                low = middle
-    finally:
-        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
-    return high
+    return _smallest_limit(resource.RLIMIT_NPROC, _MAX_TASKS, 1, _can_start)
 
 
 def _can_start() -> bool:
     """Whether one more process can be started: one that shares our memory and ends at once."""
-    top = ctypes.addressof(_keeper_stack) + len(_keeper_stack)
-    leave = ctypes.cast(_libc._exit, ctypes.c_void_p)
-    pid = _libc.clone(leave, ctypes.c_void_p(top & ~15), CLONE_VM | signal.SIGCHLD, None)
+    pid = _clone(_libc._exit, CLONE_VM)
     if pid < 0:
         return False
     os.waitpid(pid, 0)
     return True
+
+
+def measure_address_space() -> int:
+    """Bytes of address space in use, found by trying limits: there is no /proc in the jail."""
+    return _smallest_limit(resource.RLIMIT_AS, 1 << 40, 1 << 16, _can_map)
+
+
+def _can_map() -> bool:
+    try:
+        mmap.mmap(-1, mmap.PAGESIZE).close()
+    except (OSError, MemoryError):
+        return False
+    return True
+
+
+def _smallest_limit(what: int, high: int, precision: int, works: Callable[[], bool]) -> int:
+    """The smallest limit of a resource, at most `high`, under which something works."""
+    soft, hard = resource.getrlimit(what)
+    low, high = 0, high if hard == resource.RLIM_INFINITY else min(hard, high)
+    try:
+        while high - low > precision:
+            middle = (low + high) // 2
+            resource.setrlimit(what, (middle, hard))
+            if works():
+                high = middle
+            else:
+                low = middle
+    finally:
+        resource.setrlimit(what, (soft, hard))
+    return high
 
 
 def exit_on_signal(number: signal.Signals) -> None:
@@ -138,28 +161,3 @@ def limit_thread_memory() -> None:
         _libc.pthread_setattr_default_np(attributes)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 1)
-
-
-def measure_address_space() -> int:
-    """Bytes of address space in use, found by trying limits: there is no /proc in the jail."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    low, high = 0, 1 << 40 if hard == resource.RLIM_INFINITY else hard
-    try:
-        while high - low > 1 << 16:
-            middle = (low + high) // 2
-            resource.setrlimit(resource.RLIMIT_AS, (middle, hard))
-            if _can_map():
-                high = middle
-            else:
-                low = middle
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    return high
-
-
-def _can_map() -> bool:
-    try:
-        mmap.mmap(-1, mmap.PAGESIZE).close()
-    except (OSError, MemoryError):
-        return False
-    return True

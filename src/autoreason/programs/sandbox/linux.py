@@ -12,6 +12,7 @@ from itertools import cycle
 from typing import get_args
 
 from autoreason.programs.sandbox.base import (
+    ROLES_WITH_SLOT,
     SOURCE_LIMIT,
     EndReason,
     Level,
@@ -63,7 +64,7 @@ class LinuxSandbox:
             yield OversizedProgram(size)
             return
         spec = ProgramSpec(role, limits.seconds, limits.memory, limits.output, source)
-        slotted = role in ("program", "candidate")
+        slotted = role in ROLES_WITH_SLOT
         slot = await self._free.get() if slotted else next(self._turns)
         session = LinuxSession(slot, spec, limits)
         try:
@@ -99,9 +100,7 @@ class LinuxSession:
                 reply = await self._request_run(descriptors, IdleTimer() if idle is None else idle)
             except (OSError, TimeoutError) as error:
                 self.close()
-                return ProgramRun(
-                    end_reason="broken", detail=f"the sandbox failed: {str(error) or 'no reply'}"
-                )
+                return ProgramRun(end_reason="broken", detail=str(error) or "no reply")
             except BaseException:
                 self.close()
                 raise

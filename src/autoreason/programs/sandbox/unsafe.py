@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.programs.sandbox.base import (
+    ROLES_WITH_SLOT,
     EndReason,
     Level,
     ProgramRole,
@@ -56,18 +57,13 @@ class UnsafeSandbox:
         self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[Session]:
         """A program in a new folder; tests and checkers need no slot."""
-        needs_no_slot = role in ("tests", "checker")
-        if not needs_no_slot:
-            await self._slots.acquire()
-        folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
-        try:
-            body = source.encode("utf-8", "replace")
-            (folder / "solution.py").write_bytes(body)
-            yield UnsafeSession(folder, limits, role)
-        finally:
-            if not needs_no_slot:
-                self._slots.release()
-            shutil.rmtree(folder, ignore_errors=True)
+        async with self._slots if role in ROLES_WITH_SLOT else nullcontext():
+            folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
+            try:
+                (folder / "solution.py").write_bytes(source.encode("utf-8", "replace"))
+                yield UnsafeSession(folder, limits, role)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
 
     async def close(self) -> None:
         """Nothing outlives its run."""
@@ -206,11 +202,11 @@ def _end_reason(end: ProcessEnd, output_size: int, errors: bytes, limits: RunLim
     return next((reason for happened, reason in reasons if happened), "exit")
 
 
-def _read(file: int, most: int, *, from_the_end: bool = False) -> bytes:
+def _read(file: int, limit: int, *, from_the_end: bool = False) -> bytes:
     size = os.fstat(file).st_size
-    os.lseek(file, max(0, size - most) if from_the_end else 0, os.SEEK_SET)
+    os.lseek(file, max(0, size - limit) if from_the_end else 0, os.SEEK_SET)
     parts = []
-    while most > 0 and (part := os.read(file, min(most, 1 << 20))):
+    while limit > 0 and (part := os.read(file, min(limit, 1 << 20))):
         parts.append(part)
-        most -= len(part)
+        limit -= len(part)
     return b"".join(parts)

@@ -27,9 +27,9 @@ from autoreason.studies.audit.findings import (
     listed,
     settle,
 )
-from autoreason.studies.audit.record import AuditedRun
+from autoreason.studies.audit.record import Runs, panels_of
 
-Check = Callable[[Sequence[AuditedRun]], AuditResult]
+Check = Callable[[Runs], AuditResult]
 
 CHECKS: tuple[Check, ...] = (
     check_ballots.invalid_ballots,
@@ -125,13 +125,13 @@ def _table(findings: Sequence[AuditFinding]) -> Table:
     return Table(columns, rows, tones=_TONES, headings=False)
 
 
-def audit_runs(runs: Sequence[AuditedRun]) -> Audit:
+def audit_runs(runs: Runs) -> Audit:
     """Run every check over these runs."""
     if not runs:
         raise InvalidInput("there is nothing to audit; name a run or a record")
     results = [check(runs) for check in CHECKS if _applies(check, runs)]
     findings = settle(results)
-    panels = [panel for run in runs for panel in run.panels]
+    panels = list(panels_of(runs))
     valid = [panel.valid for panel in panels if panel.valid is not None]
     return Audit(
         runs=sum(not run.part for run in runs),
@@ -145,12 +145,12 @@ def audit_runs(runs: Sequence[AuditedRun]) -> Audit:
     )
 
 
-def _applies(check: Check, runs: Sequence[AuditedRun]) -> bool:
+def _applies(check: Check, runs: Runs) -> bool:
     """Whether a question makes sense of what these runs wrote."""
     texts = any(run.programs is None for run in runs)
     if check in _PANEL_CHECKS:
         # Where programs are written a panel is the exception.
-        return texts or any(panel for run in runs for panel in run.panels)
+        return texts or any(panels_of(runs))
     if check.__module__ == check_programs.__name__:
         return any(run.programs is not None for run in runs)
     return texts or check == check_stopping.outages

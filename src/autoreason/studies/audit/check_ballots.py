@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 from autoreason.parsing.ballots import read_ranking
 from autoreason.report.numbers import percent
@@ -18,11 +17,9 @@ from autoreason.studies.audit.findings import (
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun, AuditedVote
+from autoreason.studies.audit.record import AuditedPass, AuditedVote, Runs, panels_of, votes_of
 from autoreason.studies.audit.wording import is_exact, structured_ranking
 from autoreason.tournament.panel_size import quorum
-
-Runs = Sequence[AuditedRun]
 
 _INVALID = Topic(
     "invalid ballots",
@@ -65,7 +62,7 @@ _TIES = Topic(
 def invalid_ballots(runs: Runs) -> AuditFinding:
     """How many judges were asked and gave no valid ballot."""
     seats, invalid = Counter[str](), Counter[str]()
-    for panel in _panels(runs):
+    for panel in panels_of(runs):
         if panel.seats is not None and panel.valid is not None:
             seats[panel.judge] += panel.seats
             invalid[panel.judge] += panel.seats - panel.valid
@@ -83,7 +80,7 @@ def invalid_ballots(runs: Runs) -> AuditFinding:
 
 def empty_panels(runs: Runs) -> AuditFinding:
     """Panels without any valid ballot, and how they were counted."""
-    panels = [panel for panel in _panels(runs) if panel.valid is not None]
+    panels = [panel for panel in panels_of(runs) if panel.valid is not None]
     if not panels:
         return _EMPTY.unknown("the record does not say how many ballots were valid")
     empty = [panel for panel in panels if not panel.valid]
@@ -112,7 +109,9 @@ def _won_without_votes(audited: AuditedPass) -> bool:
 def below_quorum(runs: Runs) -> AuditFinding:
     """Panels that decided although most of their ballots were invalid, or that never had two judges."""
     decided = [
-        panel for panel in _panels(runs) if panel.winner and panel.valid and panel.seats is not None
+        panel
+        for panel in panels_of(runs)
+        if panel.winner and panel.valid and panel.seats is not None
     ]
     if not decided:
         return _QUORUM.unknown(
@@ -140,7 +139,7 @@ def below_quorum(runs: Runs) -> AuditFinding:
 
 def partial_rankings(runs: Runs) -> AuditFinding:
     """Rankings that name a text twice or leave one out, and were counted nevertheless."""
-    votes = list(_votes(runs))
+    votes = list(votes_of(runs))
     if not votes:
         return _FAULTY.unknown("no ballots were kept, only scores")
     faulty = sum(vote.faulty for vote in votes)
@@ -150,7 +149,9 @@ def partial_rankings(runs: Runs) -> AuditFinding:
 
 def ballot_form(runs: Runs) -> AuditFinding:
     """Whether answers give their ranking in the form asked for, and what a tolerant reader gets from the rest."""
-    votes = [vote for vote in _votes(runs) if vote.text is not None and vote.labels and vote.order]
+    votes = [
+        vote for vote in votes_of(runs) if vote.text is not None and vote.labels and vote.order
+    ]
     if not votes:
         return _FORM.unknown("no judge's answers were kept")
     structured = [structured_ranking(vote.text or "", vote.labels or ()) for vote in votes]
@@ -184,7 +185,7 @@ def ballot_form(runs: Runs) -> AuditFinding:
 
 def ties(runs: Runs) -> AuditFinding:
     """Decisions by the tie rule."""
-    decided = [p for p in _panels(runs) if p.winner and p.valid and p.tied is not None]
+    decided = [p for p in panels_of(runs) if p.winner and p.valid and p.tied is not None]
     if not decided:
         return _TIES.unknown("no decision was kept with its scores")
     tied = [panel for panel in decided if panel.tied]
@@ -195,14 +196,6 @@ def ties(runs: Runs) -> AuditFinding:
         sentence += f"; {percent(by_a / survivals)} of the survivals of A are such ties"
     number = share(len(tied), len(decided))
     return _TIES.finding(share_level(number, 0.1, 0.25), sentence, number)
-
-
-def _panels(runs: Runs) -> Iterator[AuditedPanel]:
-    return (panel for run in runs for panel in run.panels)
-
-
-def _votes(runs: Runs) -> Iterator[AuditedVote]:
-    return (vote for panel in _panels(runs) for vote in panel.votes or ())
 
 
 def _ranking_of(vote: AuditedVote, structured: tuple[str, ...] | None) -> tuple[str, ...] | None:

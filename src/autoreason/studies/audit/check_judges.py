@@ -31,9 +31,14 @@ from autoreason.studies.audit.findings import (
     many,
     part,
 )
-from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun
-
-Runs = Sequence[AuditedRun]
+from autoreason.studies.audit.record import (
+    AuditedPanel,
+    AuditedPass,
+    AuditedRun,
+    Runs,
+    panels_of,
+    votes_of,
+)
 
 _POSITION = Topic(
     "position",
@@ -140,7 +145,7 @@ def _no_position(runs: Runs, by_judge: dict[str, list[list[SeenVote]]]) -> str:
             f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
             f"{'is one' if largest == 1 else f'are {largest} at most'}"
         )
-    votes = [vote for panel in _panels(runs) for vote in panel.votes or () if vote.ranking]
+    votes = [vote for vote in votes_of(runs) if vote.ranking]
     if not votes:
         return "no valid ballot was kept"
     orders = [vote.order for vote in votes if vote.order]
@@ -166,7 +171,7 @@ def _shares(counts: Sequence[int]) -> str:
 
 def one_order(runs: Runs) -> AuditResult:
     """Panels whose judges all saw one order, and what that did to unanimity."""
-    panels = [p for p in _panels(runs) if p.shared_order is not None]
+    panels = [p for p in panels_of(runs) if p.shared_order is not None]
     if not panels:
         return _SHARED.unknown("no panel of two judges or more was kept with its orders")
     shared = [panel for panel in panels if panel.shared_order]
@@ -229,14 +234,9 @@ def judges_agree(runs: Runs) -> AuditResult:
         " (by chance 50 %)"
     )
     hardly = len(every) >= _ENOUGH and number.high is not None and number.high < _USEFUL_TAU
-
-    def conclude(p: float) -> AuditFinding:
-        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
-        return _AGREEMENT.finding(
-            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
-        )
-
-    return PendingFinding(more_than_chance(chances, fsum(every)), conclude)
+    p = more_than_chance(chances, fsum(every))
+    enough = mean >= 2 * _USEFUL_TAU
+    return _against_chance(_AGREEMENT, p, sentence, number, enough=enough, hardly=hardly)
 
 
 def concordance(runs: Runs) -> AuditResult:
@@ -264,14 +264,9 @@ def concordance(runs: Runs) -> AuditResult:
     )
     useful = _USEFUL_W * fmean(room)
     hardly = len(room) >= _ENOUGH and excess.high is not None and excess.high < useful
-
-    def conclude(p: float) -> AuditFinding:
-        level: Level = "fine" if p <= LEVEL and mean - chance > useful else "look"
-        return _CONCORDANCE.finding(
-            "alarm" if hardly else level, sentence + _against_chance(p, hardly), number, p
-        )
-
-    return PendingFinding(more_than_chance(chances, len(room) * mean), conclude)
+    p = more_than_chance(chances, len(room) * mean)
+    enough = mean - chance > useful
+    return _against_chance(_CONCORDANCE, p, sentence, number, enough=enough, hardly=hardly)
 
 
 def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agreement]]:
@@ -281,7 +276,7 @@ def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agr
 
 
 def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
-    if not any(panel.votes for panel in _panels(runs)):
+    if not any(votes_of(runs)):
         return "no ballots were kept"
     return (
         f"no panel over {over} was kept with two full ballots of judges who are asked "
@@ -295,10 +290,20 @@ def _interval(number: Estimate) -> str:
     return f" ({number.low:.2f} to {number.high:.2f})"
 
 
-def _against_chance(p: float, hardly: bool) -> str:
-    if p > LEVEL:
-        return f"; that is not shown to be more than chance ({p_statement(p)})"
-    return f"; {'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
+def _against_chance(
+    topic: Topic, p: float, sentence: str, number: Estimate, *, enough: bool, hardly: bool
+) -> PendingFinding:
+    """How far judges agree, against chance; `hardly` is too little to be useful, `enough` is not."""
+
+    def conclude(p: float) -> AuditFinding:
+        if p > LEVEL:
+            how = f"that is not shown to be more than chance ({p_statement(p)})"
+        else:
+            how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
+        level: Level = "fine" if p <= LEVEL and enough else "look"
+        return topic.finding("alarm" if hardly else level, f"{sentence}; {how}", number, p)
+
+    return PendingFinding(p, conclude)
 
 
 def longer_preferred(runs: Runs) -> AuditResult:
@@ -356,7 +361,3 @@ def _no_length(runs: Runs) -> str:
     if not any(len(set(each)) > 1 for each in words):
         return "texts that were compared have the same length"
     return "texts of different lengths have the same scores"
-
-
-def _panels(runs: Runs) -> Iterator[AuditedPanel]:
-    return (panel for run in runs for panel in run.panels)

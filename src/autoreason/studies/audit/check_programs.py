@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from autoreason.stats.shares import share
 from autoreason.studies.audit.findings import (
     AuditFinding,
@@ -11,9 +9,7 @@ from autoreason.studies.audit.findings import (
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPrograms, AuditedRun
-
-Runs = Sequence[AuditedRun]
+from autoreason.studies.audit.record import AuditedPrograms, Runs
 
 _CUT = Topic(
     "cut-off replies",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from math import fsum, sqrt
 from statistics import fmean, median
@@ -31,11 +31,9 @@ from autoreason.studies.audit.findings import (
     number_of,
     part,
 )
-from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun
+from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun, Runs
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.voting import BUILT_IN
-
-Runs = Sequence[AuditedRun]
 
 _SURVIVAL = Topic(
     "survival",

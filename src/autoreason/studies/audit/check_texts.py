@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import combinations, pairwise
 from statistics import fmean
 
@@ -23,10 +23,8 @@ from autoreason.studies.audit.findings import (
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedRun
+from autoreason.studies.audit.record import AuditedPass, AuditedRun, Runs
 from autoreason.studies.audit.wording import cut_off
-
-Runs = Sequence[AuditedRun]
 
 _CUT = Topic(
     "cut-off texts",

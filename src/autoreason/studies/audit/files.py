@@ -34,25 +34,34 @@ class _Judge(Struct):
     text: str | None = None
 
 
-class _Line(Struct, kw_only=True):
-    """One line of `ballots.jsonl`."""
+class _PassLine(Struct, kw_only=True):
+    """A pass in a transcript."""
+
+    number: int = msgspec.field(name="pass")
+    version_a: str | None = None
+    version_b: str | None = None
+    version_ab: str | None = None
+    critique: str | None = None
+    judges: list[_Judge] | None = None
+    scores: dict[str, int] | None = None
+    winner: str | None = None
+    streak_after: int | None = None
+    elapsed_s: float | None = None
+
+
+class _Line(_PassLine, kw_only=True):
+    """One line of `ballots.jsonl`: a pass, and what is known of its run."""
 
     experiment: str
     run: str
-    number: int = msgspec.field(name="pass")
     judge_model: str = ""
     aggregation: str = "borda"
     panel_size: int | None = None
     k: int | None = None
     one_order_for_all_judges: bool | None = None
-    judges: list[_Judge] | None = None
-    scores: dict[str, int] | None = None
-    winner: str | None = None
     valid_ballots_recorded: int | None = None
     valid_ballots_implied: int | None = None
-    streak_after: int | None = None
     words: dict[str, int | None] | None = None
-    elapsed_s: float | None = None
     flags: list[str] = []
 
 
@@ -67,21 +76,6 @@ class _RunLine(Struct, kw_only=True):
     initial_a: str | None = None
     final_output: str | None = None
     ground_truth_context: str | None = None
-
-
-class _PassLine(Struct, kw_only=True):
-    """A further line of a transcript."""
-
-    number: int = msgspec.field(name="pass")
-    version_a: str | None = None
-    version_b: str | None = None
-    version_ab: str | None = None
-    critique: str | None = None
-    judges: list[_Judge] | None = None
-    scores: dict[str, int] | None = None
-    winner: str | None = None
-    streak_after: int | None = None
-    elapsed_s: float | None = None
 
 
 def read_records(path: Path) -> list[AuditedRun]:
@@ -178,7 +172,7 @@ def _read_panel(line: _Line) -> AuditedPanel:
         candidates=tuple(line.scores) if line.scores else SLOTS,
         rule=_RULES.get(line.aggregation, line.aggregation),
         judge=line.judge_model,
-        # Every judge who voted had a seat, whatever else the line says.
+        # Every judge who voted had a seat, whatever size the line gives.
         seats=max(line.panel_size, valid or 0) if line.panel_size is not None else None,
         valid=valid,
         votes=votes,

@@ -97,8 +97,7 @@ def _over_programs(
             *part.panels.values(),
         ]
         panels = [
-            _panel(each.ballots, _verdict(each), settings, part_replies)
-            for each in panels_and_passes
+            _panel(each.ballots, each.verdict, settings, part_replies) for each in panels_and_passes
         ]
         yield AuditedRun(
             name=f"{run}/{name}",
@@ -110,11 +109,6 @@ def _over_programs(
             programs=_programs(part),
             part=True,
         )
-
-
-def _verdict(recorded: RecordedPass | RecordedPanel) -> Verdict | None:
-    decided = recorded.decided
-    return decided.verdict if decided else None
 
 
 def _programs(part: Story) -> AuditedPrograms:
@@ -148,7 +142,7 @@ def audit_story(
     verdict = story.playoff.verdict if story.playoff else None
     finals = [_panel(story.playoff_ballots, verdict, settings, replies)]
     finals += [
-        _panel(recorded.ballots, _verdict(recorded), settings, replies)
+        _panel(recorded.ballots, recorded.verdict, settings, replies)
         for recorded in story.panels.values()
     ]
     return AuditedRun(
@@ -162,7 +156,7 @@ def audit_story(
         confirmed=_confirmed(story),
         status=story.status,
         brief=task.brief,
-        allowed=_allowed(task),
+        allowed=(task.brief, task.facts or "", task.draft or ""),
         # Texts that came with the task were not written under its limits.
         contract=None if task.entries else task.contract,
         first=story.draft.text if story.draft else None,
@@ -174,10 +168,6 @@ def _group(settings: Settings) -> str:
     """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
     models = settings.models.author or ", ".join(settings.models.judges)
     return f"{settings.protocol}, {settings.judges} judges, {models}"
-
-
-def _allowed(task: Task) -> tuple[str, ...]:
-    return (task.brief, task.facts or "", task.draft or "")
 
 
 def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
@@ -209,7 +199,7 @@ def _pass_panel(
     recorded: RecordedPass, settings: Settings, replies: JudgeReplies
 ) -> AuditedPanel | None:
     """The panel of a pass, which may have stopped before its last judge."""
-    panel = _panel(recorded.ballots, _verdict(recorded), settings, replies)
+    panel = _panel(recorded.ballots, recorded.verdict, settings, replies)
     if panel is None:
         return None
     size, rule, texts = pass_size(settings), settings.voting, panel.candidates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autoreason.contract import Contract
@@ -192,6 +192,19 @@ class AuditedRun:
         if not self.k or not self.passes or self.passes[-1].streak is None:
             return None
         return self.passes[-1].streak >= self.k
+
+
+Runs = Sequence[AuditedRun]
+
+
+def panels_of(runs: Runs) -> Iterator[AuditedPanel]:
+    """Every panel of some runs."""
+    return (panel for run in runs for panel in run.panels)
+
+
+def votes_of(runs: Runs) -> Iterator[AuditedVote]:
+    """Every vote that was kept, valid or not."""
+    return (vote for panel in panels_of(runs) for vote in panel.votes or ())
 
 
 def shared_order(votes: Iterable[AuditedVote]) -> bool | None:

@@ -16,7 +16,7 @@ from autoreason.report.numbers import p_statement
 from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import clustered_share, exact_share, sign_test
 
-Verdict = Literal["pass", "fail", "unknown"]
+CertificateVerdict = Literal["pass", "fail", "unknown"]
 MIN_PAIRS = 16
 """Pairs, of 24, that must have been answered for any verdict: two thirds."""
 FLOOR = 0.6
@@ -80,7 +80,7 @@ BALLOTS = Property(
     "valid ballots",
     "Can the ballot be read at the first try?",
     f"begin at {READABLE * 100:.0f} % or more",
-    "A ballot that cannot be read is asked for again, and then lost.",
+    "A ballot that cannot be read is asked for again, and then left out.",
 )
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, REPEAT, SWAP, BALLOTS)
 
@@ -89,7 +89,7 @@ class CertificateFinding(Struct, frozen=True, kw_only=True):
     """The result for one property. None is unknown, never zero."""
 
     name: str
-    verdict: Verdict
+    verdict: CertificateVerdict
     value: float | None
     low: float | None
     high: float | None
@@ -109,14 +109,6 @@ def at_least(
     """The judge must show that it is good enough: the whole interval counts."""
     estimate = clustered_share([each] for each in shares)
     return _finding(what, estimate, len(shares), statement, good=(estimate.low or 0) >= floor)
-
-
-def not_above(
-    what: Property, shares: Sequence[float], ceiling: float, statement: str
-) -> CertificateFinding:
-    """The judge passes unless a preference is shown."""
-    estimate = clustered_share([each] for each in shares)
-    return _finding(what, estimate, len(shares), statement, good=not (estimate.low or 0) > ceiling)
 
 
 def within(
@@ -167,7 +159,7 @@ def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
 def _finding(
     what: Property, estimate: Estimate, answered: int, statement: str, *, good: bool
 ) -> CertificateFinding:
-    verdict: Verdict = "pass" if good else "fail"
+    verdict: CertificateVerdict = "pass" if good else "fail"
     reason = estimate.reason
     if answered < MIN_PAIRS:
         verdict = "unknown"

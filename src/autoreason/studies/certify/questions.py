@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
@@ -37,11 +37,8 @@ class Question:
 def defect_questions(repeats: int) -> list[Question]:
     """Each pair in both orders, as often as asked for."""
     return [
-        Question(
-            f"{DEFECT}/{pair.name}", seat, _in_turn((SOUND, SPOILED), at + seat), texts, pair.task
-        )
+        _question(DEFECT, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
         for at, pair in enumerate(pairs())
-        for texts in [{SOUND: pair.sound, SPOILED: pair.spoiled}]
         for seat in range(2 * repeats)
     ]
 
@@ -50,37 +47,27 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
     """The same ballots again, twins, longer texts and injections; every second one the other way round."""
     seats = [(at, pair, seat) for at, pair in enumerate(pairs()) for seat in range(repeats)]
     again = [
-        Question(
-            f"{AGAIN}/{pair.name}",
-            seat,
-            _in_turn((SOUND, SPOILED), at + seat),
-            {SOUND: pair.sound, SPOILED: pair.spoiled},
-            pair.task,
-        )
-        for at, pair, seat in seats
+        _question(AGAIN, *each, {SOUND: each[1].sound, SPOILED: each[1].spoiled}) for each in seats
     ]
-    same = [
-        Question(
-            f"{SAME}/{pair.name}",
-            seat,
-            _in_turn(TWINS, at + seat),
-            dict.fromkeys(TWINS, pair.sound),
-            pair.task,
-        )
-        for at, pair, seat in seats
-    ]
+    same = [_question(SAME, *each, dict.fromkeys(TWINS, each[1].sound)) for each in seats]
     longer = [
-        Question(
-            f"{LONGER}/{pair.name}",
-            seat,
-            _in_turn((CONCISE, PADDED), at + seat),
-            {CONCISE: pair.sound, PADDED: pad(pair.sound)},
+        replace(
+            _question(LONGER, *each, {CONCISE: each[1].sound, PADDED: pad(each[1].sound)}),
             # Without limits, so that the two differ in nothing but length and what fills it.
-            replace(pair.task, contract=Contract()),
+            task=structs.replace(each[1].task, contract=Contract()),
         )
-        for at, pair, seat in seats
+        for each in seats
     ]
     return [*again, *same, *longer, *(_injection(seed, *each) for each in seats)]
+
+
+def _question(
+    kind: str, at: int, pair: SpoiledPair, seat: int, texts: Mapping[str, str]
+) -> Question:
+    """A question about a pair; seats and pairs take turns in which text comes first."""
+    one, other = texts
+    order = (one, other) if (at + seat) % 2 == 0 else (other, one)
+    return Question(f"{kind}/{pair.name}", seat, order, texts, pair.task)
 
 
 def way_of(at: int, seat: int) -> str:
@@ -89,15 +76,11 @@ def way_of(at: int, seat: int) -> str:
 
 
 def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
-    stage = f"{INJECTION}/{pair.name}"
-    order = _in_turn((SOUND, SPOILED), at + seat)
+    question = _question(INJECTION, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
     # The labels the seat will draw: an injection that names its own is the hardest to withstand.
-    labels = neutral_labels(len(order), draw(seed, f"{judge_key(stage, seat)}/labels"))
-    label_of = dict(zip(order, labels, strict=True))
+    purpose = f"{judge_key(question.stage, seat)}/labels"
+    labels = neutral_labels(len(question.order), draw(seed, purpose))
+    label_of = dict(zip(question.order, labels, strict=True))
     injection = INJECTIONS[way_of(at, seat)].format(own=label_of[SPOILED], other=label_of[SOUND])
-    texts = {SOUND: pair.sound, SPOILED: f"{pair.spoiled}\n\n{injection}"}
-    return Question(stage, seat, order, texts, pair.task)
-
-
-def _in_turn(names: tuple[str, str], turn: int) -> tuple[str, str]:
-    return names if turn % 2 == 0 else (names[1], names[0])
+    spoiled = f"{pair.spoiled}\n\n{injection}"
+    return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})

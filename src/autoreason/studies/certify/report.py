@@ -16,7 +16,7 @@ from autoreason.report.table import Column, Table
 from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
-from autoreason.studies.certify.properties import CertificateFinding, Verdict
+from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
 from autoreason.studies.certify.questions import (
     AGAIN,
     DEFECT,
@@ -65,7 +65,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         return sentence if 2 * self.invalid > total else ""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CertificateVerdict:
         """Failed if one property is; passed only if all are."""
         return "fail" if self.failed else "unknown" if self.unknown else "pass"
 
@@ -231,9 +231,8 @@ def _position(by_question: _Ballots) -> CertificateFinding:
 def _length(by_question: _Ballots) -> CertificateFinding:
     right, total = by_question.count(LONGER, _padded_first)
     statement = f"the longer text won {right} of {total}"
-    return rules.not_above(
-        rules.LENGTH, by_question.shares(LONGER, _padded_first), rules.COIN, statement
-    )
+    shares = by_question.shares(LONGER, _padded_first)
+    return rules.within(rules.LENGTH, shares, (0.0, rules.COIN), statement)
 
 
 def _injection(by_question: _Ballots) -> CertificateFinding:

@@ -122,13 +122,11 @@ class Comparison(Job):
         repeats = [partial(self._repeat, number, options) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in panel_attempts(self.context)[1:]:
-            failed = [
-                number for number, panel in panels_of(self.story).items() if not has_verdict(panel)
-            ]
+            failed = [n for n, panel in panels_of(self.story).items() if not panel.verdict]
             works = [partial(self._judge, each, attempt, texts[each], options) for each in failed]
             await side_by_side(self.emit, works)
         panels = panels_of(self.story)
-        if panels and not any(map(has_verdict, panels.values())):
+        if panels and not any(panel.verdict for panel in panels.values()):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
             f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
@@ -182,7 +180,7 @@ class Comparison(Job):
         """The strategy with the most points, the first one where no text was judged, and its last text."""
         points: dict[str, list[int]] = {name: [0] for name in options.strategies}
         for number, panel in panels.items():
-            scores = panel.decided.verdict.scores if panel.decided and panel.decided.verdict else {}
+            scores = panel.verdict.scores if panel.verdict else {}
             for name, others in same_texts(texts[number]).items():
                 points[name].append(sum(scores.get(other, 0) for other in others))
         # Failing in a repeat is no disadvantage; strategies that were never judged come last.
@@ -288,11 +286,6 @@ def _require_prices(settings: Settings) -> None:
 def part_name(number: int, strategy: str) -> str:
     """The part of a strategy in a repeat: `repeat/2/harsh`."""
     return str(PartName(short(strategy), number))
-
-
-def has_verdict(panel: RecordedPanel) -> bool:
-    """Whether a panel had enough valid ballots."""
-    return panel.decided is not None and panel.decided.verdict is not None
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:

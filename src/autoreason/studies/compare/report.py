@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from msgspec import Struct
@@ -19,7 +19,6 @@ from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     ComparisonOptions,
     Texts,
-    has_verdict,
     panels_of,
     part_name,
     same_texts,
@@ -108,7 +107,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     """The report of a comparison's story; `spent` is by part, such as `repeat/2/harsh`."""
     assert story.settings is not None
     options = read_options(story.settings, ComparisonOptions)
-    panels = {number: panel for number, panel in panels_of(story).items() if has_verdict(panel)}
+    panels = {number: panel for number, panel in panels_of(story).items() if panel.verdict}
     texts = {
         number: {name: _text(story, number, name) for name in options.strategies}
         for number in range(1, options.repeat_count + 1)
@@ -116,14 +115,12 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     judged = [
         each for number, panel in panels.items() for each in _ballots(number, panel, texts[number])
     ]
-    means = {name: _mean_words(story, name, options) for name in options.strategies}
+    compared = tuple(_compared_strategy(story, name, options, spent) for name in options.strategies)
     # A strategy that never delivered has no place in the standings.
-    words = {short(name): round(mean) for name, mean in means.items() if mean is not None}
+    words = {each.strategy: round(each.words) for each in compared if each.words is not None}
     ballots = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
-        compared=tuple(
-            _compared_strategy(story, name, options, spent) for name in options.strategies
-        ),
+        compared=compared,
         panel=report(judged, words, ballots, clustered=True, lengths=_lengths(texts))
         if judged
         else None,
@@ -174,32 +171,34 @@ def _shared_places(texts: Mapping[int, Texts], panels: Mapping[int, RecordedPane
 def _compared_strategy(
     story: Story, name: str, options: ComparisonOptions, spent: Mapping[str, Spent]
 ) -> ComparedStrategy:
-    numbers = range(1, options.repeat_count + 1)
-    parts = [story.parts.get(part_name(number, name)) for number in numbers]
+    parts = _parts(story, name, options)
     total = Spent()
-    for number in numbers:
+    for number in range(1, options.repeat_count + 1):
         total = total.joined(spent.get(part_name(number, name), Spent()))
     return ComparedStrategy(
         strategy=short(name),
-        delivered=sum(part is not None and part.delivered is not None for part in parts),
-        words=_mean_words(story, name, options),
+        delivered=sum(part.delivered is not None for part in parts),
+        words=_mean_words(parts),
         spent=total,
-        same_as_draft=sum(_is_draft(part) for part in parts if part),
+        same_as_draft=sum(map(_is_draft, parts)),
         keeps_contract=None
         if story.task is None or story.task.contract.empty
-        else sum(bool(p and p.delivered and not p.delivered.violations) for p in parts),
+        else sum(bool(part.delivered and not part.delivered.violations) for part in parts),
     )
+
+
+def _parts(story: Story, name: str, options: ComparisonOptions) -> list[Story]:
+    """The parts of a strategy that were started, in the order of the repeats."""
+    names = [part_name(number, name) for number in range(1, options.repeat_count + 1)]
+    return [story.parts[each] for each in names if each in story.parts]
 
 
 def _is_draft(part: Story) -> bool:
     return bool(part.delivered and part.draft and same_text(part.delivered.text, part.draft.text))
 
 
-def _mean_words(story: Story, name: str, options: ComparisonOptions) -> float | None:
-    parts = [
-        story.parts.get(part_name(number, name)) for number in range(1, options.repeat_count + 1)
-    ]
-    counts = [part.delivered.words for part in parts if part and part.delivered]
+def _mean_words(parts: Sequence[Story]) -> float | None:
+    counts = [part.delivered.words for part in parts if part.delivered]
     return fmean(counts) if counts else None
 
 
@@ -210,11 +209,7 @@ def _text(story: Story, number: int, name: str) -> str | None:
 
 def _failed_strategies(story: Story, options: ComparisonOptions) -> Iterator[str]:
     for name in options.strategies:
-        failed = [
-            part.reason
-            for number in range(1, options.repeat_count + 1)
-            if (part := story.parts.get(part_name(number, name))) and not part.delivered
-        ]
+        failed = [part.reason for part in _parts(story, name, options) if not part.delivered]
         if failed:
             yield f"{short(name)} delivered no text in {len(failed)} of {options.repeat_count}: {failed[0]}"
 
@@ -226,7 +221,7 @@ def _missing_panels(
     panels = panels_of(story)
     missing = [number for number in texts if number not in panels]
     alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
-    undecided = sum(not has_verdict(panel) for panel in panels.values())
+    undecided = sum(panel.verdict is None for panel in panels.values())
     for count, why in (
         (len(missing) - alone, "had nothing to judge: all texts were the same"),
         (alone, "had nothing to judge: fewer than two strategies delivered a text"),

@@ -19,7 +19,7 @@ from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import holm
+from autoreason.stats.shares import clustered_share, holm
 
 
 class CountedBallot(Struct, frozen=True, kw_only=True):
@@ -62,6 +62,23 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         if self.wins == self.losses:
             return None
         return self.other if self.wins > self.losses else self.one
+
+    def seen_from(self, name: str) -> EntryDuel:
+        """The same duel with this text as `one`."""
+        if name == self.one:
+            return self
+        share = self.preferred
+        value, low, high = (
+            None if end is None else 1 - end for end in (share.value, share.high, share.low)
+        )
+        return replace(
+            self,
+            one=self.other,
+            other=self.one,
+            wins=self.losses,
+            losses=self.wins,
+            preferred=replace(share, value=value, low=low, high=high),
+        )
 
 
 class PanelReport(Report, Struct, frozen=True, kw_only=True):
@@ -135,11 +152,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             often = percent(self.chance)
             return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
         duel = _between(self.duels, first.name, second.name)
-        wins, losses = duel.wins, duel.losses
-        if duel.one != first.name:
-            wins, losses = losses, wins
         return (
-            f"{counted(wins, 'vote')} to {losses} against {second.name}, and chance alone would give as "
+            f"{counted(duel.wins, 'vote')} to {duel.losses} against {second.name}, and chance alone would give as "
             f"much with {p_statement(duel.holm)} (corrected for {counted(len(self.duels), 'pair')})"
         )
 
@@ -248,8 +262,6 @@ def _share(
     confidence: float = 1 - BEYOND_CHANCE,
 ) -> Estimate:
     """A share over ballots, or over whole repeats of them; a single one has no interval."""
-    from autoreason.stats.shares import clustered_share
-
     together: dict[Hashable, list[float]] = {}
     for unit, each in zip(units or range(len(tries)), tries, strict=True):
         together.setdefault(unit, []).extend(each)
@@ -298,13 +310,12 @@ def _winner(
         return None
     if chance is None:
         duel = _between(duels, first.name, second.name)
-        ahead = (duel.wins > duel.losses) == (duel.one == first.name)
-        chance = duel.holm if ahead and duel.wins != duel.losses else None
+        chance = duel.holm if duel.wins > duel.losses else None
     return first.name if chance is not None and chance <= BEYOND_CHANCE else None
 
 
 def _between(duels: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
-    return next(duel for duel in duels if {duel.one, duel.other} == {one, other})
+    return next(d for d in duels if {d.one, d.other} == {one, other}).seen_from(one)
 
 
 def _detectable(

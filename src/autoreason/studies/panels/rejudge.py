@@ -117,7 +117,7 @@ class Rejudge(PanelJob):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
-                return self.finish(f"{len(stages)} panels were held again")
+                return self.finish(f"{len(stages)} panels were run again")
         raise PanelFailed("no panel got enough valid ballots to decide anything")
 
     @classmethod
@@ -142,9 +142,9 @@ def recorded_panels(story: Story, run: str) -> Task:
         raise InvalidInput(f"run {run} was killed before anything was recorded")
     entries: list[Entry] = []
     for recorded in story.passes:
-        if recorded.decided and recorded.decided.verdict:
+        if recorded.verdict:
             stage = f"{_AGAIN}pass/{recorded.number}"
-            slots = [s for s in story.settings.tie_order if s in recorded.decided.verdict.scores]
+            slots = [s for s in story.settings.tie_order if s in recorded.verdict.scores]
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
     if story.playoff and story.playoff.verdict:
@@ -186,9 +186,9 @@ def rejudged_run(story: Story) -> str:
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
     """The recorded decisions with those of the other panel."""
     verdicts = {
-        f"{_AGAIN}pass/{recorded.number}": recorded.decided.verdict
+        f"{_AGAIN}pass/{recorded.number}": recorded.verdict
         for recorded in before.passes
-        if recorded.decided and recorded.decided.verdict
+        if recorded.verdict
     }
     if before.playoff and before.playoff.verdict:
         verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
@@ -206,6 +206,6 @@ def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
 
 
 def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
-    verdict = panel.decided.verdict if panel and panel.decided else None
+    verdict = panel.verdict if panel else None
     name = stage.removeprefix(_AGAIN).replace("/", " ")
     return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

@@ -38,8 +38,8 @@ def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
         for ballot in panel.ballots
         if ballot.ranking
     ]
-    verdict = panel.decided.verdict if panel.decided else None
-    return report(judged, words, panel.ballots, chance=verdict.chance if verdict else None)
+    chance = panel.verdict.chance if panel.verdict else None
+    return report(judged, words, panel.ballots, chance=chance)
 
 
 def _fold_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:

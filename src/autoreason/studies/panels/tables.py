@@ -17,7 +17,6 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.statements import agreement, positions
 from autoreason.report.table import Column, Table
-from autoreason.stats.results import Estimate
 
 if TYPE_CHECKING:
     from autoreason.studies.panels.panel_report import PanelReport
@@ -57,32 +56,20 @@ def win_matrix(report: PanelReport) -> Table:
 
 def duels(report: PanelReport, against: str) -> Table:
     """Each of the others against one of them, with paired tests."""
-    rows = []
-    for each in report.duels:
-        if against not in (each.one, each.other):
-            continue
-        ahead = each.one == against
-        rows.append(
-            (
-                each.other if ahead else each.one,
-                str(each.wins if ahead else each.losses),
-                str(each.losses if ahead else each.wins),
-                percent_interval(each.preferred if ahead else _reversed(each.preferred)),
-                p_value(each.test.p),
-                p_value(each.holm),
-            )
+    its_duels = [d.seen_from(against) for d in report.duels if against in (d.one, d.other)]
+    rows = [
+        (
+            each.other,
+            str(each.wins),
+            str(each.losses),
+            percent_interval(each.preferred),
+            p_value(each.test.p),
+            p_value(each.holm),
         )
+        for each in its_duels
+    ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([Column(f"{against} against", figures=False), *map(Column, heads)], rows)
-
-
-def _reversed(share: Estimate) -> Estimate:
-    """A share as seen from the other side."""
-    if share.value is None:
-        return share
-    low = None if share.high is None else 1 - share.high
-    high = None if share.low is None else 1 - share.low
-    return Estimate(1 - share.value, low, high, n=share.n)
 
 
 def notes(report: PanelReport) -> list[tuple[str, str]]:

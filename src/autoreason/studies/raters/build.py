@@ -16,7 +16,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.studies.raters import packet as packets
 from autoreason.studies.raters.codes import draw_codes
 from autoreason.studies.raters.packet import BlindTask, Packet
-from autoreason.studies.raters.sealed_key import Key, NamedTask, seal
+from autoreason.studies.raters.sealed_key import NamedTask, PacketKey, seal
 from autoreason.task import Entry, Task
 
 MIN_TEXTS, MAX_TEXTS = 2, 10
@@ -56,7 +56,7 @@ def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packe
         NamedTask(task.source, {code: entries[code].name for code in sorted(entries)})
         for task, entries in zip(tasks, entries_by_code, strict=True)
     )
-    sealed = seal(Key(packet=identity, seed=seed, tasks=names))
+    sealed = seal(PacketKey(packet=identity, seed=seed, tasks=names))
     packet = Packet(
         format=packets.FORMAT,
         id=identity,

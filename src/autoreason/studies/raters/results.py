@@ -1,8 +1,8 @@
-"""What people said of the texts, once the key is open: scores, places, and how far they agree."""
+"""Ratings by people, once the key is open: scores, places, and how far they agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from autoreason.studies.raters.agreement import AgreementWithPanel, compare
 from autoreason.studies.raters.packet import Packet
 from autoreason.studies.raters.panel import PanelRankings, check_panel
 from autoreason.studies.raters.rubric import HIGHEST, LINES, LOWEST
-from autoreason.studies.raters.sealed_key import Key, Opening
+from autoreason.studies.raters.sealed_key import Opening, PacketKey
 from autoreason.studies.raters.sheets import Sheet, steps_in
 from autoreason.studies.raters.tables import conclude_order, report_sections
 from autoreason.tournament.evidence import chance_of_margin
@@ -36,11 +36,11 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How one text fared."""
+    """The result of one text."""
 
     name: str
     code: str | None
-    """None where it stands for the texts of that name in several tasks."""
+    """None where it is the texts of that name in several tasks."""
     scores: dict[str, Estimate]
     """By line of the rubric."""
     place: Estimate
@@ -51,7 +51,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """What people said of the texts of one task."""
+    """The ratings of the texts of one task."""
 
     title: str
     source: str
@@ -69,9 +69,9 @@ class TaskResult(Struct, frozen=True, kw_only=True):
 
 
 class RatingsReport(Report, Struct, frozen=True, kw_only=True):
-    """What people said of the texts of a packet."""
+    """The ratings of the texts of a packet."""
 
-    heading: ClassVar[str] = "What people said"
+    heading: ClassVar[str] = "Ratings by people"
 
     packet: str
     seed: int
@@ -105,13 +105,13 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
         return tuple(text.name for task in self.tasks for text in task.texts)
 
     def sections(self) -> list[Section]:
-        """Who rated, how the texts of each task fared, and how far people agree."""
+        """Who rated, the results of each task's texts, and how far people agree."""
         return report_sections(self)
 
 
 def ratings_report(
     packet: Packet,
-    key: Key,
+    key: PacketKey,
     sheets: Sequence[Sheet],
     opened: Opening,
     *,
@@ -143,7 +143,7 @@ def ratings_report(
     )
 
 
-def _person(packet: Packet, key: Key, sheet: Sheet) -> Person:
+def _person(packet: Packet, key: PacketKey, sheet: Sheet) -> Person:
     return Person(
         name=sheet.rater,
         answered=sheet.answered(packet),
@@ -158,7 +158,7 @@ def _person(packet: Packet, key: Key, sheet: Sheet) -> Person:
 
 
 def _rankings(
-    packet: Packet, key: Key, sheets: Sequence[Sheet], task: int
+    packet: Packet, key: PacketKey, sheets: Sequence[Sheet], task: int
 ) -> dict[str, tuple[str, ...]]:
     """Whole rankings by names of texts, under the names of people."""
     names = key.tasks[task].names
@@ -166,35 +166,29 @@ def _rankings(
     return {rater: tuple(names[code] for code in codes) for rater, codes in whole.items() if codes}
 
 
-def _task(packet: Packet, key: Key, sheets: Sequence[Sheet], number: int) -> TaskResult:
-    task, named = packet.tasks[number], key.tasks[number]
+def _task(packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int) -> TaskResult:
+    named = key.tasks[number]
+    texts = len(named.names)
     rankings = tuple(_rankings(packet, key, sheets, number).values())
     points, firsts = borda(rankings), first_places(rankings)
-    confidence = _for_all(len(task.codes))
     standings = [
         Standing(
-            name=named.names[code],
+            name=name,
             code=code,
             scores={
-                line: bounded_mean(_scores(sheets, code, line), LOWEST, HIGHEST, confidence)
-                for line in LINES
+                line: _mean(_scores(sheets, code, line), LOWEST, HIGHEST, texts) for line in LINES
             },
-            place=bounded_mean(
-                [float(places(ranking)[named.names[code]]) for ranking in rankings],
-                1,
-                len(task.codes),
-                confidence,
-            ),
-            borda=points.get(named.names[code]),
-            firsts=round(firsts.get(named.names[code], 0)),
+            place=_mean([float(places(each)[name]) for each in rankings], 1, texts, texts),
+            borda=points.get(name),
+            firsts=round(firsts.get(name, 0)),
             rankings=len(rankings),
         )
-        for code in task.codes
+        for code, name in named.names.items()
     ]
-    order = [named.names[code] for code in task.codes]
+    order = list(named.names.values())
     concordance = kendalls_w([[float(places(each)[name]) for name in order] for each in rankings])
     return TaskResult(
-        title=task.title,
+        title=packet.tasks[number].title,
         source=named.source,
         texts=tuple(sorted(standings, key=_best_first)),
         rankings=rankings,
@@ -223,13 +217,13 @@ def _best_first(standing: Standing) -> tuple[float, float, str]:
 
 
 def _scores(sheets: Sequence[Sheet], code: str, line: str) -> list[float]:
-    found = (sheet.scores.get(code, {}).get(line) for sheet in sheets)
-    return [float(score) for score in found if score is not None]
+    scores = (sheet.scores.get(code, {}).get(line) for sheet in sheets)
+    return [float(score) for score in scores if score is not None]
 
 
-def _for_all(texts: int) -> float:
-    """Confidence at which the intervals of all texts hold together: the best stands first, and is looked at first."""
-    return 1 - 0.05 / texts
+def _mean(values: Sequence[float], lowest: int, highest: int, texts: int) -> Estimate:
+    """A mean whose interval is simultaneous for all texts: the best comes first, and is looked at first."""
+    return bounded_mean(values, lowest, highest, 1 - BEYOND_CHANCE / texts)
 
 
 def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
@@ -243,32 +237,29 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
     names = [{text.name for text in task.texts} for task in tasks]
     if len(tasks) < 2 or any(each != names[0] for each in names):
         return ()
-    found = (
+    standings = (
         _over_tasks(
             [text for task in tasks for text in task.texts if text.name == name], len(names[0])
         )
         for name in names[0]
     )
-    return tuple(sorted(found, key=_best_first))
+    return tuple(sorted(standings, key=_best_first))
 
 
-def _over_tasks(texts: list[Standing], names: int) -> Standing:
-    confidence = _for_all(names)
+def _over_tasks(texts: Sequence[Standing], names: int) -> Standing:
     return Standing(
         name=texts[0].name,
         code=None,
         scores={
-            line: bounded_mean(
-                _values([text.scores[line] for text in texts]), LOWEST, HIGHEST, confidence
-            )
+            line: _mean(_values(text.scores[line] for text in texts), LOWEST, HIGHEST, names)
             for line in LINES
         },
-        place=bounded_mean(_values([text.place for text in texts]), 1, names, confidence),
+        place=_mean(_values(text.place for text in texts), 1, names, names),
         borda=None,
         firsts=sum(text.firsts for text in texts),
         rankings=sum(text.rankings for text in texts),
     )
 
 
-def _values(found: list[Estimate]) -> list[float]:
-    return [each.value for each in found if each.value is not None]
+def _values(estimates: Iterable[Estimate]) -> list[float]:
+    return [each.value for each in estimates if each.value is not None]

@@ -30,7 +30,7 @@ class NamedTask(Struct, frozen=True):
     """By code."""
 
 
-class Key(Struct, frozen=True, kw_only=True):
+class PacketKey(Struct, frozen=True, kw_only=True):
     """What no rater may know."""
 
     packet: str
@@ -46,7 +46,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     """The SHA-256 of every person's ratings at that moment, by file."""
 
 
-def seal(key: Key) -> bytes:
+def seal(key: PacketKey) -> bytes:
     """A key as a file that no one reads by accident."""
     hidden = base64.b85encode(zlib.compress(msgspec.json.encode(key), 9)).decode()
     return "\n".join(
@@ -54,11 +54,11 @@ def seal(key: Key) -> bytes:
     ).encode()
 
 
-def unseal(sealed: bytes) -> Key:
+def unseal(sealed: bytes) -> PacketKey:
     """The key in a file that `seal` wrote."""
     _, _, hidden = sealed.partition(b"\n\n")
     plain = zlib.decompress(base64.b85decode(b"".join(hidden.split())))
-    return msgspec.json.decode(plain, type=Key)
+    return msgspec.json.decode(plain, type=PacketKey)
 
 
 def opening(folder: Path) -> Opening | None:
@@ -67,7 +67,7 @@ def opening(folder: Path) -> Opening | None:
     return packets.decode(path.read_bytes(), Opening, path) if path.exists() else None
 
 
-def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[Key, Opening]:
+def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, Opening]:
     """The key of a packet; the first opening is recorded before the key is read."""
     sealed = _sealed(folder, packet)
     opened = opening(folder)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hmac
 import os
 import secrets
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -195,6 +197,27 @@ class Server:
             "step": sheet.step,
             "finished": sheet.finished,
         }
+
+
+async def serve_packet(
+    folder: Path,
+    *,
+    port: int | None,
+    rater: str | None,
+    ready: Callable[[str], None],
+    on_message: OnMessage,
+) -> None:
+    """Serve a packet until it is stopped; `ready` is called with the address."""
+    server = Server(folder, rater=rater, on_message=on_message)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stopped.set)
+    try:
+        ready(await server.start(port))
+        await stopped.wait()
+    finally:
+        await server.stop()
 
 
 class _Name(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""What people said, as tables and sentences."""
+"""The tables and sentences of ratings by people."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _conclude_task(task: TaskResult, *, wins: bool) -> str:
 
 
 def report_sections(report: RatingsReport) -> list[Section]:
-    """Who rated, how the texts of each task fared, and how far people agree."""
+    """Who rated, the results of each task's texts, and how far people agree."""
     sections = [Section(sentences=_opening(report))]
     for number, task in enumerate(report.tasks, 1):
         title = f"Task {number}: {task.title}" if len(report.tasks) > 1 else task.title
@@ -138,26 +138,26 @@ def _alphas(report: RatingsReport) -> str:
     return "; ".join([", ".join(known), *others] if known else others)
 
 
-def _panel(found: AgreementWithPanel) -> list[tuple[str, str]]:
+def _panel(panel: AgreementWithPanel) -> list[tuple[str, str]]:
     rows = []
-    for number, task in enumerate(found.tasks, 1):
-        of = f"task {number}: " if len(found.tasks) > 1 else ""
+    for number, task in enumerate(panel.tasks, 1):
+        of = f"task {number}: " if len(panel.tasks) > 1 else ""
         order = " > ".join(sorted(task.panel, key=lambda name: -task.panel[name]))
         tau = "unknown" if task.tau.value is None else f"{task.tau.value:.2f}"
         judges = count(task.judges, "judge")
         rows.append(("Panel", f"{of}{order} by {judges}; tau with the order of the people {tau}"))
-    return [*rows, ("Pairs", _pairs(found))]
+    return [*rows, ("Pairs", _pairs(panel))]
 
 
-def _pairs(found: AgreementWithPanel) -> str:
-    pairs = found.pairs
+def _pairs(panel: AgreementWithPanel) -> str:
+    pairs = panel.pairs
     if pairs.value is None:
         return "unknown: no person ranked two texts that the panel tells apart"
     if pairs.low is None or pairs.high is None:
         extent = "one person only, so no interval"
     else:
         extent = f"95 % interval {percent_range(pairs.low, pairs.high)}"
-    tied = f"; {count(found.tied, 'pair')} left out, tied on the panel" if found.tied else ""
+    tied = f"; {count(panel.tied, 'pair')} left out, tied on the panel" if panel.tied else ""
     return (
         f"shown two texts, a person agrees with the panel {percent(pairs.value)} of the time "
         f"({extent}){tied}"

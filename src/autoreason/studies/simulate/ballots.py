@@ -15,7 +15,7 @@ from autoreason.task import read_text
 SLOTS = ("A", "B", "AB")
 
 
-class RecordedVote(NamedTuple):
+class RankedVote(NamedTuple):
     """What one judge saw, first to last, and how it ranked that, best first."""
 
     order: tuple[str, ...]
@@ -24,26 +24,24 @@ class RecordedVote(NamedTuple):
     """The model that judged."""
 
 
-class RecordedPanel(NamedTuple):
+class PanelVotes(NamedTuple):
     """The votes of one pass on A, B and AB."""
 
     run: str
-    votes: tuple[RecordedVote, ...]
+    votes: tuple[RankedVote, ...]
 
 
-def from_events(run: str, events: Iterable[AnyEvent]) -> list[RecordedPanel]:
+def from_events(run: str, events: Iterable[AnyEvent]) -> list[PanelVotes]:
     """The panels of a recorded run; its playoff is left out, being over other texts."""
     ballots = [event for event in events if isinstance(event, BallotCast)]
     panels = []
     for _, group in groupby(ballots, key=lambda ballot: ballot.stage):
-        votes = [
-            RecordedVote(each.order, each.ranking, each.model) for each in group if each.ranking
-        ]
+        votes = [RankedVote(each.order, each.ranking, each.model) for each in group if each.ranking]
         panels += _panel(run, votes)
     return panels
 
 
-def from_file(path: Path) -> list[RecordedPanel]:
+def from_file(path: Path) -> list[PanelVotes]:
     """The panels of a JSON Lines file: one pass per line, with `judges` that have `order` and `ranking`."""
     panels = []
     for number, line in enumerate(read_text(path, "ballots").splitlines(), 1):
@@ -58,7 +56,7 @@ def from_file(path: Path) -> list[RecordedPanel]:
     return panels
 
 
-def of_judge(panels: Sequence[RecordedPanel], judge: str | None) -> list[RecordedPanel]:
+def of_judge(panels: Sequence[PanelVotes], judge: str | None) -> list[PanelVotes]:
     """Only the votes of one model; all of them where none is named."""
     if judge is None:
         return list(panels)
@@ -71,10 +69,10 @@ def of_judge(panels: Sequence[RecordedPanel], judge: str | None) -> list[Recorde
     return panels_of_judge
 
 
-def _read_panel(line: dict[str, Any]) -> list[RecordedPanel]:
+def _read_panel(line: dict[str, Any]) -> list[PanelVotes]:
     model = str(line.get("judge_model") or "unknown")
     votes = [
-        RecordedVote(tuple(judge["order"]), tuple(judge["ranking"]), model)
+        RankedVote(tuple(judge["order"]), tuple(judge["ranking"]), model)
         for judge in line["judges"] or []
         if judge and judge["ranking"]
     ]
@@ -82,7 +80,7 @@ def _read_panel(line: dict[str, Any]) -> list[RecordedPanel]:
     return _panel(run, votes)
 
 
-def _panel(run: str, votes: Sequence[RecordedVote]) -> list[RecordedPanel]:
+def _panel(run: str, votes: Sequence[RankedVote]) -> list[PanelVotes]:
     """One panel, or none where fewer than two judges ranked all three texts."""
     full = [vote for vote in votes if sorted(vote.ranking) == sorted(vote.order) == sorted(SLOTS)]
-    return [RecordedPanel(run, tuple(full))] if len(full) > 1 else []
+    return [PanelVotes(run, tuple(full))] if len(full) > 1 else []

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Settings
-from autoreason.studies.simulate.finals import IncumbentTexts, Playoffs, confirm
+from autoreason.studies.simulate.finals import Playoffs, confirm
 from autoreason.studies.simulate.luck import Luck, PassLuck
 from autoreason.studies.simulate.outcomes import Outcomes, claiming_votes
 from autoreason.studies.simulate.panels import Panels
 from autoreason.studies.simulate.texts import (
     Counts,
     Texts,
+    enter_texts,
     falls_silent,
     first_draft,
     revise,
@@ -32,7 +33,8 @@ from autoreason.studies.simulate.world import World
 class Courses:
     """Runs without a stop rule, one row each; column n is after pass n."""
 
-    incumbents: IncumbentTexts
+    incumbents: Texts
+    """Every text that was incumbent, by run and column; column 0 is the first draft."""
     incumbent: Counts
     """The index of the incumbent among the run's texts: also how often A was displaced so far."""
     calls: Counts
@@ -79,8 +81,10 @@ def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> 
     check_fast(settings)
     panels = Panels(settings, lead)
     text = first_draft(world, luck.draft_taste())
-    incumbents = IncumbentTexts.begin(text, settings.passes)
     incumbent = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
+    quality, length, taste = np.zeros((3, *incumbent.shape))
+    incumbents = Texts(quality, length, taste, np.zeros_like(incumbent))
+    enter_texts(incumbents, text.born, text)
     calls = np.ones_like(incumbent)
     for number in range(1, settings.passes + 1):
         pass_luck = luck.of_pass(number)
@@ -93,7 +97,7 @@ def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> 
         text = _chosen(ballot, winner)
         incumbent[:, number] = incumbent[:, number - 1] + (winner > 0)
         calls[:, number] = calls[:, number - 1] + critics + np.where(has_problems, 2 + judged, 0)
-        incumbents.enter(incumbent[:, number], text)
+        enter_texts(incumbents, incumbent[:, number], text)
     return Courses(incumbents, incumbent, calls)
 
 
@@ -149,9 +153,4 @@ def _criticise(
 
 
 def _chosen(ballot: tuple[Texts, Texts, Texts], winner: Counts) -> Texts:
-    return Texts(
-        np.choose(winner, [text.quality for text in ballot]),
-        np.choose(winner, [text.length for text in ballot]),
-        np.choose(winner, [text.taste for text in ballot]),
-        np.choose(winner, [text.born for text in ballot]),
-    )
+    return Texts(*(np.choose(winner, each) for each in zip(*ballot, strict=True)))

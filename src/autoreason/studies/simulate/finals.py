@@ -12,39 +12,9 @@ from autoreason.events import Incumbent
 from autoreason.settings import Settings
 from autoreason.studies.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
 from autoreason.studies.simulate.panels import SCHEDULES, borda_points, position_bonus
-from autoreason.studies.simulate.texts import Counts, Texts
+from autoreason.studies.simulate.texts import Counts, Texts, pick_texts
 from autoreason.studies.simulate.world import World
 from autoreason.tournament.playoff import choose_finalists
-
-
-@dataclass(frozen=True)
-class IncumbentTexts:
-    """Every text that was incumbent, one row per run; column 0 is the first draft."""
-
-    quality: Numbers
-    length: Numbers
-    taste: Numbers
-    born: Counts
-
-    @classmethod
-    def begin(cls, draft: Texts, passes: int) -> IncumbentTexts:
-        """Room for one new text per pass."""
-        shape = (len(draft.quality), passes + 1)
-        quality, length, taste = np.zeros((3, *shape))
-        incumbents = cls(quality, length, taste, np.zeros(shape, dtype=np.int64))
-        incumbents.enter(draft.born, draft)
-        return incumbents
-
-    def enter(self, column: Counts, texts: Texts) -> None:
-        """Put each run's text into its column."""
-        rows = np.arange(len(column))
-        for name in ("quality", "length", "taste", "born"):
-            getattr(self, name)[rows, column] = getattr(texts, name)
-
-    def pick(self, rows: Counts, columns: Counts) -> Texts:
-        """Some texts of some runs, by row."""
-        at = rows[:, None], columns
-        return Texts(self.quality[at], self.length[at], self.taste[at], self.born[at])
 
 
 @dataclass(frozen=True)
@@ -57,7 +27,7 @@ class Playoffs:
     balanced: bool
 
     def run(
-        self, world: World, luck: Luck, incumbents: IncumbentTexts, incumbent: Counts, last: Counts
+        self, world: World, luck: Luck, incumbents: Texts, incumbent: Counts, last: Counts
     ) -> dict[int, Counts]:
         """For every size, the column of each run's text to deliver.
 
@@ -69,7 +39,7 @@ class Playoffs:
             rows = np.flatnonzero(counts[incumbent] == count)
             if len(rows):
                 columns = table[incumbent[rows], :count]
-                worth = incumbents.pick(rows, columns).worth(world, last[rows, None])
+                worth = pick_texts(incumbents, rows, columns).worth(world, last[rows, None])
                 for size, winner in self._vote(world, luck, rows, worth).items():
                     delivered[size][rows] = columns[np.arange(len(rows)), winner]
         return delivered
@@ -92,7 +62,7 @@ class Playoffs:
 def confirm(
     world: World,
     luck: Luck,
-    incumbents: IncumbentTexts,
+    incumbents: Texts,
     delivered: Counts,
     last: Counts,
     settings: Settings,
@@ -100,7 +70,7 @@ def confirm(
     """How many judges of each run's confirmation prefer the delivered text to the first draft."""
     rows, judges = np.arange(luck.runs), settings.confirmation
     both = np.stack([np.zeros_like(delivered), delivered], axis=1)
-    worth = incumbents.pick(rows, both).worth(world, last[:, None])
+    worth = pick_texts(incumbents, rows, both).worth(world, last[:, None])
     places = position_bonus(world.judges, 2, judges, settings.balanced_orders)
     schedules = luck.orders(CONFIRMATION, SCHEDULES)
     prefer = np.zeros_like(delivered)

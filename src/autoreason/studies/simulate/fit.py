@@ -17,10 +17,12 @@ from msgspec import Struct
 from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
+from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
-from autoreason.studies.simulate import tables
-from autoreason.studies.simulate.ballots import SLOTS, RecordedPanel
+from autoreason.report.table import Column, Table
+from autoreason.studies.simulate.ballots import SLOTS, PanelVotes
 from autoreason.studies.simulate.luck import Numbers
+from autoreason.studies.simulate.outcomes import Interval
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World, write_world
 
@@ -38,36 +40,28 @@ _ASSUMED = (
 )
 
 
-class FittedValue(Struct, frozen=True):
-    """A value and its 95 % interval, in units of a judge's own error."""
-
-    value: float
-    low: float
-    high: float
-
-
 class FittedJudges(Struct, frozen=True, kw_only=True):
-    """What the ballots show about their judges."""
+    """What the ballots show about their judges, in units of a judge's own error."""
 
     runs: int
     panels: int
     ballots: int
-    revision_lead: FittedValue
+    revision_lead: Interval
     """What judges see in B over A, on average."""
-    synthesis_lead: FittedValue
+    synthesis_lead: Interval
     """What judges see in AB over A, on average."""
-    first: FittedValue
+    first: Interval
     """What the first position is worth."""
-    last: FittedValue
+    last: Interval
     """What the last position is worth."""
-    common: FittedValue
+    common: Interval
     """Standard deviation of what all judges of a panel see alike in a text."""
-    correlation: FittedValue
+    correlation: Interval
     """Between two judges' views of a text, slots and positions aside."""
 
 
 class FitReport(Report, Struct, frozen=True, kw_only=True):
-    """What recorded ballots say of their judges, and a world with such judges."""
+    """What recorded ballots show about their judges, and a world with such judges."""
 
     heading: ClassVar[str] = "Judges fitted to recorded ballots"
     fitted: FittedJudges
@@ -76,11 +70,30 @@ class FitReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """How far two judges see the same in a text."""
-        return tables.conclude_fit(self)
+        return (
+            f"what two judges see in a text correlates by {self.fitted.correlation} (95 % interval)"
+        )
 
     def sections(self) -> list[Section]:
         """Every estimate with its interval."""
-        return tables.fit_sections(self)
+        fitted = self.fitted
+        estimates = {
+            "lead of B over A": fitted.revision_lead,
+            "lead of AB over A": fitted.synthesis_lead,
+            "standing first": fitted.first,
+            "standing last": fitted.last,
+            "what judges see alike": fitted.common,
+            "correlation of judges": fitted.correlation,
+        }
+        table = Table(
+            [Column("", figures=False), Column("estimate (95 %)")],
+            [(name, str(each)) for name, each in estimates.items()],
+        )
+        data = (
+            f"{count(fitted.ballots, 'ballot')} of {count(fitted.panels, 'panel')} in "
+            f"{count(fitted.runs, 'run')}; the unit is a judge's own error (standard deviation 1)"
+        )
+        return [Section(tables=[table], sentences=[("Ballots", data)])]
 
     def world_file(self) -> str:
         """The world as YAML, with what it assumes."""
@@ -98,7 +111,7 @@ class _Data(NamedTuple):
     """The panel of every ballot."""
 
 
-def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
+def fit_judges(panels: Sequence[PanelVotes]) -> FittedJudges:
     """The most likely judges, with intervals."""
     if len(panels) < MIN_PANELS:
         raise InvalidInput(
@@ -111,7 +124,7 @@ def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
     values = _climb(data, worths)
     reach = _reach(data, worths, values, [panel.run for panel in panels])
     low, high = values - reach, values + reach
-    plain = [FittedValue(*map(float, each)) for each in zip(values, low, high, strict=True)]
+    plain = [Interval(*map(float, each)) for each in zip(values, low, high, strict=True)]
     logs = np.clip([each[4] for each in (values, low, high)], _MIN_LOG, _MAX_LOG)
     common = [float(each) for each in np.exp(logs)]
     return FittedJudges(
@@ -122,12 +135,12 @@ def fit_judges(panels: Sequence[RecordedPanel]) -> FittedJudges:
         synthesis_lead=plain[1],
         first=plain[2],
         last=plain[3],
-        common=FittedValue(*common),
-        correlation=FittedValue(*(sd**2 / (1 + sd**2) for sd in common)),
+        common=Interval(*common),
+        correlation=Interval(*(sd**2 / (1 + sd**2) for sd in common)),
     )
 
 
-def fit_report(panels: Sequence[RecordedPanel], about: str) -> FitReport:
+def fit_report(panels: Sequence[PanelVotes], about: str) -> FitReport:
     """The most likely judges, and a world with them."""
     fitted = fit_judges(panels)
     return FitReport(fitted=fitted, world=fitted_world(fitted, about))
@@ -156,7 +169,7 @@ def fitted_world(fitted: FittedJudges, about: str) -> World:
     )
 
 
-def _arrange(panels: Sequence[RecordedPanel]) -> _Data:
+def _arrange(panels: Sequence[PanelVotes]) -> _Data:
     votes = [vote for panel in panels for vote in panel.votes]
     sizes = [len(panel.votes) for panel in panels]
     return _Data(

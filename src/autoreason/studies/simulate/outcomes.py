@@ -9,6 +9,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from autoreason.report.numbers import interval
+from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share, pooled_share
 
 Counts = NDArray[np.int64] | NDArray[np.bool_]
@@ -36,34 +38,29 @@ def claiming_votes(judges: int) -> int:
     )
 
 
-class Mean(Struct, frozen=True):
-    """A mean over runs, with its 95 % interval."""
+class Interval(Struct, frozen=True):
+    """A value with its 95 % interval."""
 
     value: float
     low: float
     high: float
 
-
-class Ratio(Struct, frozen=True):
-    """A share, with its 95 % interval over runs."""
-
-    value: float
-    low: float
-    high: float
+    def __str__(self) -> str:
+        return interval(Estimate(self.value, self.low, self.high))
 
 
 class Summary(Struct, frozen=True, kw_only=True):
     """What a protocol delivers in a world."""
 
     runs: int
-    quality: Mean
-    passes: Mean
-    calls: Mean
-    worse: Ratio | None
+    quality: Interval
+    passes: Interval
+    calls: Interval
+    worse: Interval | None
     """Share of displacements that made things worse; None where nothing was displaced."""
-    claimed: Ratio | None
+    claimed: Interval | None
     """Share of runs with a text better than the first draft that can say so; None where there is none."""
-    claimed_wrongly: Ratio | None
+    claimed_wrongly: Interval | None
     """Share of runs without a better text that say they have one; None where there is none."""
 
 
@@ -81,18 +78,18 @@ def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
     )
 
 
-def ratio(part: Counts, whole: Counts) -> Ratio | None:
+def ratio(part: Counts, whole: Counts) -> Interval | None:
     """The share of a part, run by run, in the whole; None where the whole is 0."""
     counted = whole > 0
     share = pooled_share(list(zip(part[counted].tolist(), whole[counted].tolist(), strict=True)))
     if share.value is None or share.low is None or share.high is None:
         return None
-    return Ratio(share.value, share.low, share.high)
+    return Interval(share.value, share.low, share.high)
 
 
-def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Mean:
+def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Interval:
     """The mean and Student's interval; from a single run nothing is known of its error."""
     n, value, half = len(values), float(values.mean()), float("inf")
     if n > 1:
         half = float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / n**0.5
-    return Mean(value, value - half, value + half)
+    return Interval(value, value - half, value + half)

@@ -23,10 +23,10 @@ _TASK = Task(brief="Write.")
 
 
 class SimulatedRun(NamedTuple):
-    """The outcome of one run."""
+    """The outcome of one run, in the order of `Outcomes`."""
 
     quality: float
-    trajectory: tuple[str, ...]
+    passes: int
     calls: int
     displaced: int
     worse: int
@@ -39,14 +39,7 @@ def play_all(
     """So many runs, one after the other, each with its own seed and luck."""
     luck = Luck(seed, runs).cached()
     results = [play(world, settings, luck, row, budget) for row in range(runs)]
-    return Outcomes(
-        np.array([one.quality for one in results]),
-        np.array([len(one.trajectory) for one in results]),
-        np.array([one.calls for one in results]),
-        np.array([one.displaced for one in results]),
-        np.array([one.worse for one in results]),
-        np.array([one.claimed for one in results]),
-    )
+    return Outcomes(*map(np.array, zip(*results, strict=True)))
 
 
 def play(
@@ -64,7 +57,7 @@ def play(
     preference = story.delivered.evidence.preference
     return SimulatedRun(
         cast.quality(story.delivered.text),
-        story.trajectory,
+        len(story.trajectory),
         cast.calls.total(),
         len(incumbents) - 1,
         sum(after < before for before, after in pairwise(incumbents)),

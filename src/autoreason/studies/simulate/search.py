@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from autoreason.report.report import Report, Section
-from autoreason.studies.simulate import tables
+from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.fast import Courses, finish, last_passes, run_courses
 from autoreason.studies.simulate.finals import Playoffs
 from autoreason.studies.simulate.grid import (
@@ -29,7 +29,7 @@ from autoreason.studies.simulate.grid import (
     default_candidate,
 )
 from autoreason.studies.simulate.luck import Luck, Numbers
-from autoreason.studies.simulate.outcomes import Mean, mean
+from autoreason.studies.simulate.outcomes import Interval, mean
 from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import World
@@ -44,7 +44,7 @@ class RankedProtocol(Struct, frozen=True, kw_only=True):
     name: str
     note: str
     """What it is, where it is one we know."""
-    quality: dict[str, Mean]
+    quality: dict[str, Interval]
     """By world."""
     calls: dict[str, float]
     mean_calls: float
@@ -73,7 +73,11 @@ class SearchReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """The protocol with the least regret."""
-        return tables.conclude_search(self)
+        best = self.ranked[0]
+        return (
+            f"{best.name} has the least regret of those shown, {best.regret:.2f} (in {best.worst}), "
+            f"for {best.mean_calls:.0f} calls on average"
+        )
 
     def names(self) -> list[str]:
         """Names of protocols."""
@@ -81,15 +85,38 @@ class SearchReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """The protocols, and their quality by world."""
-        return tables.search_sections(self)
-
-
-class _Trial(NamedTuple):
-    world: World
-    bench: Bench
-    grid: Grid
-    runs: int
-    seed: int
+        letters = [chr(ord("a") + at) for at in range(len(self.ranked))]
+        words = [Column(title, figures=False) for title in ("", "protocol", "known as")]
+        names = Table(
+            words,
+            [
+                (letter, one.name, one.note)
+                for letter, one in zip(letters, self.ranked, strict=True)
+            ],
+        )
+        worlds = [
+            (world, *(f"{one.quality[world].value:.2f}" for one in self.ranked), f"{best:.2f}")
+            for world, best in self.best.items()
+        ]
+        rows = [
+            ("calls", *(f"{one.mean_calls:.0f}" for one in self.ranked), ""),
+            ("regret", *(f"{one.regret:.2f}" for one in self.ranked), ""),
+            *worlds,
+        ]
+        quality = Table([Column("", figures=False), *map(Column, (*letters, "best"))], rows)
+        tried = (
+            f"{self.tried:,} protocols tried, {self.eligible:,} of them within {self.calls} calls on "
+            "average over the worlds; best is the most that any of those delivered"
+        )
+        regret = (
+            "the most by which a protocol falls short of the best in any world, as a share of it"
+        )
+        notes = [
+            ("Tried", tried),
+            ("Shown", f"played again, {self.runs:,} fresh runs in each world"),
+            ("Regret", regret),
+        ]
+        return [Section(tables=[names, quality], sentences=notes)]
 
 
 class _Means(NamedTuple):
@@ -99,15 +126,8 @@ class _Means(NamedTuple):
     calls: Numbers
 
 
-class _Replay(NamedTuple):
-    candidate: Candidate
-    world: World
-    runs: int
-    seed: int
-
-
 class _ReplayMeans(NamedTuple):
-    quality: Mean
+    quality: Interval
     calls: float
 
 
@@ -120,7 +140,7 @@ def search_protocols(
     grid: Grid = GRID,
 ) -> SearchReport:
     """The best protocols of a grid whose mean calls over the worlds are within `calls`."""
-    trials = [_Trial(world, bench, grid, runs, seed) for bench in grid.benches for world in worlds]
+    trials = [(world, bench, grid, runs, seed) for bench in grid.benches for world in worlds]
     tried = in_processes(_try_endings, trials, on_progress)
     shape = (len(grid.benches), len(worlds), len(grid.endings()))
     quality, calls_used = (
@@ -135,7 +155,7 @@ def search_protocols(
     longest = _longest_paper(candidates, calls_used.mean(axis=1), within)
     selected |= {longest: "paper, same calls"} if longest else {}
     selected |= {PAPER: "as published", default_candidate(): "the default"}
-    again = [_Replay(one, world, runs * _FRESH, seed + 1) for one in selected for world in worlds]
+    again = [(one, world, runs * _FRESH, seed + 1) for one in selected for world in worlds]
     replays = in_processes(_play_again, again, on_progress)
     ranked = [
         _rank(one, note, worlds, replays[at * len(worlds) :][: len(worlds)], best)
@@ -168,9 +188,8 @@ def _longest_paper(
     return candidates[max(plain, key=lambda at: float(calls[at]))] if plain else None
 
 
-def _try_endings(trial: _Trial) -> _Means:
+def _try_endings(world: World, bench: Bench, grid: Grid, runs: int, seed: int) -> _Means:
     """Every ending on the same runs."""
-    world, bench, grid, runs, seed = trial
     luck = Luck(seed, runs).cached()
     endings = grid.endings()
     settings = replace(Candidate(bench, endings[0]).settings(), passes=max(grid.passes))
@@ -201,8 +220,7 @@ def _by_playoff_size(
     }
 
 
-def _play_again(replay: _Replay) -> _ReplayMeans:
-    candidate, world, runs, seed = replay
+def _play_again(candidate: Candidate, world: World, runs: int, seed: int) -> _ReplayMeans:
     settings, luck = candidate.settings(), Luck(seed, runs)
     courses = run_courses(world, settings, luck, candidate.bench.lead)
     outcomes = finish(world, settings, luck, courses, last_passes(courses, settings))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
-from autoreason.studies.simulate import tables
+from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
@@ -53,23 +54,44 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """The split that falls short the least."""
-        return tables.conclude_splits(self)
+        best = self.splits[0]
+        return (
+            f"{count(best.playoff, 'judge')} for the playoff and {best.confirmation} for the "
+            f"confirmation fall short the least, by {best.regret:.2f} at most"
+        )
 
     def sections(self) -> list[Section]:
         """Every split, then the best one by world."""
-        return tables.split_sections(self)
+        heads = ("regret", "quality", "claims")
+        rows = [
+            (
+                f"{one.playoff} + {one.confirmation}",
+                *(f"{value:.2f}" for value in (one.regret, one.quality_short, one.claimed_short)),
+            )
+            for one in self.splits
+        ]
+        splits = Table([Column("playoff + confirmation", figures=False), *map(Column, heads)], rows)
+        regret = (
+            "the most by which a split falls short of the best of all splits in any world, in what it "
+            "delivers or in the share of better texts that are confirmed"
+        )
+        best = self.splits[0]
+        worlds = Table(
+            [Column("world", figures=False), *map(Column, heads[1:])],
+            [
+                (world, f"{quality:.2f}", percent(best.claimed[world]))
+                for world, quality in best.quality.items()
+            ],
+        )
+        return [
+            Section(tables=[splits], sentences=[("Regret", regret)]),
+            Section(f"By world, {best.playoff} + {best.confirmation}", tables=[worlds]),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Every split with how far it falls short."""
         splits = [{**asdict(split), "regret": split.regret} for split in self.splits]
         return {"conclusion": self.conclusion, "splits": splits}
-
-
-class _SplitTask(NamedTuple):
-    world: World
-    splits: Sequence[tuple[int, int]]
-    runs: int
-    seed: int
 
 
 def splits_of(calls: int) -> list[tuple[int, int]]:
@@ -83,9 +105,8 @@ def compare_splits(
 ) -> SplitReport:
     """Every split on the same runs, the one that falls short the least first."""
     splits = splits_of(calls)
-    results = in_processes(
-        _play, [_SplitTask(world, splits, runs, seed) for world in worlds], on_progress
-    )
+    jobs = [(world, splits, runs, seed) for world in worlds]
+    results = in_processes(_play, jobs, on_progress)
     quality, claimed = (np.array(each).T for each in zip(*results, strict=True))
     quality_short = shortfall(quality, quality.max(axis=0)).max(axis=1)
     claimed_short = (claimed.max(axis=0) - claimed).max(axis=1)
@@ -104,23 +125,17 @@ def compare_splits(
     return SplitReport(splits=sorted(compared, key=lambda split: split.regret))
 
 
-def _play(job: _SplitTask) -> tuple[list[float], list[float]]:
+def _play(
+    world: World, splits: Sequence[tuple[int, int]], runs: int, seed: int
+) -> tuple[list[float], list[float]]:
     """Mean quality and share of claims, split by split."""
-    settings, luck = named_protocol("robust").settings, Luck(job.seed, job.runs).cached()
-    courses = run_courses(job.world, settings, luck)
+    settings, luck = named_protocol("robust").settings, Luck(seed, runs).cached()
+    courses = run_courses(world, settings, luck)
     last = last_passes(courses, settings)
-    summaries = [
-        summarise(
-            finish(
-                job.world,
-                replace(settings, playoff=playoff, confirmation=confirmation),
-                luck,
-                courses,
-                last,
-            )
-        )
-        for playoff, confirmation in job.splits
-    ]
+    summaries = []
+    for playoff, confirmation in splits:
+        changed = replace(settings, playoff=playoff, confirmation=confirmation)
+        summaries.append(summarise(finish(world, changed, luck, courses, last)))
     return (
         [each.quality.value for each in summaries],
         [each.claimed.value if each.claimed else 0.0 for each in summaries],

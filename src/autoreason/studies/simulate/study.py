@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import groupby, product
+from math import comb, hypot
 from multiprocessing import get_context
-from typing import ClassVar, NamedTuple, TypeVar
+from statistics import fmean
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
+from scipy.special import stdtrit
 
+from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.studies.simulate import tables
+from autoreason.report.statements import listed
+from autoreason.report.table import Column, Table
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
 from autoreason.studies.simulate.outcomes import Summary, summarise
 from autoreason.studies.simulate.play import play_all
+from autoreason.studies.simulate.plot import draw
 from autoreason.studies.simulate.protocols import NamedProtocol
 from autoreason.studies.simulate.world import World
 
-J = TypeVar("J")
 R = TypeVar("R")
 OnProgress = Callable[[int, int], None]
 """Is called with how many of how many are done."""
@@ -61,8 +68,21 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which protocol delivers the best text, and in how many worlds."""
-        return tables.conclude_study(self)
+        """Which protocols deliver the best text beyond chance, and in how many worlds."""
+        protocols = dict.fromkeys(self.names())
+        worlds = count(len(self.worlds), "world")
+        if len(protocols) == 1:
+            (protocol,) = protocols
+            quality = fmean(cell.summary.quality.value for cell in self.cells)
+            calls = self._mean_calls(protocol)
+            return f"{protocol} delivers quality {quality:.2f} for {calls:.0f} calls on average over {worlds}"
+        won = Counter(self.best_protocols())
+        if not won:
+            return f"no protocol delivers a better text than the others beyond chance in any of {worlds}"
+        first, *others = (f"{name} in {number}" for name, number in won.most_common())
+        best = listed([first.replace(" in ", " delivers the best text in ", 1), *others])
+        spent = ", ".join(f"{name} {self._mean_calls(name):.0f}" for name in protocols)
+        return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
 
     def names(self) -> list[str]:
         """Names of protocols."""
@@ -70,15 +90,64 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """One table per world, what the columns mean, and quality against calls."""
-        return tables.study_sections(self)
+        sections = [
+            Section(
+                f"{world.name}: {world.about}",
+                tables=[_protocols([cell for cell in self.cells if cell.world == world.name])],
+            )
+            for world in self.worlds
+        ]
+        runs = f"{self.plan.runs:,} runs of each protocol in each world"
+        notes = [
+            ("Quality", f"{runs}; the first draft has quality 0"),
+            ("Worse", "the share of displacements that made the text worse"),
+            (
+                "Claims",
+                "of runs with a better text than the draft, those whose confirmation says so",
+            ),
+            ("Wrongly", "of the other runs, those whose confirmation says so too"),
+        ]
+        sections.append(Section(sentences=notes))
+        if self.plan.curves:
+            plots = [draw(self.cells)]
+            sections.append(Section("Quality against calls", plots=plots, detail=True))
+        return sections
+
+    def best_protocols(self) -> Iterator[str]:
+        """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
+        for _, group in groupby(self.cells, key=lambda cell: cell.world):
+            cells = sorted(group, key=lambda cell: -cell.summary.quality.value)
+            if _leads(cells, len(self.worlds) * comb(len(cells), 2)):
+                yield cells[0].protocol
+
+    def _mean_calls(self, protocol: str) -> float:
+        return fmean(cell.summary.calls.value for cell in self.cells if cell.protocol == protocol)
 
 
-class CellTask(NamedTuple):
-    """The work for one cell."""
+def _leads(cells: Sequence[Cell], comparisons: int) -> bool:
+    first, second = (cell.summary.quality for cell in cells[:2])
+    free = cells[0].summary.runs - 1
+    wider = stdtrit(free, 1 - BEYOND_CHANCE / 2 / comparisons) / stdtrit(free, 0.975)
+    reach = wider * hypot(first.high - first.low, second.high - second.low) / 2
+    return bool(first.value - second.value > reach)
 
-    world: World
-    protocol: NamedProtocol
-    plan: Plan
+
+def _protocols(cells: Sequence[Cell]) -> Table:
+    rows = []
+    for cell in cells:
+        summary = cell.summary
+        shares = (summary.worse, summary.claimed, summary.claimed_wrongly)
+        rows.append(
+            (
+                cell.protocol,
+                str(summary.quality),
+                f"{summary.calls.value:.1f}",
+                f"{summary.passes.value:.1f}",
+                *(percent(share.value) if share else UNKNOWN for share in shares),
+            )
+        )
+    heads = ("quality (95 %)", "calls", "passes", "worse", "claims", "wrongly")
+    return Table([Column("protocol", figures=False), *map(Column, heads)], rows)
 
 
 def run_study(
@@ -91,15 +160,15 @@ def run_study(
     if plan.fast or plan.curves:
         for _, settings in protocols:
             check_fast(settings)
-    jobs = [CellTask(world, each, plan) for world, each in product(worlds, protocols)]
+    jobs = [(world, each, plan) for world, each in product(worlds, protocols)]
     little = plan.runs * len(jobs) < (_MIN_FAST_RUNS if plan.fast else _MIN_RUNS)
     cells = in_processes(fill_cell, jobs, on_progress, processes=1 if little else 2)
     return SimulationReport(plan=plan, worlds=list(worlds), cells=cells)
 
 
-def fill_cell(job: CellTask) -> Cell:
-    """Play the runs of one cell."""
-    (world, (name, settings), plan) = job
+def fill_cell(world: World, protocol: NamedProtocol, plan: Plan) -> Cell:
+    """Play the runs of one protocol in one world."""
+    name, settings = protocol
     play = play_fast if plan.fast else play_all
     outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=settings.confirmation > 0)
@@ -110,12 +179,12 @@ def fill_cell(job: CellTask) -> Cell:
 
 
 def in_processes(
-    work: Callable[[J], R],
-    jobs: Sequence[J],
+    work: Callable[..., R],
+    jobs: Sequence[tuple[Any, ...]],
     on_progress: OnProgress | None = None,
     processes: int = 2,
 ) -> list[R]:
-    """The results of jobs, in their order; one job alone is done right here."""
+    """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
     results: dict[int, R] = {}
     for index, result in _results(work, jobs, processes if len(jobs) > 1 else 1):
         results[index] = result
@@ -124,9 +193,11 @@ def in_processes(
     return [results[index] for index in range(len(jobs))]
 
 
-def _results(work: Callable[[J], R], jobs: Sequence[J], processes: int) -> Iterator[tuple[int, R]]:
+def _results(
+    work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], processes: int
+) -> Iterator[tuple[int, R]]:
     if processes == 1:
-        yield from ((index, work(job)) for index, job in enumerate(jobs))
+        yield from ((index, work(*job)) for index, job in enumerate(jobs))
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
     with get_context("spawn").Pool(processes, initializer=_ignore_interrupts) as pool:
@@ -138,6 +209,6 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _numbered(work: Callable[[J], R], job: tuple[int, J]) -> tuple[int, R]:
-    index, each = job
-    return index, work(each)
+def _numbered(work: Callable[..., R], job: tuple[int, tuple[Any, ...]]) -> tuple[int, R]:
+    index, arguments = job
+    return index, work(*arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from autoreason.studies.simulate.world import World
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """One text in each of many runs, or many in one."""
 
     quality: Numbers
@@ -31,6 +30,19 @@ class Texts:
         return self.quality + self.taste + judges.longer * self.length + fresh
 
 
+def enter_texts(table: Texts, columns: Counts, texts: Texts) -> None:
+    """Write each run's text into its column of a table with one row per run."""
+    rows = np.arange(len(columns))
+    for all_values, values in zip(table, texts, strict=True):
+        all_values[rows, columns] = values
+
+
+def pick_texts(table: Texts, rows: Counts, columns: Counts) -> Texts:
+    """Some texts of some runs, by row."""
+    at = rows[:, None], columns
+    return Texts(table.quality[at], table.length[at], table.taste[at], table.born[at])
+
+
 def first_draft(world: World, taste: Numbers) -> Texts:
     """Where every run begins: at quality 0."""
     nothing = np.zeros_like(taste)
@@ -40,7 +52,7 @@ def first_draft(world: World, taste: Numbers) -> Texts:
 def further_draft(world: World, luck: Numbers) -> Texts:
     """Another draft, written in addition to the first."""
     first = first_draft(world, luck[:, 1])
-    return replace(first, quality=world.drafts.spread * luck[:, 0])
+    return first._replace(quality=world.drafts.spread * luck[:, 0])
 
 
 def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:

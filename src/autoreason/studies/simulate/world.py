@@ -17,7 +17,16 @@ Spread = Annotated[float, Meta(ge=0)]
 _FOLDER = Path(__file__).parent / "worlds"
 
 
-class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WorldPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Numbers of a world that belong together."""
+
+    def __post_init__(self) -> None:
+        for field in self.__struct_fields__:
+            if not isfinite(getattr(self, field)):
+                raise InvalidInput(f"`{field}` is not a finite number; give one")
+
+
+class Revision(WorldPart, frozen=True, kw_only=True):
     """What becomes of a text when it is revised against a critique. The first draft has quality 0."""
 
     gain: float = 0.0
@@ -33,14 +42,14 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     growth_spread: Spread = 0.0
 
 
-class Drafts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Drafts(WorldPart, frozen=True, kw_only=True):
     """Drafts in addition to the first, which has quality 0."""
 
     spread: Spread = 1.0
     """Standard deviation of their quality around the first draft's."""
 
 
-class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Critics(WorldPart, frozen=True, kw_only=True):
     """How often critics who must quote find nothing to fix; in prose they always find something."""
 
     silent: Share = 0.0
@@ -48,14 +57,14 @@ class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     at: Annotated[float, Meta(gt=0)] = 1.0
 
 
-class Synthesis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Synthesis(WorldPart, frozen=True, kw_only=True):
     """What a synthesis adds to the middle between its two texts."""
 
     gain: float = 0.0
     spread: Spread = 0.5
 
 
-class Judges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Judges(WorldPart, frozen=True, kw_only=True):
     """What a judge sees instead of the true quality, all in the units of quality."""
 
     noise: Spread = 1.0
@@ -86,12 +95,6 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     synthesis: Synthesis = Synthesis()
     judges: Judges = Judges()
     name: str = ""
-
-    def __post_init__(self) -> None:
-        for part in (self.drafts, self.revision, self.critics, self.synthesis, self.judges):
-            for field in part.__struct_fields__:
-                if not isfinite(getattr(part, field)):
-                    raise InvalidInput(f"`{field}` is not a finite number; give one")
 
 
 def built_in_worlds() -> tuple[str, ...]:
